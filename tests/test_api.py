@@ -214,13 +214,13 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
-        ({"data": None, "labels": list(LABELS)}, "labels: expected together with --data, got no data"),
+        ({"data": None, "labels": list(LABELS)}, "labels: expected data, got none; pass --data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected one of the challenge sets"),
-        ({"full": True}, "full: expected no sets"),
+        ({"full": True}, "full: cannot be combined with sets"),
         (
             {"sets": [unbag.SetRequest("plain", "snli")]},
-            "sets: expected no corpus, data or max_examples together with the request for plain",
+            "sets: the request for plain cannot be combined with corpus, data or max_examples",
         ),
     ],
 )

@@ -342,7 +342,7 @@ class BreakingNli(OfficialSetBuilder):
         return WordPair(frequency, self._similarity(old, new))
 
     def _is_counted(self, old: str, new: str) -> bool:
-        """Check whether contradictions with two words were counted. WordNet has too many words to count all of them."""
+        """Check whether pair frequencies are available for two words. WordNet has too many words to count all pairs."""
         if self.config.is_official:
             return bool(self.config.train_data)
         return {old, new} <= _LISTED

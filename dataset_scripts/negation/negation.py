@@ -76,7 +76,7 @@ class Negation(ChallengeSetBuilder):
     EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
+        """Open the pairs for a single process, so that each distinct premise is used once."""
         return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:

@@ -99,7 +99,7 @@ class Permuted(ChallengeSetBuilder):
     """Examples of a corpus split, in original order and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
-    data of your own. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
+    your own data. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
     """
 
     VERSION = datasets.Version("1.0.0")

@@ -44,7 +44,7 @@ _SHARE = 10  # default for user-provided data: one tenth of the pairs each for t
 _BATCH = 5000  # rows per table
 
 Span = tuple[int, int, int | None, int]
-"""Index of a source, first row and end of a span of its rows, and index of the span's first example among all."""
+"""Span of rows: index of the source, first row, end (exclusive), and index of the first example among all examples."""
 
 
 @dataclass

@@ -29,7 +29,7 @@ _DOCUMENTATION = f"""{negation_consistency.__doc__}
 {NegationOperationScores.__doc__}
 {format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class NegationConsistency(evaluate.Metric):

@@ -316,12 +316,13 @@ def _requests(
             f"sets: expected one or more of {', '.join(selection.list_suite_sets())}, got none; omit sets to use all"
         )
     if full:
-        raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
+        raise ValueError("full: cannot be combined with sets, because sets given by name use all examples; omit full")
     names = [sets] if isinstance(sets, str | SetRequest) else sets
     if given := [each.name for each in names if isinstance(each, SetRequest)]:
         if pairs.has_explicit_values():
             raise ValueError(
-                f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
+                f"sets: the request for {given[0]} cannot be combined with corpus, data or max_examples; omit these "
+                "options"
             )
         return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in names]
     return pairs.build_requests([str(each) for each in names])

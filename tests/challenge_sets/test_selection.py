@@ -81,8 +81,8 @@ def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, m
     with pytest.raises(typer.BadParameter) as caught:
         _build_requests(["plain", "breaking_nli"], **options)
     assert caught.value.message == (
-        f"--official-file (option file of breaking_nli): expected the authors' pairs, got {source}, from which "
-        f"breaking_nli is generated; omit --official-file, or {source}"
+        f"--official-file (option file of breaking_nli): cannot be combined with {source}, because breaking_nli would "
+        f"be generated from other pairs; omit --official-file, or {source}"
     )
 
 

@@ -358,7 +358,7 @@ def test_build_set_option_is_parsed_and_validated(folder):
     )
     (folder / "a.txt").write_text("A dog runs.\n")
     of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
-    assert "--official-file (option file of breaking_nli): expected the authors' pairs, got --text" in get_message(
+    assert "--official-file (option file of breaking_nli): cannot be combined with --text" in get_message(
         run_unbag("build", "breaking_nli", *of_text, cwd=folder)
     )
 
@@ -455,4 +455,4 @@ def test_train_invalid_config_prints_one_line(folder):
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "got num_train_epochs = 0; expected warmup_ratio" in done.stderr
+    assert "got num_train_epochs = 0; warmup_ratio: expected" in done.stderr

@@ -99,7 +99,7 @@ def test_incomplete_label_map_is_rejected():
 
 
 def test_label_map_with_unknown_output_is_rejected():
-    with pytest.raises(LabelError, match=re.escape("got the unknown ['3']")):
+    with pytest.raises(LabelError, match=re.escape("got the unknown output ['3']")):
         resolve_output_labels({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 

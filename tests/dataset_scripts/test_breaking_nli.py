@@ -216,7 +216,7 @@ def test_other_official_file_is_rejected(official, tmp_path):
             "neutral, bigrams: expected a corpus, got the config 'official'",
         ),
         (None, {"data": "pairs.csv", "min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
-        (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
+        (None, {"data": "pairs.csv", "file": "a.zip"}, "file: expected the config 'official'"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "got q = 0"),
         ("ocnli-validation", {}, "the breaking_nli set does not support Chinese"),

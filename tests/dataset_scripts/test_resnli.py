@@ -124,7 +124,8 @@ def test_resnli_of_fewer_pairs_than_dimensions_is_skipped_in_a_suite(tmp_path, w
     path = tmp_path / "three.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in one_per_label.values()))
     with pytest.raises(
-        loading.UnsuitablePairsError, match="got 3 pairs that the mean embedding of 6 dimensions predicts without error"
+        loading.UnsuitablePairsError,
+        match="got 3 pairs that a linear model on mean embeddings of 6 dimensions classifies without error",
     ) as unfit:
         build_requested_set(SetRequest("resnli", None, {"data": str(path), "embeddings": str(words)}))
     assert Failure("resnli", unfit.value).is_skipped

@@ -159,7 +159,7 @@ def test_two_label_model_is_scored_on_three_labels(file):
         ("official", {"space": "two_way"}, "space: expected one of four_way, seven_way, three_way"),
         ("official", {"folding": "random"}, "folding: expected one of contiguous, spread, whole_seeds, got 'random'"),
         ("official", {"combinations": True}, "'official', which modifies no sentences"),
-        (None, {"data": "x.csv", "file": "y.csv"}, "expected a file with the config 'official' only"),
+        (None, {"data": "x.csv", "file": "y.csv"}, "file: expected the config 'official'"),
         (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
         (None, {}, "expected one of corpus, data and text"),
     ],

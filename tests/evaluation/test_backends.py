@@ -8,7 +8,10 @@ from tests.cli.test_options import run_unbag as command
 REFUSED = [
     ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
     ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got no engine"),
-    ({"engine": "ray", "shard": "0/2"}, "--engine: expected no --shard, which also distributes the run, got both"),
+    (
+        {"engine": "ray", "shard": "0/2"},
+        "--engine: cannot be combined with --shard, because both options distribute the run",
+    ),
 ]
 
 

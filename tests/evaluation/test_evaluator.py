@@ -275,7 +275,7 @@ def test_file_of_label_ids_is_rejected_before_build(tmp_path, set_request, monke
 def test_results_of_other_schema_are_rejected(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
-    with pytest.raises(ValueError, match="expected results of schema 2, got schema 99"):
+    with pytest.raises(ValueError, match="expected results with schema 2, got schema 99"):
         results.read_results(path)
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, got list"):

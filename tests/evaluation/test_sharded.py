@@ -165,8 +165,14 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
     [
         (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
-        (["score", "--run-dir", "x", "--set", "plain"], "expected no FILE, --set or source pairs"),
-        (["score", "--run-dir", "x", "--no-lexical-baseline"], "--no-lexical-baseline: expected no --run-dir"),
+        (
+            ["score", "--run-dir", "x", "--set", "plain"],
+            "--run-dir: cannot be combined with FILE, --set or source pairs",
+        ),
+        (
+            ["score", "--run-dir", "x", "--no-lexical-baseline"],
+            "--no-lexical-baseline: cannot be combined with --run-dir",
+        ),
         (["score"], "expected FILE or --run-dir, got neither"),
         (["score", "--run-dir", "nowhere"], "got a folder without tasks"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),

@@ -79,7 +79,8 @@ def test_results_publication_without_published_results_raises():
     with pytest.raises(ValueError, match="got only results on user-provided pairs"):
         build_results_publication("org/results", [own])
     with pytest.raises(
-        ValueError, match=r"expected the Hub id of the folder .*, got none; publish the model and pass its Hub id"
+        ValueError,
+        match=r"expected the Hub id of the model in the folder .*, got none; publish the model and pass its Hub id",
     ):
         build_results_publication(
             "org/results", [build_plain_result(build_model_record("runs/a", "sha256:0", model="folder"))]

@@ -174,7 +174,7 @@ def test_temporary_errors_are_retried(endpoint):
             Classifier(),
             {"separator": "[SEP]"},
             EndpointError,
-            "--separator: expected no separator, since /predict",
+            "--separator: not supported by /predict, which",
         ),
         ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model with one output, got none"),
         (
@@ -216,7 +216,7 @@ def test_address_selects_predictor_kind(endpoint):
     assert load_predictor("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
         "classification-endpoint"
     )
-    with pytest.raises(ValueError, match="num_fewshot: expected no address that ends in /predict, /rerank"):
+    with pytest.raises(ValueError, match="num_fewshot: not supported for URLs that end in /predict, /rerank"):
         load_predictor("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
     with pytest.raises(ValueError, match="separator: expected an address that ends in /predict"):
         load_predictor("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")

@@ -246,7 +246,7 @@ def test_export_eee_writes_records_with_evaluator(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["eee"], "RUN: expected a results.json file"),
-        (["lm-eval", "runs"], "RUN: expected none for lm-eval"),
+        (["lm-eval", "runs"], "RUN: not supported by the format lm-eval"),
         (["eee", "runs", "--hub", "org/name"], "--hub: expected an organization"),
     ],
 )

@@ -166,7 +166,7 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests,
         unbag.UnbagCallback(trainer, requests)
     trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
-        with pytest.raises(ValueError, match="expected unique challenge sets"):
+        with pytest.raises(ValueError, match="expected one or more distinct sets"):
             unbag.UnbagCallback(trainer, sets)
     with pytest.raises(ValueError, match=r"expected one of the challenge sets .*'permute'"):
         unbag.UnbagCallback(trainer, "permute")

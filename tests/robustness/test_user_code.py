@@ -36,7 +36,7 @@ def said(capsys, pairs, model):
 def test_module_that_fails_on_import_error_names_line(sixty_pairs, capsys, content):
     Path("broken_model.py").write_text(f"{content}\n")
     found = said(capsys, sixty_pairs, "broken_model:predict")
-    assert "broken_model:predict: expected to import the module broken_model, got " in found
+    assert "broken_model:predict: expected an importable module broken_model, got " in found
     assert AT_IMPORT[content] in found
     assert "predictors.py" not in found
     assert not Path("out").exists()

@@ -26,19 +26,19 @@ def test_train_config_invalid_values_are_all_reported():
         )
     for said in (
         "expected at least 1, got num_train_epochs = 0, batch_size = 0",
-        "expected learning_rate above 0, got nan",
-        "expected warmup_ratio from 0 to 1, got 1.5",
+        "learning_rate: expected a number above 0, got nan",
+        "warmup_ratio: expected a number from 0 to 1, got 1.5",
         "expected at least 0, got max_grad_norm = -1.0",
-        "expected word_order of natural, shuffled, permuted, got 'backwards'",
-        "expected precision of no, bf16, fp16, got 'int8'",
+        "word_order: expected one of natural, shuffled, permuted, got 'backwards'",
+        "precision: expected one of no, bf16, fp16, got 'int8'",
         "expected a weight above 0 after snli=, got '0'",
-        "expected augment to be one of soswap, addamod, reversed, swapped, negated, "
+        "augment: expected one of soswap, addamod, reversed, swapped, negated, "
         "substituted, negation, recombined, contrast, "
         "got rhymes",
-        "expected a number of pairs after soswap=, or a fraction between 0 and 1, got '0'",
-        "expected a number of pairs after negated=, or a fraction between 0 and 1, got '1.5'",
-        "expected each kind of augment once, got swapped several times",
-        "expected report_to from mlflow, tensorboard, trackio, wandb, got paper",
+        "augment: expected a number of pairs or a fraction between 0 and 1 after soswap=, got '0'",
+        "augment: expected a number of pairs or a fraction between 0 and 1 after negated=, got '1.5'",
+        "augment: expected each kind once, got swapped several times",
+        "report_to: expected trackers from mlflow, tensorboard, trackio, wandb, got paper",
     ):
         assert said in str(refused.value)
 
@@ -48,13 +48,13 @@ def test_train_config_invalid_values_are_all_reported():
     [
         (
             {"gradient_accumulation_steps": 33},
-            "expected gradient_accumulation_steps of at most batch_size = 32, got 33",
+            "gradient_accumulation_steps: expected at most batch_size = 32, got 33",
         ),
-        ({"corpus": ()}, "expected at least one corpus or file in corpus, got none"),
+        ({"corpus": ()}, "corpus: expected at least one corpus or file, got none"),
         ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
-        ({"language": "xx"}, "expected language to be one of en, zh, ar, bg, de,"),
+        ({"language": "xx"}, "language: expected one of en, zh, ar, bg, de,"),
         ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
-        ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, got corpora only"),
+        ({"labels": ("neutral",)}, "labels: expected a file in corpus or validation, got only named corpora"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
     ],
 )
@@ -72,7 +72,7 @@ def test_file_name_with_equals_sign_accepts_labels(tmp_path):
 def test_augmentation_requires_english_pairs():
     assert build_config(language="fr").language == "fr"
     validate_english(["en"])
-    with pytest.raises(ValueError, match="augment: expected English pairs only, got en, fr"):
+    with pytest.raises(ValueError, match="augment: expected only English pairs, got en, fr"):
         validate_english({"fr", "en"})
 
 

@@ -160,7 +160,7 @@ def test_diverging_run_raises_error(finetune):
 
 def test_indivisible_batch_is_rejected(finetune, tmp_path):
     few = write_pairs(tmp_path / "few.csv", PAIRS[:3])
-    with pytest.raises(ValueError, match=r"batches of at least 4 pairs.*got 3: 3 pairs in batches of 12"):
+    with pytest.raises(ValueError, match=r"batches of at least 4 pairs.*got 3 \(3 pairs in batches of 12\)"):
         finetune(corpus=(str(few),), gradient_accumulation_steps=4)
 
 

@@ -430,7 +430,9 @@ def test_folder_without_hex_files_is_rejected(tmp_path):
 
 
 def test_options_out_of_range_are_all_reported():
-    with pytest.raises(ValueError, match=r"width of at least 1, got 0; .* a fraction of the steps, .* got -1; .* -2"):
+    with pytest.raises(
+        ValueError, match=r"width: expected at least 1, got 0; .* a fraction of the steps, .* got -1; .* -2"
+    ):
         HexOptions(width=0, warm_start=-1, superficial_weight=-2)
     with pytest.raises(ValueError, match=r"a fraction of the steps, from 0 to less than 1, got 500"):
         HexOptions(warm_start=500)

@@ -337,7 +337,7 @@ def test_fixed_protocol_options_are_not_exposed(tmp_path):
     told = RECIPE.config(model="m", output_dir=tmp_path)
     for name in fixed - {"corpus", "eval_steps"}:
         assert getattr(told, name) == declared[name], "as it is for who says nothing"
-    with pytest.raises(ValueError, match="got num_train_epochs = 0; expected folds of at least 2, got 1"):
+    with pytest.raises(ValueError, match="got num_train_epochs = 0; folds: expected at least 2, got 1"):
         RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
@@ -366,7 +366,7 @@ def test_default_protocol_is_that_of_authors(tmp_path):
         5e-5,
         0,
     )
-    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, got 'random'"):
+    with pytest.raises(ValueError, match="protocol: expected one of authors, spread, whole_seeds, got 'random'"):
         RECIPE.config(model="m", output_dir=tmp_path, protocol="random")
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
     assert "--seeds" in shown.output

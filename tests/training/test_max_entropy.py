@@ -130,5 +130,5 @@ def test_other_languages_use_their_tokenizer():
 
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
 def test_max_entropy_options_zero_weights_are_rejected(options):
-    with pytest.raises(ValueError, match=r"expected alpha above 0|expected permutations of at least 1"):
+    with pytest.raises(ValueError, match=r"alpha: expected a number above 0|permutations: expected at least 1"):
         MaxEntropyOptions(**options)

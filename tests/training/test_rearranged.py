@@ -159,7 +159,9 @@ def test_table_shows_both_columns_and_published_values():
 def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match=f"expected one corpus from snli, mnli, anli, sick, .*got {corpus[0]}"):
+        with pytest.raises(
+            ValueError, match=f"corpus: expected exactly one of snli, mnli, anli, sick, .*got {corpus[0]}"
+        ):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)

@@ -228,9 +228,9 @@ def test_deepspeed_config_must_match_run_options():
         "gradient_clipping": 0.5,
     }
     sharding.configure_sharding(deepspeed(run_options), **options)
-    with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* got 1.0"):
+    with pytest.raises(ValueError, match=r"expected gradient_clipping = 0.5 in the DeepSpeed config.* got 1.0"):
         sharding.configure_sharding(deepspeed({**run_options, "gradient_clipping": 1.0}), **options)
-    with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* got 1"):
+    with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps = 3 .* got 1"):
         sharding.configure_sharding(deepspeed({**run_options, "gradient_accumulation_steps": 1}), **options)
 
 
@@ -243,7 +243,7 @@ def test_unavailable_sharding_adds_warning(monkeypatch, caplog):
     sharding.configure_sharding(fsdp(), **options)
     assert not caplog.text
     sharding.configure_sharding(whole, **options)
-    assert "config names FSDP, which needs GPUs" in caplog.text
+    assert "config selects FSDP, which requires GPUs" in caplog.text
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="where there is a GPU, FSDP makes shards")
@@ -254,7 +254,7 @@ def test_fsdp_defaults_without_gpu_train_unsharded(finetune, options, monkeypatc
         monkeypatch.setenv(name, "true")
     record, weights = finetune(max_steps=2, output_dir=options["output_dir"].with_name("asked"))
     assert record["sharding"] is None
-    assert "FSDP was asked for" in caplog.text
+    assert "the accelerate config selects FSDP" in caplog.text
     assert all(torch.equal(weights[name], plain[name]) for name in plain)
 
 
@@ -263,5 +263,5 @@ def test_sharded_checkpoint_is_rejected_for_whole_weights(finetune, options):
     [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
     checksums.seal_folder(state.parent)  # keep the checksums valid
-    with pytest.raises(ValueError, match=re.escape("expected FSDP 1, FULL_STATE_DICT, got whole weights")):
+    with pytest.raises(ValueError, match=re.escape("expected FSDP 1, FULL_STATE_DICT, got unsharded weights")):
         finetune()

@@ -254,7 +254,7 @@ def test_average_models_rejects_invalid_requests(model_pair, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     for models, options, message in (
         (model_pair[:1], {}, "expected at least two models, got 1"),
-        ((*model_pair, model_pair[0]), {"alphas": [0.5]}, "--alpha: expected no α for 3 models, got 0.5"),
+        ((*model_pair, model_pair[0]), {"alphas": [0.5]}, "--alpha: not supported for 3 models, got 0.5"),
         (model_pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
         (model_pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
         (model_pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 def tokenize_words(sentence: str) -> list[str]:
-    """Split a sentence into lowercase words and punctuation marks. An empty sentence becomes a single space.
+    """Split a sentence into lowercase words and punctuation marks. Returns a single space if there are none.
 
     >>> tokenize_words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
@@ -54,7 +54,7 @@ def encode_words(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArr
 
 
 class ReaderPredictor:
-    """Predictor that runs the small network of the demonstration.
+    """Predictor that runs the small neural network of `unbag demo`.
 
     The network is evaluated in float64, so that the rounded scores of the demonstration are the same on every
     processor.

@@ -77,7 +77,7 @@ def get_display_name(name: str) -> str:
 
 
 def list_challenge_sets() -> list[ChallengeSet]:
-    """List all challenge sets in evaluation order. Sets that are cheap to build and to predict come first."""
+    """List all challenge sets in evaluation order. Sets that are cheap to build and to evaluate come first."""
     return sorted(map(get_challenge_set, list_set_names()), key=lambda each: (each.evaluation_order, each.name))
 
 

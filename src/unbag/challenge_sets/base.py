@@ -131,7 +131,7 @@ class ChallengeSet:
         sample_options: Options that the suite sets if the user gives none of them.
         sample_options_unless: Further options that switch `sample_options` off.
         sample_options_language: Language of the corpora to which `sample_options` are restricted; "" for all pairs.
-        evaluation_order: Position in an evaluation. Sets that are cheap to build and to predict come first.
+        evaluation_order: Position in an evaluation. Sets that are cheap to build and to evaluate come first.
         report_order: Position in a report.
         shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
             shuffled control (`challenge_sets.perturbations.shuffled`) that the score is compared with.
@@ -178,7 +178,7 @@ class ChallengeSet:
 
     @property
     def named_quantities(self) -> tuple[Quantity, ...]:
-        """Metrics that gates, comparisons and exports can refer to by name: the metrics of the set and of `VERIFIER`.
+        """Metrics that gates, comparisons and exports can refer to by name: the set's own and the verifier metrics.
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
@@ -258,7 +258,9 @@ class ChallengeSet:
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
     def select_decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
-        """Compute a mask of the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
+        """Compute a mask of the rows that the skill score uses, shape (n,).
+
+        Only these rows are also evaluated with shuffled words.
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.

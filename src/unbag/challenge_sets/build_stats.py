@@ -57,7 +57,7 @@ def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path
 
 
 def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
-    """Store the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows."""
+    """Store the row counts of a span: rows read, rows excluded by reason, labelled rows and annotated rows."""
     save_counts(folder, _READ, span, counts)
 
 
@@ -67,7 +67,9 @@ def load_read_counts(folder: Path) -> Counter[str]:
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
-    """Validate that no id occurs twice in a source, including in different spans. Call this after reading all examples.
+    """Validate that no id occurs twice in a source, even in different spans of rows.
+
+    Call this function after all examples are read.
 
     Raises:
         DataError: If an id occurs twice. The message names the first such id and its place.

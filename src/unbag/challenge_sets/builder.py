@@ -42,7 +42,7 @@ _MAKES_ROWS: Final = (
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute a hash of the code, tokenizer versions and user files, as an addition to the cache key of `datasets`.
+    """Compute a hash of the code, tokenizer versions and user files, which extends the cache key of `datasets`.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -166,7 +166,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to identify contradictions, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two labels "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -174,7 +174,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @classmethod
     def has_two_label_config(cls) -> bool:
-        """Check whether the set supports pairs with two labels: one of its configs uses a two-label corpus."""
+        """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_resources(self) -> None:
@@ -220,7 +220,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded, by reason, except pairs that the set cannot use."""
+        """Count the labelled examples that were excluded for other reasons than the usual one, by reason.
+
+        All remaining excluded examples count for the usual reason of the set, `EXCLUSION_REASON`.
+        """
         return {}
 
     def list_creators(self) -> dict[PairPart, list[str]]:
@@ -241,7 +244,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return source.split or _UNNAMED_SPLIT
 
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
-        """Store counts from `iter_tables` with the rows, e.g. the number of rejected candidates by reason."""
+        """Store counts from `iter_tables` next to the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
             build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
@@ -253,7 +256,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_read_counts(self) -> Counter[str]:
-        """Load the numbers of rows read, of excluded rows by reason, of labelled rows and of annotated rows.
+        """Load the row counts: rows read, rows excluded by reason, labelled rows and annotated rows.
 
         A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
         """

@@ -55,13 +55,13 @@ class SourceConfig(datasets.BuilderConfig):
             raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
         if self.text and self.language != LANGUAGE:
             raise ValueError(
-                f"text: expected English text, got the language {self.language!r}; only English texts are supported; "
+                f"text: expected English text, got the language {self.language!r}, which is not supported; "
                 "omit the language"
             )
 
     @property
     def sentence_language(self) -> str:
-        """Language of the pairs: that of the corpus, or the option `language`."""
+        """Language of the pairs, given by the corpus or by the option `language`."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
     @property

@@ -24,11 +24,13 @@ class Failure:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the set is only skipped: a package or file is missing, or the pairs are unsuitable for the set."""
+        """Whether the set was skipped because a package or file is missing, or because the pairs do not suit it."""
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, is_named: bool) -> bool:
-        """Check whether this failure makes the command exit with code 1. A set that the user named must not fail.
+        """Check whether this failure makes the command exit with code 1.
+
+        A skipped set is fatal only if the user named it. Any other failure is fatal.
 
         Args:
             is_named: Whether the user named the sets; False if the suite chose them.

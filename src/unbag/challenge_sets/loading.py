@@ -169,9 +169,7 @@ def resolve_config(
         chosen = corpora.get_corpus(corpus)
         config = f"{corpus}-{chosen.resolve_split(split)}"
     elif split is not None:
-        raise ValueError(
-            f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"
-        )
+        raise ValueError(f"the {name} set merges all splits of {corpus}, so it has no split {split!r}; omit the split")
     remaining = dict(options)
     for option, value in options.items():
         if f"{config}-{value}" in cls.builder_configs:

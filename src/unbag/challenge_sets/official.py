@@ -37,7 +37,10 @@ class OfficialConfig(SourceConfig):
         return bool(self.name.split("-")[0] == OFFICIAL)
 
     def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows. `file` is omitted, because the content of the file is pinned."""
+        """Collect the options that determine the rows.
+
+        The option `file` is omitted, because the checksum guarantees that all copies of the file are equal.
+        """
         return {name: value for name, value in super().get_set_options().items() if name != "file"}
 
     def validate(self) -> None:
@@ -60,8 +63,8 @@ class OfficialConfig(SourceConfig):
 
 def _unexpected_file_message(config: str, file: object) -> str:
     return (
-        f"file: expected a file with the config {OFFICIAL!r} only, which has the authors' own pairs, got {file!r:.200} "
-        f"with the config {config!r}; omit the file, or the corpus or data"
+        f"file: expected the config {OFFICIAL!r}, which reads the authors' pairs from a file, got {file!r:.200} with "
+        f"the config {config!r}; omit the file, or the corpus or data"
     )
 
 
@@ -91,7 +94,7 @@ class OfficialSetBuilder(ChallengeSetBuilder):
         super().__init__(*args, **kwargs)
 
     def find_official_file(self) -> Path:
-        """Find the authors' file: use the copy of the user, or else download it."""
+        """Locate the authors' file: the user's copy, the cached copy or a new download."""
         return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def open_official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:

@@ -111,10 +111,10 @@ class BuiltSet:
 
     @cached_property
     def control(self) -> Any:
-        """Shuffled control: the decisive rows with shuffled words, a `datasets.Dataset` with all draws in order.
+        """Copies of the rows that the skill score uses, with shuffled words.
 
-        None if there are no decisive rows, if the set declares no shuffled control, or if the language has no
-        tokenizer here.
+        A `datasets.Dataset` of all draws, in order. None if the skill score uses no rows, if the set is not evaluated
+        with shuffled words, or if no tokenizer for the language is installed.
         """
         challenge_set, n = challenge_sets.get_challenge_set(self.request.name), int(self.decisive.sum())
         if not (n and challenge_set.has_shuffled_control and has_words(self.language)):
@@ -167,7 +167,7 @@ def build_requested_set(request: SetRequest) -> BuiltSet:
 
 
 def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
-    """Draw the requested number of examples from built rows, and add the record of their origin.
+    """Create a `BuiltSet` from rows: draw the requested number of examples, and record the origin of the pairs.
 
     Args:
         request: Request that the rows were built for.

@@ -28,7 +28,7 @@ class Requirement:
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
-    """Iterate over the train splits of the corpora among `names`. Other names, such as files, are ignored."""
+    """Iterate over the required train splits of the corpora in `names`. Other names, such as files, are ignored."""
     for name in names:
         if name in CORPORA:
             yield from iter_corpus_requirements(name, CORPORA[name].train)
@@ -47,7 +47,7 @@ def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | N
 
 
 def build_pipeline_requirement(name: str) -> Requirement:
-    """Build the requirement of a spaCy pipeline. An empty name means the default English pipeline."""
+    """Build a `Requirement` for a spaCy pipeline. An empty name means the default English pipeline."""
     from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
@@ -55,14 +55,14 @@ def build_pipeline_requirement(name: str) -> Requirement:
 
 
 def build_embeddings_requirement(name: str) -> Requirement:
-    """Build the requirement of a table of word embeddings."""
+    """Build a `Requirement` for a table of word embeddings."""
     from unbag.baselines.lexical import embeddings as tables
 
     return Requirement(f"the embeddings {name}", lambda: tables.find_embeddings(name))
 
 
 def build_wordnet_requirement() -> Requirement:
-    """Build the requirement of WordNet. If it is missing and the Hub is not offline, `get` installs it."""
+    """Build a `Requirement` for WordNet. Its function installs WordNet if it is missing and the Hub is not offline."""
 
     def get() -> object:
         from huggingface_hub import is_offline_mode

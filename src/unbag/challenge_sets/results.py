@@ -277,7 +277,7 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def convert_record_errors(*paths: Path) -> Iterator[None]:
-    """Context manager that converts errors from corrupted records to an error that names the files.
+    """Context manager that converts errors from corrupted records into a `ValueError` that names the files.
 
     Raises:
         ValueError: In place of the error that a missing key or a value of the wrong type raises.
@@ -343,7 +343,7 @@ class Result:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus, with its split if it has one: `snli validation`."""
+        """Name of the corpus and, if it has one, of its split, e.g. `snli validation`."""
         return f"{self.data['name']} {self.data['split']}".strip()
 
     @property
@@ -423,7 +423,9 @@ def _record(path: Path) -> dict[str, Any]:
     what = "a results file of unbag"
     record = read_json_object(path, expected=what)
     if record.get("schema", SCHEMA) != SCHEMA:
-        raise ValueError(f"{path}: expected results of schema {SCHEMA}, got schema {record['schema']!r:.40}")
+        raise ValueError(
+            f"{path}: expected results with schema {SCHEMA}, got schema {record['schema']!r:.40}; evaluate again"
+        )
     return validate_record(record, ResultsRecord, f"{path}: expected {what}")
 
 

@@ -120,8 +120,8 @@ class PairSelection:
             return
         source = "--text" if self.text is not None else "--data" if self.data is not None else f"--corpus {self.corpus}"
         raise OptionError(
-            f"--official-file (option file of {name}): expected the authors' pairs, got {source}, from which {name} is "
-            f"generated; omit --official-file, or {source}"
+            f"--official-file (option file of {name}): cannot be combined with {source}, because {name} would be "
+            f"generated from other pairs; omit --official-file, or {source}"
         )
 
     def has_explicit_values(self) -> bool:
@@ -129,7 +129,7 @@ class PairSelection:
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the unqualified options that more than one set declares, with the names of these sets."""
+        """Collect the options without a set prefix that several sets declare, with the names of these sets."""
         options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
@@ -147,7 +147,7 @@ class PairSelection:
         if self.data is None:
             if self.columns or self.labels or self.language:
                 given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
-                raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
+                raise OptionError(f"{given}: expected data, got none; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
             raise OptionError("expected one of --corpus and --data, got both; omit one of them")
@@ -163,10 +163,12 @@ class PairSelection:
         if self.corpus is not None or self.data is not None:
             raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
         if self.labels:
-            raise OptionError("labels: expected no labels with a text, which has none; omit labels")
+            raise OptionError(
+                "labels: cannot be combined with a text, because its sentences are unlabelled; omit labels"
+            )
         if self.language not in (None, LANGUAGE):
             raise OptionError(
-                f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "
+                f"language: expected {LANGUAGE} for a text, got {self.language}, which is not supported; "
                 "omit the language"
             )
         files = list_text_files(self.text or ())

@@ -83,7 +83,9 @@ def list_sets(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set; lists its options."
+            metavar="SET",
+            autocompletion=typer_utils.complete_sets,
+            help="Challenge set whose options are listed (default: list all sets).",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -106,7 +106,7 @@ def check(
         raise typer.BadParameter("expected a gate, got none; add --min, --max or --no-worse-than")
     if metric and no_worse_than is None:
         raise typer.BadParameter(
-            "--metric: expected --no-worse-than, got none; for --min and --max, write the metric in their value, as in "
+            "--metric: requires --no-worse-than; with --min and --max, name the metric in the bound, such as "
             "--min permuted:score=.2"
         )
     validate_output_form(form, as_json=as_json)

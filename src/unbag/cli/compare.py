@@ -16,7 +16,9 @@ def compare(
     ],
     across_data: Annotated[
         bool,
-        typer.Option("--across-data", help="Compare results on different data or options too, without tests."),
+        typer.Option(
+            "--across-data", help="Also compare results on different data or options, without significance tests."
+        ),
     ] = False,
     metric: Annotated[
         list[str] | None,

@@ -61,7 +61,7 @@ Config = Annotated[
         "--config",
         callback=_read_into,
         is_eager=True,
-        help=f"YAML file of options, such as a {CONFIG_FILE}; command-line options override it.",
+        help="YAML file with options, such as a run.yaml; command-line options override it.",
     ),
 ]
 

@@ -151,7 +151,7 @@ def evaluate(
     model (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
     --corpus takes several corpora here, or all.
 
-    Exit code 1: a set of --sets has no result, or a set of the suite failed.
+    Exit code 1: a set in --sets has no result, or a set of the suite failed.
     A set of the suite is skipped if a package or file is missing, or if the
     set does not support the pairs. Skipped sets are listed at the end.
 
@@ -179,7 +179,7 @@ def evaluate(
     model_options.validate(models)
     push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
     if cross_domain and (sets or full):
-        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them; remove it")
+        raise typer.BadParameter("--cross-domain: cannot be combined with --sets or --full; remove one of the options")
     requests, incompatible_sets, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)

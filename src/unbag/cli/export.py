@@ -88,7 +88,9 @@ def export(
             echo(f"in {output_dir}: {records}\n" + "\n".join(files))
         return
     if runs:
-        raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; use eee to export results")
+        raise typer.BadParameter(
+            f"RUN: not supported by the format {harness}, got {runs[0]}; use the format eee to export results"
+        )
     from unbag.integrations.harness.export import export_tasks
 
     written = export_tasks(harness, pairs.build_requests(sets), output_dir, hub=hub, num_fewshot=num_fewshot)

@@ -38,7 +38,7 @@ def fit(
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
-        typer.Option(metavar="TAGS", help="Tag of a word: type (its most frequent tag) or context (as in CS_λ)."),
+        typer.Option(metavar="TAGS", help="Tag of a word: type (most frequent tag) or context (tag in the sentence)."),
     ] = "type",
     max_train_pairs: Annotated[
         int | None, typer.Option(help="Maximum number of training pairs (default: all).")
@@ -91,7 +91,7 @@ def score(
     ] = None,
     train_data: TrainData = None,
     top: Annotated[
-        int, typer.Option(min=0, help="Number of words to show, those that favor another label most (default: 5).")
+        int, typer.Option(min=0, help="Number of displayed words that most favor another label (default: 5).")
     ] = 5,
     as_json: AsJson = False,
 ) -> None:

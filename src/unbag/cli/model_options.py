@@ -64,14 +64,14 @@ class ModelOptions:
     )
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="Head of a HEX model: plain, f([h, 0]), or residual, F_L (default: plain)."),
+        typer.Option(metavar="HEAD", help="Head of a HEX model: plain f([h, 0]) or residual F_L (default: plain)."),
     ] = None
     label_map: LabelMap = None
     threshold: Annotated[
         str | None,
         typer.Option(
             metavar="PROBABILITY",
-            help="Minimum entailment probability (of the sigmoid for one output), or break-even.",
+            help="Entailment threshold for the sigmoid of a model with one output, or break-even.",
         ),
     ] = None
     long_premise: Annotated[
@@ -86,7 +86,7 @@ class ModelOptions:
         typer.Option(
             "--trust-remote-code",
             callback=config_file.require_confirmation,
-            help="Run Python code from the model repository; stored in results (default: off).",
+            help="Run Python code from the model repository; recorded in results (default: off).",
         ),
     ] = False
     model_file: Annotated[
@@ -220,8 +220,8 @@ class ModelOptions:
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected {BUILT_IN.name_form} as a model, got others; use -o train_data=… for the "
-                "set option"
+                f"--train-data: expected {BUILT_IN.name_form} as a model, got other models; use -o train_data=… for "
+                "the set option"
             )
 
     @contextmanager

@@ -88,8 +88,8 @@ def init(
 ) -> None:
     """Initialize an architecture for training: vocabulary, vectors and tags.
 
-    Layers above the vectors are initialized when training starts, by the seed
-    of the training run.
+    Training initializes the layers above the vectors with the seed of the
+    training run.
 
       unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
       unbag train finetune --model esim --corpus snli --output-dir runs/esim
@@ -136,7 +136,7 @@ def interpolate(
         typer.Option(
             callback=split_commas,
             metavar="LIST",
-            help="Weights of B from 0 to 1, such as 0.3,0.5 (default: 0.5).",
+            help="Weights α of model B, from 0 to 1, such as 0.3,0.5 (default: 0.5).",
         ),
     ] = None,
     offline: Offline = False,

@@ -56,7 +56,7 @@ def modify(
     hypothesis: Hypothesis,
     label: Label,
     combinations: Annotated[
-        bool, typer.Option("--combinations", help="Modify two constituents at a time too.")
+        bool, typer.Option("--combinations", help="Also modify two constituents at the same time.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +94,7 @@ def prove(
     ] = "premise",
     as_json: AsJson = False,
 ) -> None:
-    """Prove the relation of two modified sentences by enumerating models.
+    """Prove the relation of two modified sentences by enumerating finite models.
 
     unbag natlog prove --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment
@@ -111,7 +111,7 @@ def prove(
         raise ValueError(
             f"--modifier: expected one of {', '.join(modifiers)} for the {part} of the {position}, got {modifier!r}"
             if modifiers
-            else f"--part, --position: expected a modifiable constituent, got the {part} of the {position}; use another"
+            else f"--part, --position: no modifier fits the {part} of the {position}; choose another constituent"
         )
     text = format_pair_proof(seed, pair)
     if as_json:

@@ -144,7 +144,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             callback=split_commas,
-            help="Label names for ids 0, 1, … in --data, or a mapping E=entailment,N=neutral,…",
+            help="Label names for ids 0, 1, … in --data, or a mapping (E=entailment,N=neutral,…).",
         ),
     ] = None
     language: Annotated[
@@ -386,7 +386,7 @@ NumGpus = Annotated[
         "--num-gpus",
         min=0,
         max=1,  # a copy of a model uses at most one GPU
-        help="GPUs per model copy with --engine ray (default: 1 if available).",
+        help="Number of GPUs per model copy with --engine ray (default: 1 if available).",
     ),
 ]
 
@@ -410,6 +410,6 @@ NumProc = Annotated[
     typer.Option(
         "--num-proc",
         min=1,
-        help="Number of processes to build sets and tag sentences, at most one per core.",
+        help="Number of processes for building sets and tagging, at most one per core.",
     ),
 ]

@@ -195,7 +195,7 @@ def _print_preview(planned: "PublicationPlan") -> None:
 
 
 def print_outcome(outcome: "PublicationOutcome", *, err: bool = False) -> None:
-    """Print the files and the commit of a publication; to standard error if `err` is true."""
+    """Print the changes and the commit of a published repository, to standard error if `err` is true."""
     planned = outcome.plan
     if outcome.commit is None:
         echo(f"{outcome.url}: no changes", err=err)
@@ -291,7 +291,7 @@ def dataset(
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != resolve_config(name, None, None, {})[0]:
-            raise typer.BadParameter("--config: expected no --corpus, --split or -o, got one of them; remove it")
+            raise typer.BadParameter("--config: cannot be combined with --corpus, --split or -o; remove one of them")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.resolve_repo(name)
@@ -406,7 +406,7 @@ def model(
         bool,
         typer.Option(
             "--with-code",
-            help="Add the code of an `unbag models` architecture to load it without unbag.",
+            help="Add the code of an unbag architecture, so that it loads without unbag.",
         ),
     ] = False,
 ) -> None:
@@ -434,7 +434,7 @@ def build_model_publication(
     sets_org: str | None = None,
     with_code: bool = False,
 ) -> "Publication":
-    """Build the publication of a trained model, with the options of `unbag publish model`."""
+    """Build the files to publish for a trained model from the options of `unbag publish model`."""
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
@@ -443,7 +443,7 @@ def build_model_publication(
     averaged = is_averaged(folder)
     if averaged and with_code:
         raise typer.BadParameter(
-            "--with-code: expected a model of `unbag models`, got an averaged transformers model; remove the option"
+            "--with-code: expected an architecture from `unbag models`, got an averaged model; remove the option"
         )
     base = None if averaged else find_base_model(folder)
     if results is None:

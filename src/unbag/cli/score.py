@@ -78,13 +78,15 @@ def score(
     if run_dir is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
             raise typer.BadParameter(
-                "--run-dir: expected no FILE, --set or source pairs, which the run already defines; remove them"
+                "--run-dir: cannot be combined with FILE, --set or source pairs, because the run defines them; remove "
+                "them"
             )
         source = ctx.get_parameter_source("lexical_baseline")
         # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
         if not lexical_baseline and source and source.name == "COMMANDLINE":
             raise typer.BadParameter(
-                "--no-lexical-baseline: expected no --run-dir, which defines the baselines; pass the flag to the shards"
+                "--no-lexical-baseline: cannot be combined with --run-dir, because the run defines its baselines; "
+                "pass the flag to `unbag evaluate --shard`"
             )
         _score_shards(run_dir, output_dir or run_dir, as_json=as_json)
         return
@@ -96,7 +98,7 @@ def score(
     if parquet is not None:
         if pairs != PairOptions():
             raise typer.BadParameter(
-                f"--set {parquet}: expected no source-pair options such as --corpus, got at least one; remove them"
+                f"--set {parquet}: the file contains its source pairs; remove --corpus and the other options for pairs"
             )
         target: SetRequest | BuiltSet = read_exported_set(Path(parquet))
     else:

@@ -123,7 +123,7 @@ class Corpus:
 
     @property
     def is_two_way(self) -> bool:
-        """Whether the gold labels are `entailment` and `not_entailment`, which is neutral or contradiction."""
+        """Whether the gold labels are `entailment` and `not_entailment` (neutral or contradiction)."""
         return NOT_ENTAILMENT in self.labels
 
     def resolve_split(self, name: str | None) -> str:

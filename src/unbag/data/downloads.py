@@ -15,12 +15,12 @@ _CHUNK = 1 << 20
 
 
 class MissingFileError(DataError):
-    """File that is not available locally and cannot be downloaded."""
+    """Raised if a file is not available locally and cannot be downloaded."""
 
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """Remote file with pinned content.
+    """Remote file whose content is verified by a checksum.
 
     Attributes:
         url: URL of a fixed version, for example of a commit.

@@ -77,7 +77,7 @@ _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the 
 
 
 class LabelError(ValueError):
-    """Ambiguous or unknown label, or ambiguous label order of a model."""
+    """Raised for an unknown or ambiguous label, or if the label order of a model is ambiguous."""
 
 
 def resolve_label(name: str) -> str:
@@ -164,7 +164,7 @@ def get_label_id(name: str) -> int:
 
 
 def get_gold_id(name: str) -> int:
-    """Look up the id of a gold label, including two-label data: as `get_label_id`, or 1 for `not_entailment`.
+    """Look up the id of a gold label: the id from `get_label_id`, or 1 for the two-way label `not_entailment`.
 
     >>> get_gold_id("contradiction"), get_gold_id("not_entailment")
     (2, 1)
@@ -225,11 +225,11 @@ def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, s
         names = {name for i in outputs for name in (str(i), theirs[i])}
         if unknown := sorted(set(label_map) - names):
             raise LabelError(
-                f"--label-map: expected each output of {theirs} once, got the unknown {unknown}; rename it"
+                f"--label-map: expected each output of {theirs} once, got the unknown output {unknown}; rename it"
             )
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
         if missing:
-            raise LabelError(f"--label-map: expected each output of {theirs} once, got none for {missing}; add it")
+            raise LabelError(f"--label-map: expected each output of {theirs} once, got no label for {missing}; add one")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
@@ -267,7 +267,7 @@ def _two_label_advice(order: Sequence[str]) -> str:
 
 
 def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Resolve the two labels of a model with one output: above the threshold, then below it.
+    """Resolve the two labels of a single-output model: first the label above the threshold, then the label below it.
 
     By default, a high score means entailment. It means contradiction if the output is named `contradiction`, or the
     label that the label map assigns.
@@ -318,7 +318,7 @@ def list_candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = F
 
 
 def find_label_space(order: Sequence[str]) -> tuple[str, ...]:
-    """Find the label space that `order` permutes, in canonical order.
+    """Find the label space with the labels of `order`, in canonical order.
 
     >>> find_label_space(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')

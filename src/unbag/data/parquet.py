@@ -56,7 +56,7 @@ def iter_batches(
 
 
 def validate_unpacked_size(file: Path | IO[bytes], location: object, size: int) -> None:
-    """Validate that an entire file may be read into memory. For arguments and errors, see `iter_batches`."""
+    """Validate that a file is small enough to be read into memory. For arguments and errors, see `iter_batches`."""
     for _ in iter_batches(file, location, size):
         pass
 
@@ -77,14 +77,14 @@ def read_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, d
     table = pq.read_table(file, partitioning=None)
     metadata: dict[str, Any] = json.loads(table.schema.metadata[key])
     if metadata["schema"] != schema:
-        raise ValueError(f"expected version {schema}, got {metadata['schema']}")
+        raise ValueError(f"expected schema version {schema}, got version {metadata['schema']}")
     return table, metadata
 
 
 def _validate_expansion(unpacked: int, location: object, size: int) -> None:
     if unpacked > GIGABYTE and unpacked > MOST_UNPACKED * size:
         raise DataError(
-            f"{location}: expected at most {MOST_UNPACKED} times {size:,} bytes after decompression, got more; if you "
+            f"{location}: expected at most {MOST_UNPACKED} times the stored size of {size:,} bytes, got more; if you "
             "trust the file, convert it to jsonl"
         )
 

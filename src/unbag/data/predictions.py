@@ -35,13 +35,16 @@ class SetPredictions(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """Index in `label_space` of each row's most probable label, shape (n,); `NO_ANSWER` without a prediction."""
+        """Index in `label_space` of each row's most probable label, shape (n,).
+
+        Rows without a prediction get `NO_ANSWER`.
+        """
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     @property
     def label_names(self) -> NDArray[np.str_]:
-        """Name of each row's most probable label, shape (n,); `NONE` without a prediction."""
+        """Name of each row's most probable label, shape (n,). Rows without a prediction get `NONE`."""
         names: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # -1, `NO_ANSWER`, is the last
         return names
 
@@ -102,7 +105,7 @@ def build_predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
 
 
 def select_rows(mask: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
-    """Select the rows where `mask`, shape (n,), is true, from columns and predictions."""
+    """Select the rows of columns and predictions for which `mask`, shape (n,), is true."""
     rows = np.flatnonzero(mask).tolist()
     selected = {name: [values[row] for row in rows] for name, values in columns.items()}
     unanswered = None if answers.unanswered is None else answers.unanswered[mask]

@@ -69,7 +69,7 @@ def validate_column_count(names: Collection[str], location: object) -> None:
 
 
 def build_repeated_names_error(names: Sequence[str]) -> str:
-    """Build the error message for repeated column names; empty if there are none."""
+    """Build the error message for repeated column names. Return an empty string if there are none."""
     repeated = [name for name, n in Counter(names).items() if name and n > 1]
     message = f"expected unique column names, got {' and '.join(map(repr, repeated))} repeatedly; rename all but one"
     return message if repeated else ""
@@ -113,7 +113,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
 
 
 def split_parquet(path: Path, size: int) -> list[tuple[int, int | None]]:
-    """Split a Parquet file into ranges of about `size` rows or more, within row groups.
+    """Split a Parquet file into ranges of about `size` rows. In very large row groups, ranges have more rows.
 
     Raises:
         DataError: If the file cannot be read.
@@ -173,7 +173,7 @@ def detect_csv_delimiter(path: Path) -> str:
 
 
 def iter_jsonl_row_starts(path: Path, every: int) -> Iterator[RowStart]:
-    """Iterate over the starts of the rows `every`, 2 `every`, … of a jsonl file.
+    """Iterate over the start positions of rows `every`, `2 * every`, … in a jsonl file.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
@@ -182,7 +182,7 @@ def iter_jsonl_row_starts(path: Path, every: int) -> Iterator[RowStart]:
 
 
 def iter_separated_row_starts(path: Path, every: int, *, quotes: bool) -> Iterator[RowStart]:
-    """Iterate over the starts of the rows `every`, 2 `every`, … of a csv or tsv file.
+    """Iterate over the start positions of rows `every`, `2 * every`, … in a csv or tsv file.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
 
@@ -385,7 +385,7 @@ class DataFile:
         return None
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of about `size` rows. A `.gz` file has a single open range."""
+        """Split the file into ranges of about `size` rows. A `.gz` file has a single open-ended range."""
         if get_file_extension(self.path) == _PARQUET:
             return tuple(split_parquet(self.path, size))
         if self.path.suffix == ".gz":  # gzip has no random access
@@ -443,7 +443,7 @@ class DataTable(Protocol):
         ...
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of about `size` rows; a single open range if random access is impossible."""
+        """Split the table into ranges of about `size` rows. Without random access, return a single open-ended range."""
         ...
 
 
@@ -477,7 +477,7 @@ class HubTable:
         return getattr((self.data.features or {}).get(column), "names", None)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of `size` rows. A stream has a single open range."""
+        """Split the table into ranges of `size` rows. A stream has a single open-ended range."""
         if not hasattr(self.data, "num_rows"):
             return ((0, None),)
         n = self.data.num_rows

@@ -111,7 +111,7 @@ class PairSource:
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover the source, for use by several processes. May be a single open range.
+        """Row ranges that cover the source, for use by several processes. May be a single open-ended range.
 
         The property is lazy, because computing the ranges of a text file requires a pass over the file.
         """
@@ -394,7 +394,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class UnknownLabelError(DataError):
-    """Gold label with unknown meaning: an unknown spelling, or a number or truth value without a name.
+    """Raised for a gold label with unknown meaning: an unknown spelling, or an unnamed number or truth value.
 
     Attributes:
         label: The label as written in the data.
@@ -429,8 +429,8 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
             raise DataError(f"{where}: {error} ({','.join(labels)})") from None
     if not any(set(meanings.values()) <= set(space) for space in (LABELS, TWO_WAY)):
         raise DataError(
-            f"{where}: expected meanings of {', '.join(LABELS)} or of {', '.join(TWO_WAY)}, got both "
-            f"({','.join(labels)})"
+            f"{where}: expected either the labels {', '.join(LABELS)} or the labels {', '.join(TWO_WAY)}, got a "
+            f"mixture ({','.join(labels)})"
         )
     return None, meanings
 
@@ -573,7 +573,7 @@ def _label_names(
     for names in (named, declared):
         if names and (len(set(names)) < len(names) or not any(set(names) <= set(space) for space in spaces)):
             one_of = " or of ".join(", ".join(space) for space in spaces)
-            raise DataError(f"{where}: expected each of {one_of} at most once, got {', '.join(names)}")
+            raise DataError(f"{where}: expected each of the labels {one_of} at most once, got {', '.join(names)}")
     if named and declared and named != declared:
         raise DataError(f"{where}: expected the names {list(declared)} for the label ids 0, 1, …, got {list(named)}")
     return named or declared

@@ -60,7 +60,7 @@ class TextDocument(NamedTuple):
 
 
 class SentenceCandidate(NamedTuple):
-    """Sentence of a text, with the exclusion reason or None."""
+    """Sentence of a text, with the reason for its exclusion. The reason is None for included sentences."""
 
     id: str
     text: str
@@ -91,7 +91,7 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
             inside = sorted(str(each) for each in islice(found, _MOST_FILES + 1) if each.is_file())
             if not 0 < len(inside) <= _MOST_FILES:
                 n = f"more than {_MOST_FILES:,}" if inside else "none"
-                raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass the files")
+                raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass individual files")
             files += inside
             continue
         if readers.get_file_extension(validate_file(path)) not in TEXT_FILE_EXTENSIONS:
@@ -106,7 +106,7 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def build_text_names(files: Sequence[str]) -> list[str]:
-    """Build the file names of a text for records, without folders. The id of a Hub dataset is unchanged."""
+    """Build the names of text files for records, without folders. The id of a Hub dataset is unchanged."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
 
@@ -119,7 +119,7 @@ def open_text(
     config: str | None = None,
     revision: str | None = None,
 ) -> PairSource:
-    """Open a text as pairs of each sentence with itself, labelled entailment.
+    """Open a text as a source of pairs: each sentence is paired with itself, with the label entailment.
 
     Parsing starts when the first row is read. The sentences are then cached (`unbag/sentences`) by the content of the
     text and the identity of the parser.
@@ -136,7 +136,7 @@ def open_text(
         DataError: If a file or dataset cannot be read, or has no text column.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
-        raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the others")
+        raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")
     column = (columns or {}).get(_COLUMN)
     files = list_text_files(names)
     if readers.is_hub_id(files[0]):

@@ -22,7 +22,7 @@ RAY: Final = "ray"
 
 
 class Engine(Protocol):
-    """Interface of an engine that loads models and predicts datasets."""
+    """Interface of an engine that loads models and runs them on datasets."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Validate the dtype and device before the run starts. None stands for the default.
@@ -39,12 +39,12 @@ class Engine(Protocol):
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> StoredPredictions:
-        """Predict all rows, like `inference.runner.predict_rows`. The predictor must come from this engine."""
+        """Predict all rows, like `inference.runner.predict_rows`. This engine must have loaded the predictor."""
         ...
 
 
 class InProcessEngine:
-    """Engine that runs models in the current process, also under a launcher such as `torchrun`."""
+    """Engine that runs models in the current process, which may be started by a launcher such as `torchrun`."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Validate the dtype and device on this machine."""
@@ -65,7 +65,7 @@ class InProcessEngine:
 
 
 def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Validate the name of the engine and its combination with other options.
+    """Validate the engine name, and that the engine can be combined with the other options.
 
     Raises:
         ValueError: If the engine does not exist, if `num_gpus` is given without an engine, or if a launcher or a
@@ -77,7 +77,7 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
         raise ValueError(f"--num-gpus: expected --engine {RAY}, got no engine; use --device to choose a device")
     if name and shard is not None:
         raise ValueError(
-            "--engine: expected no --shard, which also distributes the run, got both options; omit one of them"
+            "--engine: cannot be combined with --shard, because both options distribute the run; omit one of them"
         )
     if name and is_distributed():
         raise ValueError(
@@ -87,7 +87,7 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
 
 @contextmanager
 def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
-    """Open an engine as a context manager. Without a name, models run in the current process.
+    """Open an engine as a context manager. If `name` is None, models run in the current process.
 
     Raises:
         ImportError: If the engine is not installed.

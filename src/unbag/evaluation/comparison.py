@@ -101,11 +101,11 @@ class Comparison:
     incomparable_sets: frozenset[str] = frozenset()
 
     def is_significant(self, difference: MetricDifference) -> bool | None:
-        """Check whether a difference is significant after Holm's correction. Returns None if it was not tested."""
+        """Check whether a difference is significant after Holm's correction. Return None if there was no test."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def find_better(self, difference: MetricDifference) -> str | None:
-        """Find the letter of the system whose metric is significantly better. Return None if neither is.
+        """Find the letter of the system that is significantly better on a metric. Return None if neither system is.
 
         A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
         the skill score distinguishes guessing from reading.
@@ -318,7 +318,7 @@ class _Pairs:
         same: bool,
         notes: list[str],
     ) -> Iterator[MetricDifference]:
-        """Compute the difference of each metric that both systems have."""
+        """Compute the difference between two systems for each metric that both systems have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
         scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]

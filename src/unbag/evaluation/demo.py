@@ -32,7 +32,7 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def build_requests(output_dir: Path) -> list[SetRequest]:
-    """Build the requests for all challenge sets that the demo builds itself, in suite order.
+    """Build a request for each challenge set of the demo that is not bundled as a file, in suite order.
 
     Args:
         output_dir: Folder where `run` writes the pairs and the word vectors.
@@ -143,7 +143,7 @@ class DisputedPair(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """Disagreement of the demo network and the bag of words on the same pairs.
+    """Disagreement between the demo network and the bag of words on the same pairs.
 
     Attributes:
         pairs: Number of pairs.
@@ -163,7 +163,7 @@ class Disagreement(NamedTuple):
 
 
 def find_disagreement(output_dir: Path) -> Disagreement:
-    """Compare the demo network with the bag of words on the demo's validation pairs.
+    """Compute the disagreement between the demo network and the bag of words on the demo's validation pairs.
 
     Args:
         output_dir: Folder that `run` filled.

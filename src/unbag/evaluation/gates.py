@@ -133,7 +133,7 @@ def parse_bound(text: str, side: Side) -> GateBound:
 
 
 def select_results_of_single_model(results: Sequence[Result], path: str) -> list[Result]:
-    """Select the results of the single model in a run. Baselines count only if there is no other model.
+    """Select the results of the only model in a run. Baselines are ignored, unless there is no other model.
 
     Raises:
         ValueError: If there are several models.
@@ -215,7 +215,9 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
 
 
 def check_changed_labels(changed_labels: Sequence[ChangedLabels], bounds: Iterable[GateBound]) -> list[GateResult]:
-    """Check the proportion of changed labels against bounds. A bound applies to all corpora of its challenge set.
+    """Check the proportion of labels that changed between two runs against bounds.
+
+    A bound applies to all corpora of the challenge set that it names.
 
     Raises:
         ValueError: If the labels of a bound's set were not compared.

@@ -33,7 +33,7 @@ _CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) fo
 
 
 class SampledPair(NamedTuple):
-    """Permuted pair for annotators. They see the sentences, but not the id, label, subset and length."""
+    """Permuted pair for annotators, who see the sentences but not the id, label, subset or length."""
 
     premise: str
     hypothesis: str
@@ -123,7 +123,7 @@ def validate_pair_count(n_pairs: int) -> None:
 
 
 def write_annotation_sheet(pairs: Sequence[SampledPair], folder: Path) -> None:
-    """Write `sheet.csv`, with an empty column `label` for the annotators, and the answer key to a folder."""
+    """Write two files to a folder: `sheet.csv`, with an empty `label` column for the annotators, and the answer key."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in pairs))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in pairs))
 

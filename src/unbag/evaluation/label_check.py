@@ -189,7 +189,7 @@ def check_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> Label
 def compare_label_orders(
     predicted: NDArray[np.intp], labels: NDArray[np.intp], label_order: Sequence[str], *, has_columns: bool
 ) -> LabelOrderCheck:
-    """Compare the accuracy of a file's label order with that of every other order.
+    """Compare the accuracy under a file's label order with the accuracy under every other order.
 
     Args:
         predicted: Positions in `label_order`, shape (n,).

@@ -32,7 +32,10 @@ logger = logging.getLogger(__name__)
 
 
 class BaselinePredictions(NamedTuple):
-    """Predictions of the lexical baseline on a set, with its identity. Both are None without a baseline."""
+    """Predictions of the lexical baseline on a set, and the identity of the baseline.
+
+    Both are None if there is no baseline.
+    """
 
     answers: SetPredictions | None = None
     identity: Mapping[str, str] | None = None
@@ -64,7 +67,7 @@ class LexicalBaseline:
         return self.background is not None and self.background.is_fitting
 
     def predict(self, built_set: BuiltSet, store: Path | str) -> BaselinePredictions:
-        """Predict a set. If the model cannot be fitted, a warning is logged once and no predictions are returned.
+        """Predict all rows of a set. If the model cannot be fitted, log a warning once and return no predictions.
 
         Args:
             built_set: Set to predict.

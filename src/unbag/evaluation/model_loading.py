@@ -96,7 +96,7 @@ def _kind_by_name(name: str) -> ModelType:
 
 
 def select_model_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that apply to a model of this type."""
+    """Select the options that apply to the type of a model."""
     return {name: value for name, value in options.items() if name in find_model_type(model).options}
 
 
@@ -361,8 +361,8 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
         routes = ", ".join(f"/{route}" for route in ROUTES)
         raise ValueError(
-            f"{', '.join(wrong)}: expected {'no address' if is_route else 'an address'} that ends in {routes}, got "
-            f"{options.get('base_url')}; correct --base-url, or omit the option"
+            f"{', '.join(wrong)}: {'not supported' if is_route else 'supported only'} for URLs that end in {routes}, "
+            f"got {options.get('base_url')}; correct --base-url, or omit the option"
         )
     # The import errors of both name the extra.
     if is_route:
@@ -390,7 +390,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.baselines.lexical.predictors import LexicalPredictor
 
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
-            raise ValueError(f"{model}: expected no option {', '.join(wrong)} for a lexical model; omit it")
+            raise ValueError(f"{model}: a lexical model does not support the option {', '.join(wrong)}; omit it")
         folder = open_lexical_model(model, **options)
         return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
@@ -402,8 +402,8 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     if "model_file" in options or has_only_exported(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
             raise ValueError(
-                f"{model}: expected no option {', '.join(wrong)} for an exported model, which runs on the CPU with its "
-                "own dtypes; omit it"
+                f"{model}: an exported model, which runs on the CPU with its own dtypes, does not support the option "
+                f"{', '.join(wrong)}; omit it"
             )
         return ExportedPredictor.load(model, **options)
     return TransformerPredictor.load(model, **options)
@@ -422,7 +422,7 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             raise ValueError(f"expected module:function, got {name!r}: {error}") from error
         raise build_user_code_error(
-            f"{name}: expected to import the module {module_name}", error, "correct it"
+            f"{name}: expected an importable module {module_name}", error, "correct it"
         ) from error
     finally:
         sys.path.pop(0)

@@ -34,7 +34,7 @@ _META: Final = b"unbag.labels"
 
 
 class RowLabels(NamedTuple):
-    """Predicted labels of n rows, in order. They take five bytes per row.
+    """Predicted labels of n rows, in order. Each row takes five bytes.
 
     Attributes:
         source: Number of each row's source example, shape (n,); rows of one source are not independent.

@@ -25,7 +25,7 @@ def list_run_requirements(
     lexical_baseline: bool = False,
     model_file: str | None = None,
 ) -> list[Requirement]:
-    """List the downloads that evaluating models on challenge sets requires, without duplicates.
+    """List the downloads required to evaluate models on challenge sets, without duplicates.
 
     Args:
         requests: Requests for the sets.
@@ -94,7 +94,7 @@ def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
 
 
 def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
-    """List the downloads that training a model requires: model files and corpora."""
+    """List the downloads required to train a model: model files and corpora."""
     return [
         *iter_model_requirements(model, revision=revision),
         *requirements.iter_train_split_requirements(corpora),

@@ -48,7 +48,7 @@ def describe_metrics(set_name: str) -> dict[str, Quantity]:
 
 
 def collect_metrics(result: Result) -> dict[str, MetricValue]:
-    """Collect the metrics of a result, by metric name. If the set is not installed, use its top-level scores.
+    """Collect the metrics of a result, by metric name. If the result's set is not installed, use the top-level scores.
 
     The skill score is included for every set that defines it, even if its value is None.
     """

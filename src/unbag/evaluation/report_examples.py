@@ -61,7 +61,7 @@ def read_selections(path: Path) -> list[ExampleSelection]:
     try:
         record = results.read_record(path, results.ExamplesRecord, "examples")
         if record["schema"] != SCHEMA:
-            raise ValueError(f"got schema {record['schema']}")
+            raise ValueError(f"the file has schema {record['schema']}")
         return [
             ExampleSelection(**each | {name: tuple(_example(**one) for one in each[name]) for name in _LISTS})
             for each in record["selections"]

@@ -28,7 +28,7 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result with its previous index in a results folder.
+    """Result in a results folder, with its index before the current run.
 
     Attributes:
         result: The result.
@@ -40,7 +40,7 @@ class FolderEntry(NamedTuple):
 
 
 def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and skipped sets of a folder. Both are empty if there is no results file.
+    """Read the results and skipped sets of a folder. Both lists are empty if there is no results file.
 
     Raises:
         ValueError: If the results file cannot be read.

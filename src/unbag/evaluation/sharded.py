@@ -48,7 +48,7 @@ class _Turn(NamedTuple):
 
 
 class ShardedEvaluation:
-    """Evaluation in one of several processes that share the predictions.
+    """Part of an evaluation that one of several processes runs. The processes share the predictions.
 
     Args:
         shard: Index of this process and number of processes.
@@ -82,7 +82,7 @@ class ShardedEvaluation:
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Store the task of one model and set, and predict the chunk shards that no other process has leased.
+        """Store the task for one model and one set, then predict the chunk shards that no other process has leased.
 
         Does not wait for other processes.
 
@@ -123,7 +123,7 @@ class ShardedEvaluation:
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
-        """Wait for all predictions, complete those of stopped processes, and score them.
+        """Wait for all predictions, compute those that stopped processes did not finish, and score them.
 
         Only one process scores.
 
@@ -200,7 +200,7 @@ class StoredTask:
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{what} ({error})") from None
+            raise ValueError(f"{what}, got an error ({error})") from None
         checked = results.validate_record(record, results.TaskRecord, what)
         if checked["schema"] != _SCHEMA:
             raise ValueError(
@@ -210,7 +210,7 @@ class StoredTask:
         task = cls(**{**_select_fields(cls, checked), "request": _select_fields(SetRequest, checked["request"])})
         for key in (task.key, task.control_key):
             if key is not None and not _KEY.fullmatch(key):  # a key is the name of a folder, so it must be safe
-                raise ValueError(f"{what}, got the key {key!r:.80}")
+                raise ValueError(f"{what}, got the invalid key {key!r:.80}")
         return task
 
 

@@ -39,7 +39,7 @@ class LocatedResult:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """Samples of each metric, by path. None if the run stored none."""
+        """Samples of each metric, by metric path. None if the run stored no samples."""
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
@@ -159,13 +159,13 @@ def _files(path: Path) -> list[Path]:
 
 
 def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
-    """Load the single system of a path. Baselines count only if there is no other model."""
+    """Load the only system in a results folder or file. Baselines are ignored, unless there is no other model."""
     systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
     return str(path), select_single_model(systems, str(path))
 
 
 def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
-    """Select the item of the single model. Baselines count only if there is no other model.
+    """Select the item of the only model. Baselines are ignored, unless there is no other model.
 
     Args:
         models: Name, one result and the item of each model.

@@ -98,7 +98,7 @@ def _parse_tasks(content: bytes) -> dict[str, Any]:
         tasks = read.get("tasks", []) if isinstance(read, dict) else None
         if isinstance(tasks, list) and all(isinstance(task, dict) and "id" in task for task in tasks):
             return dict(read)
-        raise ValueError("expected a mapping with a list of tasks with ids")
+        raise ValueError("expected a mapping with a list of tasks, each with an id")
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(

@@ -13,7 +13,7 @@ _SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # keys of a result's config if only 
 
 
 class Benchmark(NamedTuple):
-    """Config of a challenge set on the Hub.
+    """Hub benchmark, which is one config of a challenge set.
 
     Attributes:
         repo: Dataset repository, `organization/name`.
@@ -25,7 +25,7 @@ class Benchmark(NamedTuple):
 
 
 def find_published_config(result: Result) -> str | None:
-    """Find the published config of a result; None for user-provided pairs.
+    """Find the published config on which a result was computed. None for user-provided pairs.
 
     >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
     >>> find_published_config(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
@@ -45,7 +45,7 @@ def find_published_config(result: Result) -> str | None:
 
 
 def find_benchmark(result: Result, organization: str) -> Benchmark | None:
-    """Find the Hub benchmark of a result, given the organization of the sets; None for user-provided pairs."""
+    """Find the Hub benchmark of a result among the sets of an organization. None for user-provided pairs."""
     config = find_published_config(result)
     return None if config is None else Benchmark(f"{organization}/{result.set}", config)
 
@@ -72,7 +72,7 @@ def find_deviations(result: Result) -> dict[str, Any]:
 
 
 def collect_published_options(result: Result) -> dict[str, Any]:
-    """Collect the set options of a result. For a sample, these include its size and seed.
+    """Collect the challenge-set options of a result. For a sample of the examples, they include its size and seed.
 
     Files are listed without their folders, which are meaningless to other users.
     """

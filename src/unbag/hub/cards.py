@@ -47,7 +47,7 @@ def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
 
 
 def find_blocks(text: str) -> dict[str, str]:
-    """Collect the blocks in a card's text: a map from block name to content, in order."""
+    """Collect the marked blocks of a card's text, as a dict from block name to content in order of appearance."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
@@ -110,8 +110,7 @@ def set_entry(text: str, name: str, value: Any) -> str:
     # result is verified.
     if split_card(text.encode())[0] | {name: value} != split_card(result.encode())[0]:
         raise ValueError(
-            f"front matter of the card: expected a form in which {name} can be set without changing other entries; set "
-            f"{name} manually once"
+            f"front matter of the card: cannot set {name} without changing other entries; set {name} manually once"
         )
     return result
 

@@ -45,7 +45,7 @@ class CollectionPlan:
 
 
 def plan_collection(namespace: str, publications: Sequence[Publication]) -> CollectionPlan:
-    """Plan the changes of an organization's collection for the given publications, without writing anything.
+    """Plan how to add published repositories to an organization's collection, without writing anything.
 
     Items added by other people and repositories of earlier publications are kept.
 

@@ -33,7 +33,7 @@ _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 def build_dataset_publication(
     requests: Sequence[SetRequest], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
 ) -> Publication:
-    """Build configs of a challenge set as the files of a repository.
+    """Build the files of a dataset repository from one or more configs of a challenge set.
 
     Args:
         requests: Configs to build, all of the same set.
@@ -74,7 +74,7 @@ def build_dataset_publication(
 
 
 def choose_config_name(request: SetRequest) -> str:
-    """Choose the config name of a request in a repository: its own name, or the name of user-provided data or text.
+    """Choose the config name of a request. For user-provided data or text, it is derived from the name of the data.
 
     >>> choose_config_name(SetRequest("permuted", "snli-test"))
     'snli-test'

@@ -67,7 +67,7 @@ class SplitStatistics:
                 self._lengths[side][length] += n
 
     def compute_record(self) -> dict[str, Any]:
-        """Compute `rows`, `examples` (sources), `labels`, `unique_pairs` and `lengths`.
+        """Compute the statistics record: `rows`, `examples` (sources), `labels`, `unique_pairs` and `lengths`.
 
         The lengths of a sentence column are its minimum, mean and maximum.
 
@@ -335,15 +335,15 @@ rows = load_dataset("{repo}", "{default}")  # Parquet files: no code from this r
 unbag evaluate ORG/MODEL --sets {set_name}
 ```
 
-{describe_package()} The dataset was built with unbag, which also runs a model on the set and scores its predictions.
+{describe_package()} The dataset was built with unbag, which also runs a model on the set and scores the predictions.
 
 ## Intended use
 
 The set tests one question about a model of natural language inference: *{question}*
 
-Use the set for research and for the choice among models. Do not evaluate a model that was trained on these rows or on
-their source pairs. A high score answers this question only. It does not show that a model is fit for a task, least of
-all for decisions about people.
+Use the set for research and to compare models. Do not evaluate a model that was trained on these rows or on their
+source pairs. A high score answers only this question. A high score does not show that a model is suitable for a task,
+and in particular not for decisions about people.
 
 ## Known biases
 
@@ -362,12 +362,15 @@ def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: S
 
 
 def _biases(metadata: Mapping[str, Any]) -> str:
-    origin = "The sentences come from the sources that each config names, or are made from them, errors included."
+    origin = (
+        "The sentences come from the sources of each config, or are built from these sources. Errors in the sources "
+        "remain in the rows."
+    )
     if _CROWD not in (*metadata.get("annotations_creators", ()), *metadata.get("language_creators", ())):
-        return f"{origin} Stereotypes in the sources remain in the rows."
+        return f"{origin} Stereotypes in the sources also remain."
     return (
-        f"{origin} Crowd workers wrote or labelled them. Their stereotypes by gender, age or origin remain in the rows "
-        "([Rudinger et al. 2017](https://aclanthology.org/W17-1609)). The hypothesis alone may reveal the label "
+        f"{origin} Crowd workers wrote or labelled the sentences. Their stereotypes about gender, age or origin also "
+        "remain ([Rudinger et al. 2017](https://aclanthology.org/W17-1609)). The hypothesis alone may reveal the label "
         "([Gururangan et al. 2018](https://aclanthology.org/N18-2017))."
     )
 

@@ -71,7 +71,7 @@ def fetch_result_context(results: Iterable[Result], organization: str, written: 
 def build_eval_results(
     results: Iterable[Result], organization: str, about: ResultContext | None = None
 ) -> dict[str, bytes]:
-    """Build the `.eval_results` files by path, each with one entry for a challenge set and config.
+    """Build the `.eval_results` files, as a dict by path, with one file per challenge set and config.
 
     Results on user-provided pairs, on a sample or with changed options are skipped with a warning.
 
@@ -112,7 +112,7 @@ def build_eval_results(
 
 
 def build_model_index(results: Iterable[Result], organization: str) -> "list[EvalResult]":
-    """Build the entries of `ModelCardData.eval_results`, one per quoted metric of a result.
+    """Build the entries of `ModelCardData.eval_results`, one for each metric that model cards quote from a result.
 
     Args:
         results: Results of one model. Later results on the same config replace earlier ones.

@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 
 def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
-    """Rank the results for a set, config and metric (a name or `ALL`), best first within each metric.
+    """Rank the results for a set, config and metric (each a name or `ALL`), best first within each metric.
 
     The columns are defined in `_DATATYPES`. Values are rounded to three digits.
     """

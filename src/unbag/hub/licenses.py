@@ -35,7 +35,7 @@ def is_laxer(license: str, inherited: str) -> bool:
 
 
 def choose_license(name: str, inherited: str, requested: str | None) -> str:
-    """Choose the license of a publication from the requested and the inherited license.
+    """Choose the license of published data from the requested and the inherited license.
 
     Args:
         name: Name of the source, for error messages.

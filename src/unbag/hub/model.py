@@ -45,7 +45,7 @@ def build_checkpoint_publication(
     with_code: bool = False,
     about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
-    """Build the publication of a trained model: files, model card and results.
+    """Build the Hub repository files of a trained model, including the model card and the results.
 
     Hidden files and stored predictions are not published. The card replaces a README in the folder.
 
@@ -103,7 +103,7 @@ def build_averaged_publication(
     organization: str | None = None,
     about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
-    """Build the publication of a model whose weights are a mean of other models.
+    """Build the Hub repository files of a model with averaged weights, including the model card and the results.
 
     The model card is the README of the folder, with the name of the repository and a block with the results.
 
@@ -192,7 +192,7 @@ def _training_cost(folder: Path) -> Mapping[str, Any] | None:
     cost = read_json_object(folder / _COST)
     kinds = {"hardware": str, "processes": int, "seconds": float | int}
     if not all(isinstance(cost.get(name), kind) for name, kind in kinds.items()):
-        raise ValueError(f"{folder / _COST}: expected {', '.join(kinds)}, got {sorted(cost)}; remove the file")
+        raise ValueError(f"{folder / _COST}: expected the keys {', '.join(kinds)}, got {sorted(cost)}; remove the file")
     return cost
 
 
@@ -223,11 +223,13 @@ def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     order = list(resolve_output_labels(id2label))
     if order != list(record["label_order"]):
         raise ValueError(
-            f"{folder / _CONFIG}: expected id2label in the order of {RECORD}, {record['label_order']}, got {order}"
+            f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label, got "
+            f"{order}"
         )
     if config.get("label2id") != {label: output for output, label in id2label.items()}:
         raise ValueError(
-            f"{folder / _CONFIG}: expected label2id to match id2label {id2label}, got {config.get('label2id')}"
+            f"{folder / _CONFIG}: expected label2id to match id2label {id2label}, got {config.get('label2id')}; "
+            "correct the file"
         )
 
 

@@ -80,7 +80,7 @@ class ModelCardContent:
 
     @property
     def base(self) -> str | None:
-        """Hub id of the base model; None if it was a folder."""
+        """Hub id of the base model; None for a local folder."""
         name: str = self.record["model"]["name"]
         return None if name == FOLDER else name
 
@@ -96,7 +96,7 @@ class ModelCardContent:
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """Licenses of the model's sources, by source name; None if unknown, such as for files."""
+        """Licenses of the model's sources by source name. None for an unknown license, as for local files."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.license) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
         vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag
@@ -165,7 +165,7 @@ def _summary(content: ModelCardContent) -> str:
         f"[{content.base}](https://huggingface.co/{content.base})" if content.base else f"`{record['config']['model']}`"
     )
     return (
-        f"A classifier of premise and hypothesis for natural language inference. Labels: {labels}.\n\n"
+        f"This model classifies pairs of premise and hypothesis (natural language inference). Labels: {labels}.\n\n"
         f"The base model is {base} (revision `{record['model']['revision']}`), trained with the recipe "
         f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{describe_package()}"
     )
@@ -209,8 +209,9 @@ Order of the outputs: {", ".join(content.record["label_order"])}.{_use_without_u
 unbag evaluate {content.repo} --head residual
 ```
 
-The model above predicts with f([h, 0]), as the authors' released code does. The paper's text predicts with F_L, the
-part of the prediction that the words alone do not explain. The files of this repository give F_L for single pairs:
+The model above predicts with f([h, 0]), as the authors' released code does. In the paper's text, the model predicts
+with F_L, the part of the prediction that the words alone do not explain. With the files in this repository, the
+following code changes the model to predict with F_L for single pairs:
 
 ```python
 from huggingface_hub import snapshot_download
@@ -236,8 +237,9 @@ model = AutoModelForSequenceClassification.from_pretrained(
 )
 ```
 
-The file `modeling_unbag.py` in this repository defines the architecture. Read it before you run it, at your own risk.
-It needs PyTorch and transformers, and spaCy if sentences are parsed. The tokenizer needs no code."""
+The file `modeling_unbag.py` in this repository defines the architecture. Read this file before you run it, at your own
+risk. The file requires PyTorch and transformers, and also spaCy if the model parses sentences. The tokenizer requires
+no custom code."""
 
 
 def _training(content: ModelCardContent) -> str:
@@ -410,7 +412,7 @@ def build_results_section(
         [
             "## Challenge sets",
             _table(["set", "metric", *columns, "n"], table, numbers=2),
-            f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models of a row were evaluated on "
+            f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models in a row were evaluated on "
             f"the same pairs with unbag {', '.join(versions)}. n: number of examples of the first value in the row.",
             "Summary:\n\n" + "\n".join([*_verdict_lines({"this model": own, RESIDUAL: residual}), *readings]),
         ]
@@ -453,12 +455,12 @@ def _limits(content: ModelCardContent) -> str:
     is_sampled = any("max_examples" in result.config for result in (*content.own, *content.residual))
     points = [
         f"The model was trained on {names} sentences. It is not reliable on other kinds of text.",
-        f"The numbers are of one run, with the seed {content.record['config']['seed']}. The intervals are over "
-        "examples and do not cover other seeds or corpora.",
-        "Crowd workers wrote the NLI corpora, and their stereotypes about people are in the labels. Use the model for "
+        f"The results are from one training run, with the seed {content.record['config']['seed']}. The intervals are "
+        "computed over examples and do not cover other seeds or corpora.",
+        "Crowd workers wrote the NLI corpora, and the labels reflect their stereotypes about people. Use the model for "
         "research, not for decisions about people.",
         _held_out_use(content.record),
-        "Some sets were evaluated on a sample of their examples; the table marks these." if is_sampled else "",
+        "Some sets were evaluated on a sample of their examples. The table marks these sets." if is_sampled else "",
     ]
     return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
 

@@ -90,7 +90,7 @@ _INDEX: Final = "model-index"
 def build_model_results_publication(
     repo: str, results: Sequence[Result], organization: str, about: eval_results.ResultContext | None = None
 ) -> Publication:
-    """Build the publication that adds results to a model repository. The rest of the card is unchanged.
+    """Build the files that add results to a model repository. The rest of the model card is unchanged.
 
     Args:
         repo: Model repository, `organization/name`.
@@ -106,7 +106,7 @@ def build_model_results_publication(
     if not index:
         raise ValueError(
             f"{repo}: expected results of the model on a published challenge set, got only results on user-provided "
-            "pairs or of another head"
+            "pairs or of another head; evaluate the model on a corpus"
         )
     name = repo.partition("/")[2]
 

@@ -102,7 +102,7 @@ class LexicalScorer:
 
 
 def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
-    """Build described variants of a pair: the original pair, exchanged sentences, and permuted words.
+    """Build variants of a pair with descriptions: the original pair, the swapped pair, and pairs with permuted words.
 
     Permutation modes for which the sentences are too short are omitted.
     """

@@ -83,7 +83,7 @@ class HubError(ValueError):
 
 @contextmanager
 def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
-    """Convert exceptions of the Hub client to a one-line `HubError` without tokens.
+    """Convert exceptions of the Hub client to a one-line `HubError`, with access tokens redacted.
 
     Args:
         repo: Repository, `organization/name`.
@@ -242,7 +242,9 @@ class RemoteRepository:
                 )
                 content = Path(file).read_bytes()
             if not expected.has_content(content):
-                raise ConnectionAbortedError(f"{path}: the downloaded content differs from the content on the Hub")
+                raise ConnectionAbortedError(
+                    f"{path}: the downloaded content differs from the content on the Hub; try again"
+                )
             return content
 
         return _read(self.repo, self.kind, fetch)
@@ -291,10 +293,10 @@ _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILE
 
 @dataclass(frozen=True)
 class PublicationPlan:
-    """Planned changes of a publication.
+    """Planned changes to a Hub repository.
 
     Attributes:
-        publication: Publication.
+        publication: Files to publish.
         base: Commit on which the changes are based; None if the repository must be created.
         private: Whether the repository is, or will be, private.
         pull_request: Ref of the open pull request to update, such as `refs/pr/3`; None for a new one or none.
@@ -321,7 +323,7 @@ class PublicationPlan:
 
 @dataclass(frozen=True)
 class PublicationOutcome:
-    """Result of a publication.
+    """Result of publishing files to a Hub repository.
 
     Attributes:
         plan: Executed plan.

@@ -115,7 +115,7 @@ The results are published under CC0.
 
 
 def build_results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
-    """Build the publication that adds results to a results dataset, which is created if missing.
+    """Build the files that add results to a results dataset. A missing dataset is created.
 
     Args:
         repo: Dataset repository, `organization/name`.
@@ -145,8 +145,8 @@ def build_result_rows(results: Iterable[Result], *, model: str | None = None) ->
     if folders := [result for result in results if find_result_model_name(result) is None]:
         if model is None:
             raise ValueError(
-                f"--model: expected the Hub id of the folder {folders[0].model['name']}, got none; publish "
-                "the model and pass its Hub id with --model"
+                f"--model: expected the Hub id of the model in the folder {folders[0].model['name']}, got none; "
+                "publish the model and pass its Hub id with --model"
             )
         select_model_results(model, folders)
     return [row for result in results for row in _rows_of_result(result, find_result_model_name(result) or str(model))]

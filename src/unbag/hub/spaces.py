@@ -180,7 +180,7 @@ A single pair says nothing about a model. The challenge sets have thousands of p
 
 
 def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
-    """Build the Space for single pairs.
+    """Build the Space that runs a model and a bag of words on a single pair.
 
     Args:
         repo: Space repository, `organization/name`.

@@ -113,7 +113,7 @@ def _parse_predict(response: Any, n: int) -> list[PairOutputs]:
     for labels in _list(response, n):
         scores = {str(each["label"]): float(each["score"]) for each in labels}
         if len(scores) != len(labels):
-            raise ValueError("two outputs have the same name")
+            raise ValueError("expected distinct output names, got a repeated name")
         names = tuple(sorted(scores, key=_natural_key))
         rows.append(PairOutputs(names, tuple(scores[name] for name in names)))
     return rows
@@ -153,7 +153,7 @@ def _parse_score(response: Any, n: int) -> list[PairOutputs]:
 
 def _list(response: Any, n: int) -> list[Any]:
     if not isinstance(response, list) or len(response) != n:
-        raise ValueError(f"expected a list of {n}")
+        raise ValueError(f"expected a list with {n} items, one per pair")
     return response
 
 
@@ -161,7 +161,7 @@ def _by_index(response: Any, n: int) -> list[Mapping[str, Any]]:
     """Sort the items of a response by the position of their pair."""
     items = sorted(_list(response, n), key=lambda each: int(each["index"]))
     if [each["index"] for each in items] != list(range(n)):
-        raise ValueError(f"expected the indices 0 to {n - 1}")
+        raise ValueError(f"expected each index from 0 to {n - 1} once, got other indices")
     return items
 
 
@@ -298,8 +298,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             )
         if separator and not route.is_text:
             raise EndpointError(
-                f"--separator: expected no separator, since /{route.name} takes pairs, got {separator!r}; omit "
-                "--separator"
+                f"--separator: not supported by /{route.name}, which takes pairs, got {separator!r}; omit --separator"
             )
         return cls(
             model,
@@ -423,9 +422,9 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         lacking = [column for column in range(self._n_outputs) if column not in named]
         if lacking and label_map is None:
             raise LabelError(
-                f"{self._connection.base_url} names only the labels that {self.model} predicts: expected names of "
-                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the label order "
-                "in the model card and pass it, for example --label-map contradiction,entailment,neutral"
+                f"{self._connection.base_url} names only the predicted label of each pair: expected the names of all "
+                f"{self._n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "
+                "label order from the model card, for example --label-map contradiction,entailment,neutral"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
         return resolve_output_labels(names, label_map)

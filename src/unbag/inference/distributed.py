@@ -129,7 +129,7 @@ def create_partial_state() -> "PartialState":
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Check whether an error means that another process of the group has stopped, which then reports the cause."""
+    """Check whether an error means that another process of the group has stopped. That process reports the cause."""
     if not is_distributed() or not isinstance(error, RuntimeError):
         return False
     from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]

@@ -258,8 +258,7 @@ class ExportedPredictor(PairClassifier):
             logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
             raise ModelError(
-                f"exported model: expected to run a batch, got an error ({extract_first_line(error)}); export the "
-                "model again"
+                f"exported model: cannot run a batch ({extract_first_line(error)}); export the model again"
             ) from error
         if logits.shape != (len(rows), self._n_outputs):
             raise ModelError(

@@ -125,7 +125,7 @@ class ModelOrigin:
         return self.source
 
     def download(self, *, weights: bool = False) -> Path:
-        """Get the folder of the model's files. Files of a Hub model are downloaded.
+        """Get the folder with the model's files. The files of a Hub model are downloaded.
 
         Args:
             weights: Whether to download the weights (default: no), not only config and tokenizer.
@@ -212,7 +212,7 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
     if not (path / "config.json").is_file():
         entries = sorted(entry.name for entry in path.iterdir())[:10]
         raise ModelError(
-            f"{path}: expected a folder from save_pretrained, got no config.json but {entries}; pass a model folder"
+            f"{path}: expected a model folder, got no config.json but {entries}; pass a folder from save_pretrained"
         )
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever

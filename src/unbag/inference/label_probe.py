@@ -159,7 +159,7 @@ class MislabelledError(LabelError):
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
-    """Build the error for commands without `--trust-labels`. It suggests `--label-map` to confirm the order."""
+    """Build an error that suggests `--label-map` to confirm the order, for commands without `--trust-labels`."""
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 

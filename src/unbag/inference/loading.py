@@ -137,7 +137,7 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
 
 
 def validate_config_counts(path: Path) -> None:
-    """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
+    """Validate that the numbers of layers, groups, blocks and labels in a config are within a limit (`_MOST_PARTS`).
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
     width costs nothing before it is compared with the shapes of the weights.
@@ -261,7 +261,7 @@ def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: 
     if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
         raise ModelError(
             f"expected token ids below {vectors}, the number of embeddings, got {last} "
-            f"({tokenizer.decode([last])!r:.40}), from the tokenizer; use the tokenizer of this model"
+            f"({tokenizer.decode([last])!r:.40}) from the tokenizer; use the tokenizer of this model"
         )
 
 
@@ -297,7 +297,9 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Return `max_length`, or by default the model's limit (None: no limit), in tokens.
+        """Return `max_length`, or the model's limit if `max_length` is None, in tokens.
+
+        Returns None if there is neither.
 
         Raises:
             ModelError: If `max_length` is less than 1 or exceeds the model's limit.

@@ -32,7 +32,7 @@ def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
 
 
 def are_logits_equal(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
-    """Check whether two tensors of logits are equal up to the rounding errors of `dtype`. False for NaN."""
+    """Check whether two tensors of logits are equal up to the rounding errors of `dtype`. NaN is never equal."""
     return bool((expected - actual).abs().max() <= _TOLERANCE[dtype])
 
 

@@ -92,7 +92,7 @@ class PartialPredictions:
         return is_predicted
 
     def merge(self, other: "PartialPredictions") -> "PartialPredictions":
-        """Fill rows without a prediction with those of `other`, for the same chunk."""
+        """Fill rows without a prediction with predictions of `other`, which belong to the same chunk."""
         return PartialPredictions(
             np.where(self.is_predicted[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
@@ -121,7 +121,7 @@ _ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, 
 
 
 class StoreError(ValueError):
-    """Error for stored predictions that are missing, corrupted, or made on different data."""
+    """Error for stored predictions that are missing, corrupted, or made for different data."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class PredictionStore:
         return table, meta
 
     def has_chunk(self, chunk: int, sha256: str) -> bool:
-        """Check whether a valid chunk is stored whose rows have the given hash."""
+        """Check whether a chunk is stored, is valid, and has rows with the given hash."""
         try:
             _, meta = self.read(chunk)
         except StoreError:
@@ -362,7 +362,9 @@ def build_key_fields(
     chunk_rows: int,
     label_space: Sequence[str],
 ) -> dict[str, Any]:
-    """Build the fields from which a store key is computed. They determine the predictions, and the manifest lists them.
+    """Build the fields from which a store key is computed.
+
+    The fields determine the predictions, and the manifest contains them.
 
     Args:
         identity: Identity of the predictor.

@@ -49,7 +49,7 @@ RowCallback = Callable[[int], None]
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Job that predicts one data set with one predictor, divided into chunk shards.
+    """Job that runs one predictor on one data set, and is divided into chunk shards.
 
     Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
     result is the same.
@@ -104,7 +104,7 @@ class PredictionJob:
         return cls(predictor, rows, tuple(hashes), key_fields, store).copy_with_key(compute_store_key(key_fields))
 
     def copy_with_key(self, key: str) -> "PredictionJob":
-        """Copy the job with a store that has another key and the same parent folder."""
+        """Copy the job, and give the copy's store another key. The parent folder stays the same."""
         folder = self.store.folder
         if self.store.key:
             folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
@@ -135,7 +135,7 @@ class PredictionJob:
     def predict(
         self, chunk_shard: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
     ) -> None:
-        """Predict a chunk shard and store it. The last shard of a chunk also stores the chunk.
+        """Predict the rows of a chunk shard and store the predictions. The last shard of a chunk also stores the chunk.
 
         Stored predictions of a process that was killed are reused.
 
@@ -307,7 +307,7 @@ class RowCounter:
 
     @contextmanager
     def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
-        """Yield a row callback for a chunk shard of about `rows` rows. Exiting the block counts all of them.
+        """Yield a row callback for a chunk shard of about `rows` rows. On exit, all of these rows are counted.
 
         The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
         counts beyond the estimate, and the end of the block corrects the count.

@@ -41,7 +41,7 @@ _SETTLED_AFTER: Final = 1 / 60
 
 
 class LeaseManager:
-    """Context manager that holds and renews the leases of one process. Exiting it releases all leases.
+    """Context manager that holds and renews the leases of one process. All leases are released on exit.
 
     Args:
         folder: Folder of the leases.

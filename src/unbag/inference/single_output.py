@@ -123,7 +123,7 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     predictions: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
-    """Compute the predictions and ranking metrics of a model with a threshold on a set.
+    """Compute the predictions and ranking metrics on a set, for a model with a threshold.
 
     Args:
         predictions: Predictions for n pairs, in a two-label space.

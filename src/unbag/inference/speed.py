@@ -17,7 +17,7 @@ _WARM_UP: Final = 32  # pairs before the measurement, so that lazy initializatio
 
 
 class SpeedTiming(NamedTuple):
-    """Speed of a predictor for one number of pairs per call.
+    """Speed of a predictor at one batch size (number of pairs per call).
 
     Attributes:
         pairs_per_call: Number of pairs that are predicted in one call: the batch size of a service.
@@ -47,7 +47,7 @@ def measure_speed(
     rounds: int = ROUNDS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[SpeedTiming]:
-    """Measure the speed of a predictor for several numbers of pairs per call.
+    """Measure the speed of a predictor at several batch sizes (numbers of pairs per call).
 
     The time of a call includes tokenization. All sizes take turns in each round, so that other load on the machine
     affects them equally. A pair waits for the whole call that contains it.

@@ -56,7 +56,7 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
 def select_batches(
     batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield the batches that are not done and belong to the given shard. See `predictor.BatchPredictor.iter_batches`.
+    """Yield the batches of a shard that still lack predictions. See `predictor.BatchPredictor.iter_batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
     >>> [batch.tolist() for batch in select_batches(iter(batches), np.array([True, False, True, False]), (0, 2))]
@@ -124,7 +124,7 @@ class EncodedPairs:
 
 
 def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
-    """Compute a model's maximum input length in tokens, including special tokens. Return None if it is unlimited.
+    """Compute a model's maximum input length in tokens, including special tokens. Return None if there is no limit.
 
     It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
     count positions from the padding id + 1, so 514 positions are 512 tokens. They are recognized by the padding row of
@@ -207,7 +207,7 @@ class BatchPadding:
     def build_arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
     ) -> dict[str, NDArray[np.int64]]:
-        """Build the padded model inputs for b pairs, arrays of shape (b, longest)."""
+        """Build the padded model inputs for b pairs, as arrays of shape (b, longest)."""
         arrays = {
             "input_ids": pad_sequences(input_ids, self.pad_id, self.side),
             "attention_mask": pad_sequences([[1] * len(tokens) for tokens in input_ids], 0, self.side),
@@ -217,7 +217,7 @@ class BatchPadding:
         return arrays
 
     def build_pair_arrays(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-        """Build the padded model inputs for the pairs at `rows`, arrays of shape (b, longest)."""
+        """Build the padded model inputs for the pairs at `rows`, as arrays of shape (b, longest)."""
         types = pairs.token_type_ids
         return self.build_arrays(
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]

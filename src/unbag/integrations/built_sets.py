@@ -58,7 +58,7 @@ class BuiltChallengeSet:
         return premises, hypotheses
 
     def compute_metrics(self, predictions: SetPredictions) -> dict[str, float]:
-        """Compute the metrics for model cards and their interval bounds, by name.
+        """Compute the metrics that model cards quote, and the bounds of their intervals, by name.
 
         For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
 
@@ -117,7 +117,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
     requested = [request.name for request in requests]
     if not requested or len(set(requested)) < len(requested):
         raise ValueError(
-            f"sets: expected unique challenge sets ({', '.join(challenge_sets.list_set_names())}), got "
+            f"sets: expected one or more distinct sets from {', '.join(challenge_sets.list_set_names())}, got "
             f"{', '.join(requested) or 'none'}"
         )
     return requests

@@ -179,7 +179,7 @@ class FeatureWeights(CustomInitModule):
         return values * self.vector
 
     def init_parameters(self) -> None:
-        """Initialize the weights like a linear layer with `size` inputs and one output (Glorot)."""
+        """Apply Glorot initialization, as for a linear layer with `size` inputs and one output."""
         initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 
 

@@ -170,7 +170,7 @@ class ResidualHead(nn.Module):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Add a forward hook to a network that replaces its logits by F_L(x).
+        """Add a forward hook that replaces the logits of a network with F_L(x).
 
         The weights do not change.
 

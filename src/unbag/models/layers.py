@@ -25,7 +25,7 @@ class TokenEncoderOutput(NamedTuple):
 
 
 class TokenEncoder(Protocol):
-    """Interface of encoders with one output per token: an LSTM, or a layer on each token."""
+    """Interface of encoders with one output per token, such as an LSTM or a position-wise layer."""
 
     def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode b sentences, shape (b, t, inputs), starting from a state."""
@@ -59,7 +59,7 @@ class BiLstm(nn.Module):
 
 
 class PositionWise(nn.Module):
-    """Fully connected layer with ReLU on each token. It has the output size of `BiLstm`, which it replaces.
+    """Fully connected layer with ReLU, applied to each token. Replaces `BiLstm`, and has the same output size.
 
     It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
     fully-connected layers".

@@ -37,7 +37,7 @@ class PairNetwork(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
-        """Load a network like transformers, and freeze its embeddings unless the config trains them."""
+        """Load a network as in transformers, and freeze its embeddings unless `train_embeddings` is set."""
         loaded = super().from_pretrained(*arguments, **options)
         network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
         network.embeddings.freeze()
@@ -59,7 +59,7 @@ class PairNetwork(PreTrainedModel):
             ValueError: Always.
         """
         raise ValueError(
-            "set_input_embeddings: expected no call, because the vocabulary of this model is fixed; create a new model "
+            "set_input_embeddings: not supported, because the vocabulary of this model is fixed; create a new model "
             "with `unbag models init`"
         )
 
@@ -84,7 +84,7 @@ class PairNetwork(PreTrainedModel):
         raise NotImplementedError
 
     def extra_identity(self) -> dict[str, str]:
-        """Get additional inputs that affect the logits, besides config and weights, by name (default: none)."""
+        """Get the inputs by name that affect the logits in addition to the config and the weights (default: none)."""
         return {}
 
     def embed(self, side: SentenceBatch) -> Tensor:
@@ -132,7 +132,7 @@ class SentenceEncoder(PairNetwork):
     classifier: nn.Module
 
     def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
-        """Compute the logits from sentence embeddings u and v, as [u; v; |u − v|; u ⊙ v], shape (b, labels)."""
+        """Compute the logits from the features [u; v; |u − v|; u ⊙ v] of the sentence embeddings, shape (b, labels)."""
         u, v = self.encode(premise), self.encode(hypothesis)
         logits: Tensor = self.classifier(build_matching_features(u, v))
         return logits

@@ -30,7 +30,7 @@ class RseConfig(PairConfig):
 
 
 class RseForSequenceClassification(SentenceEncoder):
-    """Residual-stacked BiLSTM encoder: the input of a layer is the embeddings and the sum of all lower outputs.
+    """Residual-stacked BiLSTM encoder: each layer reads the embeddings and the sum of the outputs of all lower layers.
 
     Nie and Bansal 2017, "Shortcut-Stacked Sentence Encoders for Multi-Domain Inference"
     (https://aclanthology.org/W17-5308), section 2, with the residual connections of the last version of the paper. The

@@ -89,7 +89,7 @@ class STlstmForSequenceClassification(PairNetwork):
         return TreeBatch.from_trees(self.build_trees(side, lengths), lengths, side.ids.device)
 
     def build_trees(self, side: SentenceBatch, lengths: Sequence[int]) -> list[Merges]:
-        """Parse each sentence to a binary tree that includes the special token at the beginning."""
+        """Parse each sentence into a binary tree that includes the special token at the beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
         # Position 0 is the token at the beginning of each sentence, which is not parsed.

@@ -152,7 +152,7 @@ class TreeBatch:
         return nodes[self.places] * self.mask[..., None]
 
     def flatten(self, values: Tensor) -> Tensor:
-        """Flatten values from shape (b, 2 t − 1, d) to order of computation, shape (nodes, d)."""
+        """Flatten values of shape (b, 2 t − 1, d) into the order of computation, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
         return values.flatten(0, 1)[flat]

@@ -38,7 +38,7 @@ class TreeParser:
         self._recent: dict[tuple[str, ...], list[int]] = {}
 
     def parse_trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Parse each sentence to a binary tree over its words."""
+        """Parse each sentence into a binary tree over its words."""
         requested = [tuple(words) for words in sentences]
         new = [words for words in dict.fromkeys(requested) if words not in self._recent]
         if new:

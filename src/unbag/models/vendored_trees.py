@@ -26,7 +26,7 @@ class PlainTreeParser:
         self.identity = f"{self._nlp.meta['lang']}_{self._nlp.meta['name']} {self._nlp.meta['version']}"
 
     def parse_trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Parse each sentence to a binary tree over its words."""
+        """Parse each sentence into a binary tree over its words."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
         return [binarize_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 

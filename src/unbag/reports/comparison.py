@@ -31,7 +31,7 @@ _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
 def build_comparison_view(comparison: Comparison) -> RenderableType:
-    """Build the terminal view of a comparison: a list of systems, one table per pair, notes and the verdict."""
+    """Build the terminal view of a comparison: a list of systems, one table per pair of systems, notes and verdict."""
     system_lines = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems

@@ -133,7 +133,7 @@ class GroupedTable:
     notes: tuple[str, ...] = ()
 
     def has_numbers(self, column: int) -> bool:
-        """Check whether a column contains numbers, based on its index."""
+        """Check whether the column with the given index contains numbers."""
         return self.n_text_columns <= column < len(self.columns) - self.n_last_text_columns
 
 

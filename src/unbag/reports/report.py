@@ -107,7 +107,7 @@ class Report(Sequence[Result]):
         return target
 
     def to_html(self, path: Path | str) -> Path:
-        """Write the HTML report. It is the same as that of `unbag report`.
+        """Write the same HTML report as `unbag report`.
 
         Returns:
             Path of the HTML file.

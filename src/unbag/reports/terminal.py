@@ -97,7 +97,7 @@ def _of(name: str, names: Sequence[str]) -> str:
 
 
 def format_row_name(result: Result, results: Sequence[Result]) -> str:
-    """Format the row name of a result: the display name of the set, and its corpus if the set has several."""
+    """Format the row name of a result: the display name of the set, and the corpus if the set has several corpora."""
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.get_display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
@@ -158,7 +158,7 @@ def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
 
 
 def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
-    """Build the table of metrics over several prompts: mean, standard deviation, and the lowest and highest prompt."""
+    """Build the table of metrics over several prompts: mean, standard deviation, minimum and maximum."""
     table = _empty("mean", "SD", "lowest", "highest")
     for each in spreads:
         ends = (f"{each.values[prompt]:.3f} {prompt}" for prompt in (each.lowest, each.highest))

@@ -20,7 +20,7 @@ _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a mended model: its comparison with the original model, and remarks.
+    """Build the terminal view of a model trained with `unbag train mend`: comparison with the original, and remarks.
 
     Args:
         record: Return value of `training.mended.mend`.
@@ -49,7 +49,7 @@ def format_in_domain_change(comparison: Comparison) -> str:
 def build_mended_card(
     record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str
 ) -> str:
-    """Build the README of a mended model in Markdown.
+    """Build the README of a model trained with `unbag train mend`, in Markdown.
 
     Args:
         record: Return value of `training.mended.mend`.

@@ -53,7 +53,7 @@ class Estimate(_Interval):
     sample: Sample | None = None
 
     def copy_with_sample(self, sample: Sample | None, n: int | None = None) -> "Estimate":
-        """Copy the estimate, with new per-example terms and optionally a new n."""
+        """Copy the estimate with new per-example terms and, optionally, a new `n`."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
         return estimate
@@ -254,7 +254,7 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
 def estimate_proportion(
     hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
 ) -> Estimate:
-    """Estimate the fraction of hits among the selected rows. The interval is over sources, and `n` counts rows.
+    """Estimate the fraction of hits among the selected rows, with an interval computed over sources. `n` counts rows.
 
     Args:
         hits: Whether each row is a hit, shape (n,).

@@ -14,7 +14,7 @@ THIRDS: Final = ("start", "middle", "end")
 
 
 class DocumentScores(TypedDict):
-    """Balanced accuracy, false entailments and paired accuracy on a subset of the rows.
+    """Balanced accuracy, false-entailment rate and paired accuracy on a subset of the rows.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
 
@@ -42,7 +42,7 @@ class DocumentSizeScores(DocumentScores):
 
 
 class EvidencePositionScores(DocumentScores):
-    """Scores on the rows whose evidence is in one third of the document.
+    """Scores on the rows whose evidence is in a given third of the document.
 
     Attributes:
         third: `start`, `middle` or `end`.

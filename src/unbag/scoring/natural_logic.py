@@ -75,7 +75,7 @@ class NaturalLogicScores(PairGroupScores):
 
 
 def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
-    """Convert three-way predictions in both directions to four-way labels by the reverse rule.
+    """Convert three-way predictions for both directions of a pair to four-way labels with the reverse rule.
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A neutral prediction becomes
     reverse entailment if the model predicts entailment for the reversed pair. Entailment becomes forward entailment.

@@ -15,7 +15,7 @@ from unbag.scoring.validation import encode_names, validate_columns
 
 
 class NegationScores(TypedDict):
-    """Accuracy, false entailments and mirror consistency on a subset of the rows.
+    """Accuracy, false-entailment rate and mirror consistency on a subset of the rows.
 
     Scores are `Estimate`s of fractions in [0, 1]; the value is None without rows.
 

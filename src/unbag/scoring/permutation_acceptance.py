@@ -394,7 +394,7 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
         source = int(wrong.argmax())
         raise ValueError(
             f"permutation: expected one unpermuted pair (index {ORIGINAL}) per source, got {counts[source]} for source "
-            f"{names[source]!r}"
+            f"{names[source]!r}; pass all rows of the set"
         )
     rows = np.flatnonzero(is_original)
     original = np.empty(len(names), dtype=np.int64)

@@ -121,7 +121,7 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 def compute_signatures(
     tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
-    """Compute β^k of a batch of sentences by the definition in the paper's text.
+    """Compute β^k of a batch of sentences as defined in the text of the paper.
 
     β^k compares the neighbors of a word in the sentence with its neighbors in training. For a word it is |top-k of ψ in
     the sentence ∩ top-k of ψ in training| / k; for a sentence, the mean over its words. Words that do not occur in
@@ -149,7 +149,7 @@ def compute_signatures(
 def compute_type_signature(
     words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> float:
-    """Compute β^k of one sentence by the authors' code: the mean over word types, where unknown words count as 0.
+    """Compute β^k of one sentence as in the authors' code: the mean over word types, where unknown words count as 0.
 
     Args:
         words: Words of the sentence, shape (n,).

@@ -71,7 +71,9 @@ def resample_statistics(
         ValueError: If the numbers of examples differ.
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
-        raise ValueError(f"samples: expected samples with the same examples, got lengths {sorted(lengths)}")
+        raise ValueError(
+            f"samples: expected samples with the same examples, got lengths {sorted(lengths)}; pass samples of one set"
+        )
     sums = resample_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)
     return [STATISTICS[sample.statistic](part) for sample, part in zip(samples, parts, strict=True)]
@@ -243,7 +245,8 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     one, two = (np.asarray(values) for values in (first, second))
     if one.shape != two.shape or one.ndim != 1:
         raise ValueError(
-            f"mcnemar: expected two one-dimensional arrays of equal length, got shapes {one.shape} and {two.shape}"
+            f"mcnemar: expected two one-dimensional arrays of equal length, got shapes {one.shape} and {two.shape}; "
+            "pass one value per example"
         )
     if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
         raise ValueError(

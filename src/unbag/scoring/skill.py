@@ -46,7 +46,7 @@ _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant pr
 
 
 class PredictionCredits(NamedTuple):
-    """The credits (scores per row, such as 1 for a correct prediction) of a model on the n rows of a set.
+    """Scores per row (credits) of a model on the n rows of a set, such as 1 for a correct prediction.
 
     Attributes:
         credit: Credit of each row, shape (n,).
@@ -121,7 +121,7 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SkillScores | None:
-    """Compute the skill score of a model from the scores of its predictions and of the baselines, per example.
+    """Compute the skill score of a model from its per-example scores and those of the baselines.
 
     Args:
         model: Credits of the model.
@@ -153,8 +153,8 @@ def skill_score(
     given = [each for each in (lexical, shuffled) if each is not None]
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
         raise ValueError(
-            "skill_score: expected credits of model and baselines for the same rows, got different rows; score "
-            "the same set"
+            "skill_score: expected scores of the model and the baselines on the same rows, got different rows; pass "
+            "scores of one set"
         )
     labels, label_index = np.unique(model.label, return_inverse=True)
     counted = (
@@ -236,7 +236,7 @@ def _excluded_labels(
 
 
 def compute_skill_from_sums(sums: Floats) -> Floats:
-    """Compute skill scores from credits summed over sources.
+    """Compute skill scores from the sums of per-row scores (credits) over sources.
 
     Args:
         sums: Sums by gold label of four columns, shape (r, 4K): the scaled credits of the model, of the lexical
@@ -300,7 +300,9 @@ def _interval(
 def compute_difference_limits(
     first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
-    """Compute confidence limits of a difference of skill scores (second minus first) from resamples and pseudo-rows.
+    """Compute confidence limits of the difference between two skill scores (second minus first).
+
+    The limits combine resamples of the sources with two pseudo-rows per gold label (`_pseudo_rows`).
 
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).

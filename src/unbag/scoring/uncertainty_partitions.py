@@ -57,7 +57,7 @@ def uncertainty_partitions(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> UncertaintyPartitionsScores:
-    """Compute accuracy by partition of pairs, ordered by how little the words of a pair indicate its label.
+    """Compute accuracy by partition of the pairs, from the easiest to the hardest for a bag-of-words model.
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word

@@ -33,7 +33,7 @@ _DECIMALS: Final = 9  # of a probability: rounding removes the errors of float64
 
 
 class RiskCoverage(TypedDict):
-    """Risk-coverage curve: the error rate on the most confident predictions, by fraction of predictions.
+    """Risk-coverage curve: the error rate on the most confident fraction of the predictions, for each fraction.
 
     Attributes:
         aurc: Area under the curve, in [0, 1]; lower is better.
@@ -136,14 +136,16 @@ def verification(
     if scores.shape != entailed.shape or (source_id is not None and len(source_id) != len(entailed)):
         raise ValueError(
             f"verification: expected one prediction, reference and source per pair, got predictions of shape "
-            f"{scores.shape}, {len(entailed)} references and {'no' if source_id is None else len(source_id)} sources"
+            f"{scores.shape}, {len(entailed)} references and {'no' if source_id is None else len(source_id)} sources; "
+            "pass one value per pair"
         )
     sources = range(len(entailed)) if source_id is None else source_id
     decisions = VerifierPredictions(entailed, _probabilities(scores) >= threshold, scores)
     found = compute_verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
         raise ValueError(
-            "references: expected both entailed and not-entailed pairs, got only one kind; pass pairs of both kinds"
+            "references: expected both entailed and not-entailed pairs, got pairs with one label; pass pairs with "
+            "both labels"
         )
     return found
 

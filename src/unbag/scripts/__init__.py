@@ -15,7 +15,7 @@ __path__ = [str(_HERE), str(ROOT)]
 
 
 def names(kind: str) -> list[str]:
-    """List the scripts of a kind with one folder per script, e.g. the challenge sets of `dataset_scripts`."""
+    """List the scripts in a folder that contains one subfolder per script, such as `dataset_scripts`."""
     return sorted(path.name for path in (ROOT / kind).iterdir() if (path / f"{path.name}.py").is_file())
 
 
@@ -40,7 +40,7 @@ def module(kind: str, name: str) -> Any:
 
 
 def list_script_files(kind: str) -> list[str]:
-    """List the scripts of a kind that has one file per script, such as `trainers`."""
+    """List the scripts in a folder that contains one file per script, such as `trainers`."""
     return sorted(path.stem for path in (ROOT / kind).glob("*.py"))
 
 

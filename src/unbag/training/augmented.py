@@ -26,7 +26,7 @@ from unbag.training.data import DataPart
 
 
 class PairAugmenter:
-    """Data augmentation that builds new pairs from the training pairs, different ones in each epoch.
+    """Data augmentation that builds new pairs from the training pairs. Every epoch gets different pairs.
 
     Attributes:
         identity: Versions of the parser and, where used, of WordNet, for the record.
@@ -86,7 +86,10 @@ class PairAugmenter:
         return made
 
     def build_record(self) -> dict[str, Any]:
-        """Build the JSON record of the first epoch: added pairs by kind and label, excluded candidates by reason."""
+        """Build the JSON record of the first epoch.
+
+        The record counts the added pairs by kind and label, and the excluded candidates by reason.
+        """
         return {"words": self._words, "first_epoch": self._first}
 
 

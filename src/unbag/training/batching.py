@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer grouped pairs"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got smaller batches; "
+        "increase batch_size, or add fewer grouped pairs"
     )
 
 
@@ -196,7 +196,7 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
 
 
 def select_part(batch: Rows, parts: int, index: int) -> Rows:
-    """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
+    """Select one part of a batch that is split into `parts` parts of equal size (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]

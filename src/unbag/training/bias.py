@@ -41,7 +41,7 @@ class BiasedModel(Protocol):
 
     @property
     def identity(self) -> str:
-        """Identifier of the model. It differs for models whose predictions may differ."""
+        """Identifier of the model. Models whose predictions may differ have different identifiers."""
         ...
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
@@ -50,7 +50,9 @@ class BiasedModel(Protocol):
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
-    """Cross-fit a bag-of-words model to the pairs: on both sentences, the hypothesis, or the product of both.
+    """Cross-fit a bag-of-words model to the pairs.
+
+    Depending on `name`, the model reads both sentences or only the hypothesis, or is the product of these two models.
 
     Raises:
         ValueError: See `CrossFittedModel`.
@@ -126,7 +128,7 @@ class ClassifierBiasedModel:
 
 
 class OriginalModel:
-    """Model before training, as the teacher of distillation. For augmented pairs, the gold label is the target."""
+    """Teacher for distillation: the model before training. For augmented pairs, the teacher predicts the gold label."""
 
     def __init__(self, model: BiasedModel) -> None:
         self._model = model
@@ -160,7 +162,7 @@ class MaskedBiasedModel:
 
 
 class PrecomputedBiasedModel:
-    """Biased model that looks up stored predictions by example id, from `unbag evaluate` or a file.
+    """Biased model that looks up stored predictions of `unbag evaluate`, or of a file, by example id.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
@@ -212,7 +214,7 @@ def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{path}: expected probabilities; {error}") from None
+        raise DataError(f"{path}: expected probabilities, got an error ({error})") from None
     return [str(row.values["id"]) for row in rows], probabilities
 
 
@@ -287,11 +289,11 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """Interface of functions that compute features of training pairs, equal in all processes."""
+    """Interface of functions that compute features of training pairs. The features are equal in all processes."""
 
     @property
     def identity(self) -> str:
-        """Identifier of the models. It differs for models whose features may differ."""
+        """Identifier of the models. Models whose features may differ have different identifiers."""
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
@@ -301,7 +303,7 @@ class PairFeatures(Protocol):
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """Features of training pairs: predictions of a biased model, a teacher and the original model; group weights.
+    """Features of training pairs: predictions of a biased model, a teacher and the original model, and group weights.
 
     Attributes:
         bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
@@ -317,7 +319,7 @@ class BiasFeatures:
 
     @property
     def identity(self) -> str:
-        """Identifier of the models. It differs for models whose features may differ."""
+        """Identifier of the models. Models whose features may differ have different identifiers."""
         named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 

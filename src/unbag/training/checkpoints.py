@@ -32,7 +32,7 @@ class CheckpointError(ValueError):
 
 
 class CheckpointManager:
-    """Manager of the checkpoints in a folder. Each checkpoint is a subfolder, named by its step.
+    """Manager of the checkpoints in a folder. Each checkpoint is a subfolder that is named after its step.
 
     A subfolder whose name ends in a step is always complete: a checkpoint is written under another name and renamed.
     accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded where FSDP or
@@ -151,8 +151,8 @@ class CheckpointManager:
             )
         if record["sharding"] != (kind := sharding.describe_sharding(self._accelerator)):
             raise CheckpointError(
-                f"{path}: expected {record['sharding'] or 'whole weights'}, got {kind or 'whole weights'}; resume with "
-                "the accelerate config of the checkpoint"
+                f"{path}: expected {record['sharding'] or 'unsharded weights'}, got {kind or 'unsharded weights'}; "
+                "resume with the accelerate config of the checkpoint"
             )
         processes = self._accelerator.num_processes
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:

@@ -27,7 +27,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:
-    """Parse an entry of `--augment` to a kind of augmentation and a number of pairs.
+    """Parse an entry of `--augment` into a kind of augmentation and a number of pairs.
 
     Returns:
         The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
@@ -40,7 +40,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     """
     kind, equals, text = entry.partition("=")
     if kind not in AUGMENT_KINDS:
-        raise ValueError(f"expected augment to be one of {', '.join(AUGMENT_KINDS)}, got {entry}")
+        raise ValueError(f"augment: expected one of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
     try:
@@ -48,7 +48,9 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     except ValueError:
         number = math.nan
     if not (0 < number < 1 or (number >= 1 and number.is_integer())):
-        raise ValueError(f"expected a number of pairs after {kind}=, or a fraction between 0 and 1, got {text!r}")
+        raise ValueError(
+            f"augment: expected a number of pairs or a fraction between 0 and 1 after {kind}=, got {text!r}"
+        )
     return kind, number
 
 
@@ -61,7 +63,7 @@ def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
-        yield f"expected each kind of augment once, got {', '.join(twice)} several times"
+        yield f"augment: expected each kind once, got {', '.join(twice)} several times"
 
 
 def needs_wordnet(entries: Iterable[str]) -> bool:
@@ -76,7 +78,7 @@ def validate_english(languages: Collection[str]) -> None:
         ValueError: If there are other languages; the message names them.
     """
     if set(languages) != {"en"}:
-        raise ValueError(f"augment: expected English pairs only, got {', '.join(sorted(languages))}")
+        raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
 
 
 def compute_augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
@@ -176,7 +178,7 @@ class TrainConfig:
     )
     labels: tuple[str, ...] = declare_option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
     not_entailment_as: Literal["neutral"] | None = declare_option(
-        "Map not_entailment in two-label data to this label; required to train on it.", _PAIRS, default=None
+        "Label for not_entailment; required for training on data with two labels.", _PAIRS, default=None
     )
     word_order: WordOrder = declare_option(
         "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
@@ -184,10 +186,10 @@ class TrainConfig:
     hypothesis_only: bool = declare_option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = declare_option(
-        "Pairs to add: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
+        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", _PAIRS, default=()
     )
     augment_pairs: int = declare_option(
-        "Number of added pairs per epoch for each kind without a number.", _PAIRS, default=20_000
+        "Number of pairs per epoch for each --augment KIND without =NUMBER.", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = declare_option(
         "Words for augmentation: training (no held-out words) or all.", _PAIRS, default="training"
@@ -211,7 +213,7 @@ class TrainConfig:
     )
     max_grad_norm: float = declare_option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
     precision: Precision | None = declare_option(
-        "no (float32), bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
+        "Mixed precision: no, bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
     )
     seed: int = declare_option(
         "Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13
@@ -252,20 +254,20 @@ class TrainConfig:
         if low := {name: value for name, value in counts.items() if value < 1}:
             yield f"expected at least 1, got {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            yield f"expected learning_rate above 0, got {self.learning_rate}"
+            yield f"learning_rate: expected a number above 0, got {self.learning_rate}"
         if not 0 <= self.warmup_ratio <= 1:
-            yield f"expected warmup_ratio from 0 to 1, got {self.warmup_ratio}"
+            yield f"warmup_ratio: expected a number from 0 to 1, got {self.warmup_ratio}"
         low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
         if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
             yield f"expected at least 0, got {_formatted(low)}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
-            yield f"expected gradient_accumulation_steps of at most batch_size = {self.batch_size}, got {steps}"
+            yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
         yield from _choice_errors(self)
         if self.language not in LANGUAGES:
-            yield f"expected language to be one of {', '.join(LANGUAGES)}, got {self.language!r}"
+            yield f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}"
         if not self.corpus:
-            yield "expected at least one corpus or file in corpus, got none"
+            yield "corpus: expected at least one corpus or file, got none"
         names = []
         for entry in self.corpus:
             try:
@@ -278,18 +280,18 @@ class TrainConfig:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
-            yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
+            yield f"{' and '.join(named)}: expected a file in corpus or validation, got only named corpora"
         yield from iter_augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield (
-                "augment: expected word_order = natural without hypothesis_only, since added pairs consist of "
-                "whole sentences"
+                "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "
+                "complete sentences; omit augment"
             )
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
-            yield f"expected report_to from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
+            yield f"report_to: expected trackers from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
     def parse_columns(self) -> dict[str, str]:
-        """Parse `columns` to a mapping from unbag's column names to those of the files."""
+        """Parse `columns` into a mapping from unbag's column names to those of the files."""
         return parse_name_values(self.columns, COLUMNS_GIVEN)
 
     def select_cache_key_fields(self) -> dict[str, Any]:
@@ -321,7 +323,7 @@ class TrainConfig:
         return [path for path in named if path.is_file()]
 
     def list_requirements(self) -> "list[Requirement]":
-        """List the downloads that training requires: model, corpora, and for augmentation a parser and WordNet."""
+        """List the downloads required for training: model, corpora and, for augmentation, a parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
@@ -334,7 +336,7 @@ class TrainConfig:
 
 
 def parse_weighted_corpus(entry: str) -> tuple[str, float]:
-    """Parse an entry of `--corpus` to a corpus and its weight (default: 1).
+    """Parse an entry of `--corpus` into a corpus and its weight (default: 1).
 
     Raises:
         ValueError: If the weight is not a number above 0.
@@ -346,7 +348,7 @@ def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     if not equals or (Path(entry).suffix and not _is_number(text)):
         return entry, 1.0
     if not _is_number(text) or not 0 < float(text) < math.inf:
-        raise ValueError(f"expected a weight above 0 after {name}=, got {text!r}")
+        raise ValueError(f"corpus: expected a weight above 0 after {name}=, got {text!r}")
     return name, float(text)
 
 
@@ -377,7 +379,7 @@ def _choice_errors(config: TrainConfig) -> Iterator[str]:
         literals = [part for part in (hint, *get_args(hint)) if getattr(part, "__origin__", None) is Literal]
         value = getattr(config, name)
         if literals and value is not None and value not in get_args(literals[0]):
-            yield f"expected {name} of {', '.join(get_args(literals[0]))}, got {value!r}"
+            yield f"{name}: expected one of {', '.join(get_args(literals[0]))}, got {value!r}"
 
 
 def _formatted(values: Mapping[str, Any]) -> str:
@@ -403,9 +405,11 @@ class HexOptions:
     """
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: int | None = declare_option("Width of branch g (default: the embedding width).", _HEX, default=None)
+    width: int | None = declare_option(
+        "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
+    )
     unscaled: bool = declare_option(
-        "Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False
+        "Do not scale the output of g to a root mean square of 1 per pair.", _HEX, default=False
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = declare_option(
@@ -425,11 +429,11 @@ class HexOptions:
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if self.width is not None and self.width < 1:
-            yield f"expected width of at least 1, got {self.width}"
+            yield f"width: expected at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
-            yield f"expected warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
+            yield f"warm_start: expected a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
         if not 0 <= self.superficial_weight < math.inf:
-            yield f"expected superficial_weight of at least 0, got {self.superficial_weight}"
+            yield f"superficial_weight: expected a number of at least 0, got {self.superficial_weight}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,9 +453,9 @@ class MaxEntropyOptions:
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if not 0 < self.alpha < math.inf:
-            yield f"expected alpha above 0, got {self.alpha}"
+            yield f"alpha: expected a number above 0, got {self.alpha}"
         if self.permutations < 1:
-            yield f"expected permutations of at least 1, got {self.permutations}"
+            yield f"permutations: expected at least 1, got {self.permutations}"
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:

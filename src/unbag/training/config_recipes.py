@@ -53,24 +53,27 @@ class DebiasConfig(TrainConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
-            yield f"expected bias to be one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
+            yield f"bias: expected one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
-                yield f"expected {name} of at least 0, got {value}"
+                yield f"{name}: expected a number of at least 0, got {value}"
         if not 0 <= self.balance <= 1:
-            yield f"expected balance from 0 to 1, got {self.balance}"
+            yield f"balance: expected a number from 0 to 1, got {self.balance}"
         counts = {name: getattr(self, name) for name in ("weak_examples", "weak_epochs", "permutations")}
-        yield from (f"expected {name} of at least 1, got {value}" for name, value in counts.items() if value < 1)
+        yield from (f"{name}: expected at least 1, got {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
             yield (
-                "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias; "
+                "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
                 "use `unbag train finetune`"
             )
         if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
-            yield f"expected weak_examples below max_examples = {self.max_examples}, got {self.weak_examples}"
+            yield f"weak_examples: expected fewer than max_examples = {self.max_examples}, got {self.weak_examples}"
         if self.alpha and self.word_order != "natural":
-            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalizes other orders"
+            yield (
+                f"word_order: expected natural with alpha, got {self.word_order}, because alpha penalizes other "
+                "orders; omit alpha"
+            )
         if self.augment and self.reads_predictions:
             yield (
                 "augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
@@ -119,13 +122,15 @@ class LearnedMixinConfig(DebiasConfig):
     """Training options of the learned-mixin recipe."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: float = declare_option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
+    entropy_penalty: float = declare_option(
+        "Weight w of the entropy term of the scaled biased model.", _BIAS, default=0.03
+    )
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
-            yield f"expected entropy_penalty of at least 0, got {self.entropy_penalty}"
+            yield f"entropy_penalty: expected a number of at least 0, got {self.entropy_penalty}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,20 +141,22 @@ class ReweightingConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.balance:
-            yield "balance: expected no balance, since this recipe already weights pairs by the bias; omit balance"
+            yield "balance: not supported, because this recipe already weights pairs by the bias; omit balance"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FocalConfig(ReweightingConfig):
     """Training options of the debiased focal loss."""
 
-    gamma: float = declare_option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
+    gamma: float = declare_option(
+        "Exponent γ of the focal weights.", _BIAS, default=2.0
+    )  # the default in the authors' code
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if not 0 <= self.gamma < math.inf:
-            yield f"expected gamma of at least 0, got {self.gamma}"
+            yield f"gamma: expected a number of at least 0, got {self.gamma}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +171,7 @@ class ConfidenceConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
-            yield f"expected teacher to be a model folder with config.json, got {self.teacher!r}"
+            yield f"teacher: expected a model folder with config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
@@ -211,12 +218,12 @@ class HexConfig(TrainConfig, HexOptions):
         return super().to_json() | {"embeddings": get_display_name(self.embeddings) if self.embeddings else None}
 
     def list_files(self) -> list[Path]:
-        """List the local files of pairs and word vectors."""
+        """List the local files that contain pairs or word vectors."""
         vectors = Path(self.embeddings or "")
         return [*super().list_files(), *([vectors] if vectors.is_file() else [])]
 
     def list_requirements(self) -> "list[Requirement]":
-        """List the downloads that training requires: model, corpora and embeddings."""
+        """List the downloads required for training: model, corpora and embeddings."""
         from unbag.challenge_sets import requirements
 
         return [
@@ -256,7 +263,7 @@ class MendConfig(DebiasConfig):
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
-        "Interpolate original and trained weights; costs ≤ 1 point of held-out accuracy.",
+        "Interpolate original and trained weights; costs at most 1 point of accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
@@ -276,15 +283,24 @@ class MendConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
-            yield f"expected bias_strength above 0 for {self.bias!r}, got 0, which has no effect"
+            yield (
+                f"bias_strength: expected a number above 0 for bias = {self.bias!r}, got 0; set bias_strength, or omit "
+                "bias"
+            )
         if not 0 <= self.distill <= 1:
-            yield f"expected distill from 0 to 1, got {self.distill}"
+            yield f"distill: expected a number from 0 to 1, got {self.distill}"
         if self.distill and self.word_order != "natural":
-            yield f"expected word_order = natural with distill, got {self.word_order}: the model predicts natural order"
+            yield (
+                f"word_order: expected natural with distill, got {self.word_order}, because the original model "
+                "predicts pairs in natural order; omit distill"
+            )
         if self.sets and self.no_evaluate:
-            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}; omit sets or no_evaluate"
+            yield f"no_evaluate: cannot be combined with sets ({', '.join(self.sets)}); omit sets or no_evaluate"
         if self.official_file and self.no_evaluate:
-            yield f"no_evaluate: expected no official_file, got {self.official_file}; omit official_file or no_evaluate"
+            yield (
+                f"no_evaluate: cannot be combined with official_file ({self.official_file}); omit official_file or "
+                "no_evaluate"
+            )
 
     @property
     def uses_bias(self) -> bool:
@@ -302,7 +318,7 @@ class MendConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """Training options of recipes with a protocol (`recipes.TrainingProtocol`), which train several models.
+    """Training options of recipes that train several models with a protocol (`recipes.TrainingProtocol`).
 
     The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
@@ -363,7 +379,7 @@ class KFoldConfig(ProtocolConfig):
     )
     folds: int = declare_option("Number of folds.", _PANELS["corpus"], default=5)
     protocol: FoldProtocol = declare_option(
-        "Folds: authors, spread, or whole_seeds (pairs of a seed stay together).", _PANELS["corpus"], default="authors"
+        "Folds: authors, spread or whole_seeds (all pairs of a seed in one fold).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = declare_option(
         "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
@@ -373,11 +389,11 @@ class KFoldConfig(ProtocolConfig):
     )
     # As in transformers' Trainer, which the authors use.
     warmup_ratio: float = declare_option(
-        "Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0
+        "Fraction of training steps for learning-rate warm-up.", _PANELS["warmup_ratio"], default=0.0
     )
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
     output_dir: Path = declare_option(
-        "Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"]
+        "Folder for predictions and scores; kfold.json contains the scores.", _PANELS["output_dir"]
     )
     keep_models: bool = declare_option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
 
@@ -385,7 +401,7 @@ class KFoldConfig(ProtocolConfig):
         """Yield an error message for each invalid option."""
         yield from TrainConfig.iter_validation_errors(self)
         if self.folds < 2:
-            yield f"expected folds of at least 2, got {self.folds}"
+            yield f"folds: expected at least 2, got {self.folds}"
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the predictions, as a JSON object."""
@@ -429,9 +445,9 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=TrainConfig.seed,
     )
     output_dir: Path = declare_option(
-        "Folder for predictions and scores; rearranged.json is written last.", _REARRANGED_PANELS["output_dir"]
+        "Folder for predictions and scores; rearranged.json contains the scores.", _REARRANGED_PANELS["output_dir"]
     )
-    keep_models: bool = declare_option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
+    keep_models: bool = declare_option("Keep all trained models.", _REARRANGED_PANELS["output_dir"], default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -442,12 +458,12 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
-            yield f"expected one corpus from {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
+            yield f"corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
         if self.test_examples is not None and self.test_examples < 1:
-            yield f"expected at least 1, got test_examples = {self.test_examples}"
+            yield f"test_examples: expected at least 1, got {self.test_examples}"
 
     def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Build the config for training one of the models with another recipe."""
+        """Build the config of another recipe, which trains one of the models, from the fields of this config."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
@@ -460,7 +476,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
     def list_requirements(self) -> "list[Requirement]":
-        """List the downloads that training and rearrangement require: models, corpora and embeddings."""
+        """List the downloads required for training and rearrangement: models, corpora and embeddings."""
         from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 

@@ -144,7 +144,7 @@ def load_training_data(
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
             raise ValueError(
-                f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, got none; use other data"
+                f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, got no pairs; use other data"
             )
     return data
 
@@ -257,7 +257,9 @@ def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> li
         return list(parts)
     total = sum(len(part.examples) for part in parts)
     if n > total:
-        raise ValueError(f"expected at least {n:,} training pairs to sample from, got {total:,}; reduce the number")
+        raise ValueError(
+            f"max_examples: expected at least {n:,} training pairs to sample from, got {total:,}; decrease max_examples"
+        )
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)
@@ -287,12 +289,12 @@ TOO_SHORT: Final = "too short to permute"
 
 
 def drop_premises(part: DataPart) -> DataPart:
-    """Replace all premises by empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
+    """Replace all premises with empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
     return replace(part, examples=[example._replace(premise="") for example in part.examples])
 
 
 def permute_words(part: DataPart, *, seed: int) -> DataPart:
-    """Replace each pair by one random permutation of its words, the same in every epoch.
+    """Replace each pair with one random permutation of its words, which is the same in every epoch.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
     no other order; its pair is excluded and counted.

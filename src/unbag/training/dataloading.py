@@ -53,7 +53,7 @@ class EncodedPairArray:
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Tokenizer with the padding and maximum length of a network.
+    """Tokenizer with the padding settings and maximum length of a network.
 
     Attributes:
         limit: Maximum number of tokens per pair; None for no limit.
@@ -74,7 +74,7 @@ class PairEncoder:
         return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Tokenize a small number of pairs to lists."""
+        """Tokenize a small number of pairs into Python lists."""
         if not pairs:
             return []
         premises, hypotheses = zip(*pairs, strict=True)
@@ -84,7 +84,7 @@ class PairEncoder:
         return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
-        """Tokenize many pairs to one array."""
+        """Tokenize many pairs into one array."""
         ids: list[NDArray[np.int32]] = []
         types: list[NDArray[np.int8]] = []
         lengths: list[int] = []
@@ -170,7 +170,10 @@ class EpochDataset(Dataset[Batch]):
         return len(self.batches) * self.place.gradient_accumulation_steps
 
     def compute_bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs that it predicts. Return None if it predicts none."""
+        """Compute the accuracy of the biased model on the pairs that it predicts.
+
+        Returns None if the biased model predicts no pairs.
+        """
         if BIAS not in self.features:
             return None
         predictions = self.features[BIAS]
@@ -271,12 +274,12 @@ class EpochBatches:
         if smallest < place.n_parts:
             raise ValueError(
                 f"batch_size: expected batches of at least {place.n_parts} pairs ({place.world_size} processes × "
-                f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest}: {self.pairs} "
-                f"pairs in batches of {batch_size}"
+                f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest} ({self.pairs} "
+                f"pairs in batches of {batch_size}); decrease gradient_accumulation_steps, or use more pairs"
             )
 
     def build_epoch(self, number: int) -> EpochDataset:
-        """Build one epoch. The most recent epoch is cached."""
+        """Build the dataset of one epoch. The most recent dataset is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
         examples = mix_parts(self._parts, seed=self._seed, epoch=number)

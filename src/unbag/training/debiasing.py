@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 
 
 class DebiasedObjective(Objective):
-    """Objective Σ w_i · l_i / n − α · H, where H is the mean entropy on permuted pairs.
+    """Objective Σ w_i · l_i / n − α · H: the weighted loss minus α times the mean entropy H on permuted pairs.
 
     Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). Evaluation and publishing use
     the network without the bias.
@@ -281,7 +281,7 @@ _PROBE: Final = "Two dogs run.", "Animals are moving."
 
 
 class LearnedMixin(DebiasedObjective):
-    """Learned mixin: cross-entropy of the product of the network and a learned power of the biased model.
+    """Learned mixin: cross-entropy of a product of experts, with the biased model raised to a learned power.
 
     Attributes:
         gate: Linear layer with the weight v and the bias c.
@@ -335,7 +335,7 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
 
 
 class ProductOfExperts(DebiasedObjective):
-    """Product of experts: cross-entropy of the product of the network and the biased model.
+    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities.
 
     Only the network is published.
     """

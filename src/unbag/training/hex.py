@@ -112,7 +112,7 @@ def project_out(targets: Tensor, regressors: Tensor) -> Tensor:
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
-    """Sum a tensor over all processes, with gradients. The gradient is the sum of the processes' gradients."""
+    """Sum a tensor over all processes differentiably. In the backward pass, gradients are summed over all processes."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return value
     return cast(Tensor, _AllReduce.apply(value))  # type: ignore[no-untyped-call]
@@ -159,7 +159,7 @@ class BiasHook:
 
     @contextmanager
     def record_bias(self) -> Iterator[BiasSnapshot]:
-        """Copy the bias vector while the network runs in this context."""
+        """Record a copy of the bias vector when the network runs in this context."""
         self._snapshot = BiasSnapshot()
         try:
             yield self._snapshot
@@ -258,8 +258,8 @@ def find_last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
             return name
     last_layers = ", ".join(f"{name} ({layer.out_features} outputs)" for name, layer in list(linear.items())[-3:])
     raise ValueError(
-        f"expected a classifier whose logits are the outputs of its last linear layer, got none in "
-        f"{type(network).__name__} with {k} labels (its last ones: {last_layers or 'none'}); this recipe needs one"
+        f"model: expected a classifier whose last linear layer computes the logits, got {type(network).__name__} with "
+        f"{k} labels (last linear layers: {last_layers or 'none'}); use another model"
     )
 
 
@@ -344,10 +344,10 @@ class HexObjective(Objective):
         self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
 
     def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
-        """Compute the cross-entropy of F_L + λ F_G, or in warm start and evaluation that of f([h, 0]).
+        """Compute the cross-entropy of F_L + λ F_G or, during warm start and evaluation, of f([h, 0]).
 
-        Its parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains (squared
-        sums over this process's batch).
+        The loss parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains
+        (squared sums over this process's batch).
         """
         if not self.training:
             plain = self.network(**encoded).logits.float()
@@ -377,7 +377,7 @@ class HexObjective(Objective):
         return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the logits f([h, 0]) of the published network."""
+        """Compute the logits f([h, 0]) of the network that is saved after training."""
         if self._products is None:
             return super().predict(**encoded)
         plain, f_b, f_g = self._outputs(encoded)
@@ -396,7 +396,7 @@ class HexObjective(Objective):
 
     @torch.no_grad()
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* depends on one pair only."""
+        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* does not depend on other pairs."""
         k, device = self.network.config.num_labels, accelerator.device
         # `predict` adds to this tensor and does not return the products: FSDP may round what a module returns.
         self._products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(device), device=device)

@@ -103,7 +103,7 @@ def initialize_model(
         if kind.needs or vectors is not None:
             other = "--vectors" if vectors else name
             raise ValueError(
-                f"--encoder: expected no encoder with {other}, which needs whole words, got {encoder}; omit --encoder"
+                f"--encoder: not supported with {other}, which requires whole words, got {encoder}; omit --encoder"
             )
         parts = _of_encoder(encoder)
     else:
@@ -151,10 +151,10 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
     values = {name: parse_option(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
-            raise ValueError(f"expected {name} of at least 1, got {value}")
+            raise ValueError(f"{name}: expected at least 1, got {value}")
         if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
             raise ValueError(
-                f"expected {name} {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, got {value}"
+                f"{name}: expected a number {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, got {value}"
             )
     return values
 
@@ -190,7 +190,10 @@ def _of_words(
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
     words = build_vocabulary(sentences, min_count=least)
     if not words:
-        raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
+        raise ValueError(
+            f"--min-count: expected words that occur at least {least} times in {', '.join(corpora)}, got none; "
+            "decrease --min-count"
+        )
     table = None if vectors is None else embeddings.load_embeddings(vectors)
     try:
         made = build_vectors(words, table, dimensions=dimensions, seed=seed)
@@ -245,8 +248,8 @@ def _of_encoder(name: str) -> ModelComponents:
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
         raise ValueError(
-            f"--encoder: expected a fast tokenizer with a first token and padding, got the tokenizer of {name}; "
-            "use another encoder"
+            "--encoder: expected a fast tokenizer with a start token and a padding token, got the tokenizer of "
+            f"{name}; use another encoder"
         )
     made = build_pair_tokenizer(
         tokenizer.backend_tokenizer,

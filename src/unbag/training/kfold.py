@@ -57,7 +57,7 @@ def cross_validate(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Run k-fold cross-validation once per seed: fine-tune on the other folds, predict each fold, and score.
+    """Run k-fold cross-validation once per seed: predict each fold after fine-tuning on the others, and compute scores.
 
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`select_fold_data`). It
     predicts both rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule
@@ -109,7 +109,7 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{get_record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; "
+                    f"{get_record_path(out)}: expected model revision {trained_from}, got {model['revision']}; "
                     "use --revision, or another --output-dir"
                 )
         scores = _scores(built, collect_out_of_fold_probabilities(built, folds))
@@ -209,7 +209,7 @@ def collect_out_of_fold_probabilities(built_set: BuiltSet, folds: Sequence[Mappi
 
 
 def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarise the scores with and without fine-tuning over all runs, for all pairs and by group.
+    """Summarize the scores of all runs and the scores without fine-tuning, for all pairs and by group.
 
     Args:
         zero_shot: Scores of `scoring.natural_logic` without fine-tuning.

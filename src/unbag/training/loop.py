@@ -163,7 +163,7 @@ class TrainingHistory:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """Evaluation with the highest accuracy on all held-out pairs, None before the first. Ties go to the first."""
+        """Best evaluation by accuracy on all held-out pairs (the first if tied). None before the first evaluation."""
         return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
     def is_stopped(self, patience: int | None) -> bool:
@@ -254,7 +254,7 @@ def train(
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
                     f"the loss at step {step} is {values['loss']}; use a --learning-rate below "
-                    f"{optimization.learning_rate}, or another --precision than {accelerator.mixed_precision}"
+                    f"{optimization.learning_rate}, or a --precision other than {accelerator.mixed_precision}"
                 )
             accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
             accelerator.log({"train/learning_rate": scheduler.get_last_lr()[0]}, step=step)

@@ -18,7 +18,7 @@ from unbag.training.objective import BatchLoss, Objective
 
 
 class PermutedPairs:
-    """Permuted copies of the pairs in a batch, with the mean entropy of a network on them.
+    """Permuted copies of the pairs in a batch, and the mean entropy of a network's predictions for these copies.
 
     A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
     entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
@@ -48,7 +48,10 @@ class PermutedPairs:
         return pairs
 
     def compute_mean_entropy(self, logits: Tensor, b: int) -> Tensor:
-        """Compute the mean entropy (1 / (b n)) Σ H over the permuted pairs of b examples. It is 0 without pairs."""
+        """Compute the mean entropy (1 / (b n)) Σ H over the permuted pairs of b examples.
+
+        Returns 0 if there are no permuted pairs.
+        """
         return compute_entropies(logits).sum() / (b * self._n)
 
 

@@ -76,7 +76,10 @@ class Objective(nn.Module):
         raise NotImplementedError
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the logits of the published network, shape (b, k). The module must be in evaluation mode."""
+        """Compute the logits of the network that is saved after training, shape (b, k).
+
+        The module must be in evaluation mode.
+        """
         logits: Tensor = self.network(**encoded).logits
         return logits
 

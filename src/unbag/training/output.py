@@ -34,7 +34,7 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Time and hardware of a run. Time is measured from construction, without earlier interrupted runs."""
+    """Time and hardware of a run. The clock starts with this object, so earlier interrupted runs do not count."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -64,7 +64,7 @@ def get_work_folder(output_dir: Path) -> Path:
 
 @contextmanager
 def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
-    """Lock the output folder in this context, for all processes of the run together.
+    """Lock the output folder in this context. All processes of the run share the lock.
 
     Raises:
         locks.LockedError: In the first process, if another run holds the lock.

@@ -36,7 +36,9 @@ def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
-        raise ValueError(f"--revision: expected no revision for the folder {config.model}, got {config.revision!r}")
+        raise ValueError(
+            f"--revision: not supported for the folder {config.model}, got {config.revision!r}; omit --revision"
+        )
     if config.label_map:
         parse_label_map(config.label_map)
     _check_pairs(config)

@@ -88,7 +88,7 @@ def load_or_train(
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := list_differences(recorded, wanted):
-        raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; name another folder with --output-dir")
+        raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; pass another folder with --output-dir")
     return stored
 
 

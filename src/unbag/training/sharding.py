@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def allow_missing_gpu() -> Iterator[None]:
-    """Make FSDP 1 configs of accelerate usable on machines without a GPU, as a context manager.
+    """Make accelerate's FSDP 1 configs work in this context on machines without a GPU.
 
     Without a GPU, accelerate shards nothing (`configure_sharding` logs this). But by default
     (`fsdp_sync_module_states`) FSDP 1 broadcasts weights through a GPU, and would fail to start without one.
@@ -54,7 +54,8 @@ def configure_sharding(
     for name in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{name.value}") and accelerator.distributed_type is not name:
             logger.warning(
-                "the accelerate config selects %s, which requires GPUs, got none; each process keeps all weights",
+                "the accelerate config selects %s, which requires GPUs, but no GPU is available; each process keeps "
+                "all weights",
                 name.value,
             )
     if accelerator.distributed_type is DistributedType.FSDP:
@@ -85,8 +86,8 @@ def configure_sharding(
                 config[name] = ours
             elif config[name] != ours:
                 raise ValueError(
-                    f"expected {name} = {ours} in the DeepSpeed config, as in the options, got {config[name]}; "
-                    "remove it there, or set the option to the same value"
+                    f"expected {name} = {ours} in the DeepSpeed config, as in the options, got {config[name]}; remove "
+                    "the key from the config, or set the option to the same value"
                 )
 
 

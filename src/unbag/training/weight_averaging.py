@@ -80,14 +80,15 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     for other in models[1:]:
         if unpaired := sorted(first.keys() ^ other.keys()):
             raise ValueError(
-                f"weights: expected the same names in all models, got {unpaired[0]} only in some; use models of "
+                f"weights: expected the same names in all models, got {unpaired[0]} only in some models; use models of "
                 "one architecture"
             )
     for name, tensor in first.items():
         tensors = [model[name] for model in models]
         if len(shapes := {tuple(each.shape) for each in tensors}) > 1:
             raise ValueError(
-                f"{name}: expected the same shape in all models, got {' and '.join(map(str, sorted(shapes)))}"
+                f"{name}: expected the same shape in all models, got {' and '.join(map(str, sorted(shapes)))}; use "
+                "models of one architecture"
             )
         if tensor.is_floating_point():
             mean[name] = average_tensors(tensors, weights)
@@ -227,7 +228,7 @@ def _validate(models: Sequence[str | Path], alphas: Sequence[float], output_dir:
     if len(models) < 2:
         raise ValueError(f"MODELS: expected at least two models, got {len(models)}; pass another model")
     if alphas and len(models) > 2:
-        raise ValueError(f"--alpha: expected no α for {len(models)} models, got {alphas[0]:g}; omit --alpha")
+        raise ValueError(f"--alpha: not supported for {len(models)} models, got {alphas[0]:g}; omit --alpha")
     if outside := [alpha for alpha in alphas if not 0 <= alpha <= 1]:
         raise ValueError(f"--alpha: expected a number from 0 to 1, got {outside[0]:g}; choose another α")
     if len(set(alphas)) < len(alphas):

@@ -167,7 +167,7 @@ def name_option(name: str) -> str:
 
 
 def name_available_options(names: Iterable[str]) -> list[str]:
-    """Name the options that the running command has, or all options in Python.
+    """Name the options that the running command supports, or all options if no command is running.
 
     >>> with register_options(["--label-map"]):
     ...     name_available_options(["batch_tokens", "label_map"])

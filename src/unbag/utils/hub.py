@@ -217,8 +217,8 @@ def validate_repo(name: str) -> str:
     """
     if name.count("/") != 1 or not _is_repo(name):
         raise ValueError(
-            "expected a Hub repository as organization/name, with letters, digits, - _ and . (none of these marks at "
-            f"the ends, no -- or ..), got {name!r}"
+            "expected a Hub repository as organization/name (letters, digits and _, with single - or . between them), "
+            f"got {name!r}"
         )
     return name
 

@@ -150,7 +150,7 @@ def count_lines(file: IO[bytes], name: object, stored_bytes: int, *, unlimited_b
 
 def _expands(place: object, number: int, times: int, size: int) -> DataError:
     return DataError(
-        f"{place}, line {number}: expected at most {times} times its {size:,} bytes after decompression, got more; "
+        f"{place}, line {number}: expected at most {times} times the file size of {size:,} bytes, got more; "
         "decompress the file yourself if you trust it"
     )
 

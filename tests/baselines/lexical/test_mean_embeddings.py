@@ -117,7 +117,8 @@ def test_uncertainty_is_a_float64_between_0_and_1():
 def test_fit_on_separable_labels_raises():
     counts = sparse.csr_matrix(np.eye(6, dtype=np.float32))
     with pytest.raises(
-        ValueError, match=r"got 6 pairs that the mean embedding of 6 dimensions predicts.*fewer dimensions"
+        ValueError,
+        match=r"got 6 pairs that a linear model on mean embeddings of 6 dimensions classifies.*fewer dimensions",
     ):
         fit_mean_embedding_model(counts, np.eye(6, dtype=np.float32), np.array([0, 1, 2] * 2))
 
@@ -134,7 +135,7 @@ def test_fit_with_missing_labels_raises(labels, words):
 
 
 def test_fit_without_known_tokens_raises():
-    with pytest.raises(ValueError, match="got none; check its language"):
+    with pytest.raises(ValueError, match="got none; check the language of the embeddings"):
         fit_mean_embedding_model(
             sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2])
         )

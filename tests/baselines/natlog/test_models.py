@@ -103,7 +103,7 @@ def test_weak_phrases_refer_only_if_coreferent():
 
 
 def test_clause_with_always_before_not_raises():
-    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last one, got \['always'\]"):
+    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last modifier, got \['always'\]"):
         ClauseForm(A, A, ("always", "not"))
 
 
@@ -219,5 +219,5 @@ def test_outcomes_change_with_lower_bound():
 
 
 def test_outcomes_of_exchanged_pair_without_object_raise():
-    with pytest.raises(ValueError, match="exchanged pair: expected objects in both sentences"):
+    with pytest.raises(ValueError, match="swapped pair: expected an object in both sentences"):
         find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGE_LEXICON))

@@ -108,7 +108,7 @@ def test_folder_local_to_each_node_is_rejected(pairs):
 
 
 def test_build_unsupported_options_are_rejected(pairs, tmp_path):
-    with pytest.raises(ValueError, match="expected no --max-examples"):
+    with pytest.raises(ValueError, match="--engine ray: cannot be combined with --max-examples"):
         build_on_cluster(SetRequest("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"omit \.parquet"):
         build_on_cluster(build_request(pairs), tmp_path / "set.parquet")

@@ -106,7 +106,7 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
         with pytest.raises(ModelError) as there:
             engine.load_predictor(str(tmp_path))
         assert str(there.value) == str(local_predictions.value)
-        with pytest.raises(ValueError, match=r"expected no endpoint, got .*; omit --engine"):
+        with pytest.raises(ValueError, match=r"expected a local model, got .*; omit --engine"):
             engine.load_predictor("endpoint:name", base_url="http://127.0.0.1:9/v1")
         with pytest.raises(ValueError, match="expected the name of a model"):
             engine.load_predictor(lambda premises, hypotheses: ["neutral"] * len(premises))

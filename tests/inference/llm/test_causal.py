@@ -63,7 +63,8 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
     with pytest.raises(
-        ModelError, match="--prompt: expected a plain-text answer for a causal language model, got the field json"
+        ModelError,
+        match="--prompt: expected a prompt with a plain-text answer for a causal language model, got the field json",
     ):
         CausalPredictor.load(folder, prompt=file)
 

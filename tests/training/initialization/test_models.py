@@ -156,8 +156,8 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # no
     [
         ("dann", {}, "model: expected one of dan, hypothesis-only, .* got 'dann'"),
         ("dan", {"options": {"size": "3"}}, r"expected an option of dan \(dropout, hidden_size, layers, train_emb"),
-        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, got 0"),
-        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, got 1.0"),
+        ("dan", {"options": {"hidden_size": "0"}}, "hidden_size: expected at least 1, got 0"),
+        ("dan", {"options": {"dropout": "1"}}, "dropout: expected a number from 0 to less than 1, got 1.0"),
         (
             "esim-bow",
             {"options": {"bag_of_words": "false"}},
@@ -166,7 +166,7 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # no
         ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, got 'nowhere'"),
         ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
         ("dan", {"min_count": 999}, "expected words that occur at least 999 times in .*, got none"),
-        ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which needs whole words"),
+        ("kim", {"encoder": "org/encoder"}, "--encoder: not supported with kim, which requires whole words"),
     ],
 )
 def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_path, tmp_path):  # noqa: F811

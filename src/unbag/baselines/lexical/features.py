@@ -52,7 +52,7 @@ _UNKNOWN: Final = -1  # code of a feature with an out-of-vocabulary word; below 
 
 
 class LexicalFeature(NamedTuple):
-    """Feature of a lexical model: a premise word, a hypothesis word, or a pair of both.
+    """Feature of a lexical model: a premise word, a hypothesis word, or a (premise word, hypothesis word) pair.
 
     A missing word is None.
     """
@@ -106,7 +106,7 @@ class FeatureVocabulary:
 
     @classmethod
     def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["FeatureVocabulary", sparse.csr_matrix]:
-        """Build the vocabulary of all features in n pairs, and their indicator matrix, shape (n, features)."""
+        """Build the vocabulary of all features in n pairs, and the pairs' indicator matrix, shape (n, features)."""
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
         while batch := list(islice(remaining, _PAIRS)):

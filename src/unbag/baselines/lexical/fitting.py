@@ -416,8 +416,8 @@ class CrossFittedModel:
         for fold in missing:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
                 raise ValueError(
-                    f"cross-fitting: expected pairs with every label outside each fold, got no pairs with "
-                    f"{', '.join(sorted(lacking))} outside fold {fold} ({len(examples):,} pairs in "
+                    f"cross-fitting: expected training pairs with all labels outside fold {fold}, got none labelled "
+                    f"{', '.join(sorted(lacking))} (there are {len(examples):,} pairs in "
                     f"{len(set(folds.tolist()))} of {self._folds} folds); train on more pairs, or use another bias"
                 )
         l2 = self._penalty(pairs, labels)

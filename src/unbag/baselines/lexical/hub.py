@@ -119,10 +119,10 @@ def _record(config: Path) -> dict[str, Any]:
     """Load and validate the record of a model, which is untrusted input."""
     record = read_json_object(config).get("record")
     if not isinstance(record, dict):
-        raise ValueError(f"{config}: expected an object under 'record', got {record!r:.100}")
+        raise ValueError(f"{config}: expected a JSON object for the key 'record', got {record!r:.100}")
     if missing := [name for name in _FIELDS if name not in record]:
         raise ValueError(
-            f"{config}: expected a record with {', '.join(_FIELDS)}, got a record without {', '.join(missing)} from an "
+            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)} from an "
             "earlier version; fit the model again with `unbag lexical fit`"
         )
     for name, fits in _FIELDS.items():

@@ -50,14 +50,14 @@ class LexicalModel:
 
     @property
     def record_hash(self) -> str:
-        """Identity of the model: a hash of its record, not of its weights.
+        """Hash of the model's record, which identifies the model. The weights are not included.
 
         The last digits of the weights depend on the processor; predictions agree to about ten decimals.
         """
         return hash_texts([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
-        """Predict the probabilities of `data.labels.LABELS` for n pairs, given as words, shape (n, 3)."""
+        """Predict the probabilities of `data.labels.LABELS` for n pairs of word lists, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def rank_misleading(
@@ -143,7 +143,7 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
         tensors = load_file(validate_file(weights_file))
         codes, weights, bias = (tensors[name] for name in ("codes", "weights", "bias"))
     except DataError as error:
-        raise ValueError(f"{folder}: expected the weights of a lexical model; {error}") from None
+        raise ValueError(f"{folder}: expected the weights of a lexical model, got an error ({error})") from None
     except (OSError, KeyError, SafetensorError) as error:
         raise ValueError(
             f"{weights_file}: expected the weights of a lexical model, got an unreadable file "
@@ -151,7 +151,9 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
         ) from None
     words, record = config.get("words"), config.get("record")
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and isinstance(record, dict)):
-        raise ValueError(f"{folder / CONFIG_FILE}: expected a list of words and a record, got other types")
+        raise ValueError(
+            f"{folder / CONFIG_FILE}: expected a list in 'words' and an object in 'record', got other types"
+        )
     if (
         codes.dtype != np.int64
         or codes.ndim != 1
@@ -161,7 +163,7 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
     ):
         raise ValueError(
             f"{weights_file}: expected {len(LABELS)} finite weights per feature, got codes of shape {codes.shape}, "
-            f"weights of shape {weights.shape} and biases of shape {bias.shape}, wrong types, or non-finite values"
+            f"weights of shape {weights.shape} and biases of shape {bias.shape}, or invalid types or values"
         )
     vocabulary = FeatureVocabulary(words, codes)
     if not vocabulary.is_valid:

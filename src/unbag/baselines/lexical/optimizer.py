@@ -189,7 +189,7 @@ class Whitening:
         return weights
 
     def to_variable_gradient(self, by_weights: Vector) -> Vector:
-        """Convert the gradient for the weights to the gradient for the variables, in place."""
+        """Convert the gradient with respect to the weights to that with respect to the variables, in place."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights

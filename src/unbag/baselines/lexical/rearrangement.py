@@ -101,14 +101,17 @@ def fit_mean_embedding_model(
     used_counts, used_vectors = counts[:, used], vectors[used].astype(np.float64)
     to_white = _whitening(used_counts, used_vectors)
     if not to_white.shape[1]:
-        raise ValueError("embeddings: expected texts with tokens in the embedding table, got none; check its language")
+        raise ValueError(
+            "embeddings: expected texts with tokens in the embedding table, got none; check the language of the "
+            "embeddings"
+        )
     weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
     model = MeanEmbeddingModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise SeparablePairsError(
-            f"pairs: expected pairs that a bag of words does not separate perfectly, got {n:,} pairs that the mean "
-            f"embedding of {vectors.shape[1]} dimensions predicts without error; use more pairs, or embeddings with "
-            "fewer dimensions"
+            f"pairs: expected pairs that a bag of words cannot classify perfectly, got {n:,} pairs that a linear model "
+            f"on mean embeddings of {vectors.shape[1]} dimensions classifies without error; use more pairs, or "
+            "embeddings with fewer dimensions"
         )
     return model
 

@@ -77,7 +77,7 @@ class PenalizedCrossEntropy:
             return logits
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
-            """Store the gradient of the losses with respect to the logits, and sum the losses."""
+            """Store the gradient of the losses with respect to the logits, and return the sum of the losses."""
             row_logits = np.stack([its[rows] for its in logits])
             gold = self._gold[:, rows]
             label_values = self._contrasts @ row_logits  # logits, then exponentials, then probabilities, in place
@@ -91,7 +91,7 @@ class PenalizedCrossEntropy:
             return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0)))
 
         def of_contrast(c: int) -> float:
-            """Store the gradient with respect to the weights of one contrast, and compute their penalty."""
+            """Store the gradient with respect to the weights of one contrast, and return the penalty of the weights."""
             penalised = self._penalty * weights[c]
             gradient[c] = penalised
             for rows, columns, block in self._blocks:
@@ -206,7 +206,7 @@ def _contrasts(n_labels: int) -> Vector:
 
 
 def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, NDArray[np.intp], Vector]:
-    """Merge each group of k equal indicator columns to one column, multiplied by √k.
+    """Merge each group of k equal indicator columns into one column, multiplied by √k.
 
     Args:
         matrix: Indicators, shape (n, features).

@@ -45,7 +45,7 @@ class LexicalScore(NamedTuple):
 
 
 class ExampleScorer:
-    """Scorer that predicts examples with a lexical model, or with the out-of-fold models of cross-fitting.
+    """Scorer that applies a lexical model, or the out-of-fold models of cross-fitting, to examples.
 
     Args:
         models: A single model, or the models of all folds in order.
@@ -121,7 +121,7 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_scored_tables(examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float) -> Iterator[pa.Table]:
-    """Score examples, and yield tables of those whose LMS is at least `min_lms`, with schema `SCHEMA`.
+    """Score examples, and yield tables (schema: `SCHEMA`) of the examples whose LMS is at least `min_lms`.
 
     Each table contains the selected examples from a chunk of 10,000 examples.
     """

@@ -82,7 +82,8 @@ def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple
         vectors = np.empty((lines, dimensions), dtype=np.float32)
     except MemoryError as error:
         raise ValueError(
-            f"{path}: expected a table that fits into memory, got {lines:,} lines with {dimensions:,} numbers each"
+            f"{path}: expected a table that fits into memory, got {lines:,} lines with {dimensions:,} numbers each; "
+            "use a smaller file"
         ) from error
     # Only newlines separate lines, because other white space, such as a no-break space, may be part of a word.
     for row, line in enumerate(read):

@@ -114,7 +114,7 @@ class TypeWordSelector:
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
     def count_tags(self, sentences: Iterable[str]) -> None:
-        """Count the tags of words in training sentences. Repeated sentences count each time."""
+        """Count the tags of words in training sentences. Repeated sentences are counted each time."""
         self._types = None
         sentences = list(sentences)
         tagged = self._tags.of(sentences)
@@ -123,7 +123,7 @@ class TypeWordSelector:
                 self._counts[token.lower()][tag] += 1
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the content words of each distinct sentence, by word type."""
+        """Select the content words of each distinct sentence, based on the most frequent tag of each word."""
         if self._types is None:
             content = self._tags.content
             self._types = frozenset(

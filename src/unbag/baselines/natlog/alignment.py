@@ -120,12 +120,12 @@ def find_anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
 
 
 def is_aligned_with(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
-    """Check whether a premise token and a hypothesis token are aligned; two values of None count as aligned."""
+    """Check whether a premise token and a hypothesis token are aligned. Two missing tokens (None) count as aligned."""
     return (None if left is None else pairs.get(left)) == right
 
 
 class UnsupportedPairError(Exception):
-    """Sentence pair that the rules do not cover. The message describes the unsupported construction."""
+    """Sentence pair that the rules do not cover. The message states the reason."""
 
 
 class EditKind(Enum):
@@ -174,7 +174,7 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 def iter_unaligned_phrases(
     tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
-    """Iterate over the unaligned phrases of a sentence, with the effect of their deletion.
+    """Iterate over the unaligned phrases of a sentence, with the relation that results from deleting each phrase.
 
     Yields:
         For each phrase: its root; the token of the other sentence that it would attach to (None if there is none); its
@@ -225,7 +225,9 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
             continue
         if tree.deps[root] in ("acl", "relcl", "amod", "advcl", "prep", "pcomp") and head == place:
             continue
-        raise UnsupportedPairError(f"the deletion of {tree.words[root]!r}, on which {tree.words[child]!r} depends")
+        raise UnsupportedPairError(
+            f"the deletion of {tree.words[root]!r}, on which {tree.words[child]!r} depends, is not supported"
+        )
     return frozenset(tokens)
 
 
@@ -243,15 +245,17 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
         if is_determiner and len(rest) == 1 and all(tree.pos[token] in NOUNS for token in rest):
             continue  # "a man with no hat" is a man
         if each.is_opaque or (is_determiner and not resolve_determiner(tree, each.owner).is_existential):
-            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
     if any(is_exceptive(tree, token) for token in tokens):
-        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
     if is_aside and any(
         each.monotonicity is not Monotonicity.UPWARD for each in list_operators_around(tree_operators, root)
     ):
         # "Every boy, who was tired, slept" is about every boy, because the clause is not restrictive.
-        raise UnsupportedPairError(f"the non-restrictive clause {tree.join_tokens(tokens)!r} in a quantified phrase")
+        raise UnsupportedPairError(
+            f"the non-restrictive clause {tree.join_tokens(tokens)!r} in a quantified phrase is not supported"
+        )
 
 
 def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
@@ -272,7 +276,7 @@ def _removal(
         if lemma in relations.MODAL_ADVERBS:
             return Relation.REVERSE_ENTAILMENT, f'a clause entails the same clause with "{lemma}"'
         if lemma in relations.NON_VERIDICAL_ADVERBS or lemma == "enough":
-            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
         return _FORWARD, "an adverb restricts its clause"
     if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
         return _modifier(tree, root, words)
@@ -280,17 +284,19 @@ def _removal(
         marks = {tree.lemmas[child] for child in tree.children[root]}
         before = tree.lemmas[min(tokens) - 1] if min(tokens) else ""
         if marks & {"unless", "whether"} or ("if" in marks and {before, *marks} & {"only", "even", "as"}):
-            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
         if "if" in marks:
             return Relation.REVERSE_ENTAILMENT, "a clause entails the same clause with a condition"
         return _FORWARD, "an adverbial clause restricts the main clause"
     bare = tree.lemmas[head] == "be" and tree.find_child(head, "acomp", "attr") is None
     if dep == "prep" and (bare or lemma in relations.NON_MONOTONE_PREPOSITIONS - {"until", "unlike"}):
-        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
     if dep == "prep" and _is_not_factual(tree, root):
-        raise UnsupportedPairError(f"the non-factual phrase {tree.join_tokens(tokens)!r}")
+        raise UnsupportedPairError(f"the non-factual phrase {tree.join_tokens(tokens)!r} is not supported")
     if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # "five years old" does not entail "old"
-        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} before {tree.words[head]!r}")
+        raise UnsupportedPairError(
+            f"the deletion of {tree.join_tokens(tokens)!r} before {tree.words[head]!r} is not supported"
+        )
     if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE_VERBS:
         determiner = resolve_determiner(tree, root)
         if tree.pos[head] in VERBS and determiner.kind in (
@@ -312,7 +318,7 @@ def _removal(
             "nummod": "a number",
         }
         return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts the phrase"
-    raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+    raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
 
 
 def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
@@ -325,24 +331,26 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
         *SUBJECTS,
         "pobj",
     ):
-        raise UnsupportedPairError("a conjunction with a possible collective reading")
+        raise UnsupportedPairError("a conjunction with a possible collective reading is not supported")
     if links & {"or", "nor", "either"}:
         return Relation.REVERSE_ENTAILMENT, "each disjunct entails the disjunction"
     if not links & {"and", "but", "&", "yet", "both"}:
-        raise UnsupportedPairError(f"the conjunct {tree.words[root]!r} without a conjunction")
+        raise UnsupportedPairError(f"the conjunct {tree.words[root]!r} has no conjunction")
     if tree.pos[root] == "ADJ" and tree.lemmas[root] in relations.COLORS:  # a black and white dog is not a black dog
-        raise UnsupportedPairError(f"the conjoined color {tree.words[root]!r}")
+        raise UnsupportedPairError(f"the deletion of the conjoined color {tree.words[root]!r} is not supported")
     others = {word.lower() for word in tree.words}
     if tree.pos[first] in NOUNS and (
         others & {"together"} or {"each", "other"} <= others or {"one", "another"} <= others
     ):
-        raise UnsupportedPairError("a conjunction with a possible collective reading")
+        raise UnsupportedPairError("a conjunction with a possible collective reading is not supported")
     determiner = resolve_determiner(tree, first)
     if links & {"but"} and not determiner.is_named:
-        raise UnsupportedPairError(f'the exception {tree.words[root]!r} after "but"')
+        raise UnsupportedPairError(f'the exception {tree.words[root]!r} after "but" is not supported')
     if tree.pos[first] in NOUNS and determiner.kind is DeterminerKind.SOME and determiner.number > 1:
         if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
-            raise UnsupportedPairError(f"the number of {tree.words[first]!r} in a counted conjunction")
+            raise UnsupportedPairError(
+                f"the number of {tree.words[first]!r} is unknown, because the number refers to the whole conjunction"
+            )
     if tree.pos[first] in NOUNS and not determiner.is_named and determiner.kind is not DeterminerKind.SOME:
         return Relation.REVERSE_ENTAILMENT, 'conjoined nouns under a quantifier have the meaning of "or"'
     return _FORWARD, "a conjunction entails each conjunct"
@@ -358,16 +366,16 @@ def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation,
     if names & relations.MODAL_ADJECTIVES:
         return Relation.INDEPENDENCE, f'"{lemma}" does not entail the noun'
     if lemma in relations.MATERIALS and words.is_living(noun):
-        raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
+        raise UnsupportedPairError(f"it is unknown whether {phrase!r} is a kind of {noun!r}")
     if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
-        raise UnsupportedPairError(f"the multi-word name {phrase!r}")
+        raise UnsupportedPairError(f"the multi-word name {phrase!r} is not supported")
     is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
     if is_inner and words.find_relation(phrase, noun, "NOUN") is None:  # peanut butter is not butter
-        raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
+        raise UnsupportedPairError(f"it is unknown whether {phrase!r} is a kind of {noun!r}")
     if dep != "amod" and words.has_entry(phrase) and words.has_entry(noun):
         # A sea lion is not a lion.
         if words.find_relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
-            raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
+            raise UnsupportedPairError(f"it is unknown whether {phrase!r} is a kind of {noun!r}")
     return _FORWARD, "an adjective restricts the noun" if dep == "amod" else "a noun modifier restricts the noun"
 
 

@@ -21,7 +21,7 @@ from unbag.baselines.natlog.scopes import (
 
 
 def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
-    """Iterate over the operators of comparisons in a sentence."""
+    """Iterate over the scope operators of comparisons in a sentence, such as "than" and superlatives."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
         is_than = lemma == "than"

@@ -39,7 +39,7 @@ from unbag.baselines.natlog.relations import Monotonicity, Region, Relation, cla
 
 
 class DeterminerKind(Enum):
-    """Condition of a determiner (see the table in the module docstring)."""
+    """Type of a determiner, which specifies its condition (see the table in the module docstring)."""
 
     SOME = "some"
     EXACTLY = "exactly"
@@ -55,7 +55,7 @@ class DeterminerKind(Enum):
 
 @dataclass(frozen=True)
 class Determiner:
-    """Determiner with its condition on two set sizes.
+    """Determiner, defined by a condition on the sizes of two sets.
 
     Attributes:
         kind: Condition of the determiner.
@@ -99,7 +99,7 @@ class Determiner:
                 return 100 * n >= k * (n + m)
             case DeterminerKind.OTHER:
                 raise ValueError(
-                    f"determiner: expected a known condition, got {self.words!r}; use another kind than OTHER"
+                    f"determiner: expected a known condition, got {self.words!r}; use a kind other than OTHER"
                 )
 
     @property
@@ -125,7 +125,7 @@ _HALF: Final = 50
 
 
 def compute_determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
-    """Compute the relation between two determiners: of Q(X, Y) to R(X, Y). None if it is unknown.
+    """Compute the relation of Q(X, Y) to R(X, Y) for two determiners Q and R. None if it is unknown.
 
     >>> [compute_determiner_relation(*pair).value for pair in ((EVERY, A), (NO, A), (EVERY, NO))]
     ['forward_entailment', 'negation', 'alternation']
@@ -157,7 +157,7 @@ def _counts(determiner: Determiner) -> bool:
 
 
 def build_restrictor_projection(determiner: Determiner) -> Projection:
-    """Build the projection from the relation of X to X' to the relation of Q(X, Y) to Q(X', Y).
+    """Build the function that maps the relation of X to X' onto the relation of Q(X, Y) to Q(X', Y).
 
     >>> build_restrictor_projection(EVERY)(Relation.FORWARD_ENTAILMENT).value
     'reverse_entailment'
@@ -169,7 +169,7 @@ def build_restrictor_projection(determiner: Determiner) -> Projection:
 
 
 def build_scope_projection(determiner: Determiner) -> Projection:
-    """Build the projection from the relation of Y to Y' to the relation of Q(X, Y) to Q(X, Y').
+    """Build the function that maps the relation of Y to Y' onto the relation of Q(X, Y) to Q(X, Y').
 
     >>> build_scope_projection(EVERY)(Relation.NEGATION).value
     'alternation'
@@ -191,7 +191,7 @@ def _project_weak(inside: Projection, outside: Projection, relation: Relation) -
 
 
 def project_identity(relation: Relation) -> Relation:
-    """Project a relation through a context that does not change it, such as the clause of a named individual."""
+    """Return the relation unchanged, for contexts that preserve it, such as the verb phrase in "the dog runs"."""
     return relation
 
 

@@ -35,7 +35,7 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
 def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
-    """Find the edits from a premise to a hypothesis: first at aligned words, then deletions, then insertions.
+    """Find the edits from a premise to a hypothesis, in this order: edits of aligned words, deletions, insertions.
 
     Args:
         premise: Tree of the premise.
@@ -107,13 +107,13 @@ def _substitution(
     if pos == "PROPN" and two == "person":
         return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name refers to a person", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.has_entry(one)):
-        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r} is unknown")
     if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
-        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r} is unknown")
     related = words.find_relation(one, two, pos) or words.find_relation(one, two, hypothesis.pos[j])
     related = related or words.find_relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
     if related is None:
-        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r} is unknown")
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
@@ -142,7 +142,9 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
         & two
         & (relations.GRADABLE_ADJECTIVES | (relations.OCCUPATION_ADJECTIVES if is_occupation else frozenset()))
     ):
-        raise UnsupportedPairError(f"the gradable adjective {min(measured)!r} with {nouns[0]!r} and {nouns[1]!r}")
+        raise UnsupportedPairError(
+            f"the gradable adjective {min(measured)!r} may differ in meaning for {nouns[0]!r} and {nouns[1]!r}"
+        )
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
@@ -173,16 +175,18 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
     relation = compute_determiner_relation(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
-        raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r}")
+        raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r} is unknown")
     first, second = (frozenset(text.lower().split()) & _DETAILS for text in texts)
     if relation is Relation.EQUIVALENCE and first != second:
         if not (first < second or second < first):
-            raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r}")
+            raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r} is unknown")
         relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
         return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
     is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
     if is_number and premise.lemmas[i] in relations.UNITS:  # "within two hours" does not entail "within one hour"
-        raise UnsupportedPairError(f"the relation between {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r}")
+        raise UnsupportedPairError(
+            f"the relation between {texts[0]!r} and {texts[1]!r} before the unit {premise.words[i]!r} is unknown"
+        )
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
     return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
@@ -207,7 +211,9 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
         return [Edit(EditKind.INSERT, "", two, _FORWARD, "a fact is possible", i, j)]
     if one in possible and not two:
         return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "a fact is possible", i, j)]
-    raise UnsupportedPairError(f"the relation between {one or premise.words[i]!r} and {two or hypothesis.words[j]!r}")
+    raise UnsupportedPairError(
+        f"the relation between {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} is unknown"
+    )
 
 
 def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
@@ -224,12 +230,12 @@ def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dic
     )
     same_head = is_aligned_with(one, two, pairs)
     if core and not same_head:
-        raise UnsupportedPairError(f"the different roles of {premise.words[i]!r} in the two sentences")
+        raise UnsupportedPairError(f"{premise.words[i]!r} has different grammatical roles in the two sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
         subjects = [tree.deps[n] in SUBJECTS for tree, n in ((premise, i), (hypothesis, j))]
         passive = [tree.deps[n] == "nsubjpass" for tree, n in ((premise, i), (hypothesis, j))]
         if subjects[0] != subjects[1] or passive[0] != passive[1]:
-            raise UnsupportedPairError(f"the different roles of {premise.words[i]!r} in the two sentences")
+            raise UnsupportedPairError(f"{premise.words[i]!r} has different grammatical roles in the two sentences")
 
 
 def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
@@ -387,4 +393,4 @@ def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> No
                 and {premise.deps[one.premise_token], hypothesis.deps[two.hypothesis_token]} <= _ATTRIBUTES
             )
             if places[0] == places[1] or (lemmas[0] & lemmas[1] and not attributes):
-                raise UnsupportedPairError(f"the relation between {one.premise!r} and {two.hypothesis!r}")
+                raise UnsupportedPairError(f"the relation between {one.premise!r} and {two.hypothesis!r} is unknown")

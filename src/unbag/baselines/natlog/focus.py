@@ -24,7 +24,7 @@ _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
 def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
-    """Iterate over the operators of a sentence whose domain is a whole clause."""
+    """Iterate over the operators that apply to a whole clause of a sentence, such as "only" and conditions."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
         if i in tree.operator_tokens or _is_reciprocal(tree, i):

@@ -30,14 +30,14 @@ _MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
 
 @dataclass(frozen=True)
 class NatlogVerdict:
-    """Label of a pair with its proof, or the construction that prevents a label.
+    """Label of a pair with its proof, or the unsupported construction if there is no label.
 
     Attributes:
         label: One of `data.labels.LABELS`; None for a pair that the rules do not cover.
         relation: Relation of the premise to the hypothesis: independence if no relation is proved, None if there is no
             label.
         steps: Steps of the proof.
-        unsupported: Construction that the rules do not cover; empty for a pair with a label.
+        unsupported: Reason why the rules do not cover the pair; empty for a pair with a label.
     """
 
     label: str | None
@@ -103,7 +103,7 @@ class NatlogLabeler:
                 premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
             pairs = align_words(premise, hypothesis, self._words)
             if not pairs:
-                raise UnsupportedPairError("two sentences without aligned words")
+                raise UnsupportedPairError("the two sentences have no aligned words")
             edits = find_edits(premise, hypothesis, pairs, self._words)
             possible, proof = prove_relations(premise, hypothesis, edits)
         except UnsupportedPairError as error:
@@ -114,15 +114,15 @@ class NatlogLabeler:
 
 def _check(tree: Tree) -> None:
     if len(tree.words) > _MOST_WORDS:
-        raise UnsupportedPairError(f"a sentence with more than {_MOST_WORDS} words")
+        raise UnsupportedPairError(f"a sentence has more than {_MOST_WORDS} words")
     if tree.unattached:
-        raise UnsupportedPairError(f"the attachment of {tree.unattached!r}")
+        raise UnsupportedPairError(f"the syntactic head of {tree.unattached!r} is unknown")
     if "?" in tree.words:
-        raise UnsupportedPairError("a question")
+        raise UnsupportedPairError("a question is not supported")
     if not set(tree.pos) & set(VERBS) and not all(each.is_named for each, _, _ in tree.determiners.values()):
-        raise UnsupportedPairError("a sentence without a verb")
+        raise UnsupportedPairError("a sentence has no verb")
     if any(_is_unjoined(tree, verb) for verb in range(len(tree.words))):
-        raise UnsupportedPairError("two verbs without a conjunction")
+        raise UnsupportedPairError("a sentence has two verbs without a conjunction")
 
 
 def _is_unjoined(tree: Tree, verb: int) -> bool:
@@ -170,7 +170,7 @@ class NatlogPredictor:
         return cls(NatlogLabeler.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
+        """Predict the label probabilities of n pairs, shape (n, 3). Pairs without a label get 1/3 for each label."""
         verdicts = self._labeler.iter_verdicts(*validate_pairs(premises, hypotheses))
         rows = [build_one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
@@ -190,9 +190,9 @@ _MOST_NAMED: Final = 3
 
 
 def format_explanation(verdict: NatlogVerdict) -> list[str]:
-    """Format the proof of a label, one line per step, or the unsupported construction if there is no label."""
+    """Format the proof of a label, one line per step. If there is no label, name the unsupported construction."""
     if verdict.label is None or verdict.relation is None:
-        return [f"not covered by the rules: {verdict.unsupported}"]
+        return [f"no label: {verdict.unsupported}"]
     if not verdict.steps:
         return ["the sentences are equivalent (≡)"]
     return [f"{number}. {_step(step)}" for number, step in enumerate(verdict.steps, start=1)]

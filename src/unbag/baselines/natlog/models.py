@@ -36,7 +36,12 @@ _MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models 
 
 
 class ModelEntity(NamedTuple):
-    """Entity in a model: whether each noun (of premise, hypothesis) describes it, and its adjectives."""
+    """Entity of a logical model, with the nouns and adjectives that describe it.
+
+    Attributes:
+        nouns: Whether the noun of the premise and the noun of the hypothesis describe the entity.
+        adjectives: Adjectives that describe the entity.
+    """
 
     nouns: Region
     adjectives: frozenset[str] = frozenset()
@@ -47,7 +52,12 @@ class ModelEntity(NamedTuple):
 
 
 class ModelEvent(NamedTuple):
-    """Event between an agent and a patient: whether each verb describes it, and its adverbs of manner."""
+    """Event between an agent and a patient, with the verbs and adverbs of manner that describe it.
+
+    Attributes:
+        verbs: Whether the verb of the premise and the verb of the hypothesis describe the event.
+        adverbs: Adverbs of manner that describe the event.
+    """
 
     verbs: Region = (False, False)
     adverbs: frozenset[str] = frozenset()
@@ -117,7 +127,7 @@ def _holds(
 
 
 def find_outcome_models(shape: PairShape, bound: int | None = None) -> dict[Region, FiniteModel]:
-    """Find the possible truth values of premise and hypothesis, each pair with an example model.
+    """Find the possible pairs of truth values of premise and hypothesis, each with an example model.
 
     Args:
         shape: Shape of the two sentences.
@@ -438,7 +448,7 @@ def _exchanged_outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteMode
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     if premise.object is None or hypothesis.object is None:
         raise ValueError(
-            f"exchanged pair: expected objects in both sentences, got {premise} and {hypothesis}; add the object"
+            f"swapped pair: expected an object in both sentences, got {premise} and {hypothesis}; add the object"
         )
     first = _domains(premise.subject, hypothesis.object, word_relations.subject, word_relations.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, word_relations.object, word_relations.coreferent, bound)

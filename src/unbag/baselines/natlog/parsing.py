@@ -425,7 +425,7 @@ class ClauseForm:
     def __post_init__(self) -> None:
         if unexpected := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
             raise ValueError(
-                f"modifiers: expected only {NOT!r} before the last one, got {unexpected}; reorder {self.modifiers}"
+                f"modifiers: expected only {NOT!r} before the last modifier, got {unexpected}; reorder {self.modifiers}"
             )
 
     def evaluate_modifiers(self, by_time: Sequence[bool]) -> bool:

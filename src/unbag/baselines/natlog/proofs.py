@@ -82,7 +82,7 @@ def _intersect_proofs(
     ends = [each[-1].possible_relations if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
     possible = reduce(frozenset.__and__, ends)
     if not possible:
-        raise _IncompatibleProofsError("incompatible proofs, because the two sentences have different parses")
+        raise _IncompatibleProofsError("the proofs are incompatible, because the two sentences have different parses")
     return possible, min(derivations, key=lambda each: len(each[-1].possible_relations) if each else 0)
 
 
@@ -146,7 +146,7 @@ def _step(
         ]
     hidden = next((each.name for each in context if each.is_opaque), None)
     if hidden is not None and edit.relation is not Relation.EQUIVALENCE:
-        raise UnsupportedPairError(f"the effect of {hidden!r} on {edit.premise or edit.hypothesis!r}")
+        raise UnsupportedPairError(f"the effect of {hidden!r} on {edit.premise or edit.hypothesis!r} is unknown")
     relation = reduce(lambda inner, operator: operator.project(inner), context, edit.relation)
     return ProofStep(edit, tuple(context), relation, frozenset({relation}))
 
@@ -154,5 +154,7 @@ def _step(
 def _token(edit: Edit, side: int) -> int:
     token = edit.premise_token if side == 0 else edit.hypothesis_token
     if token is None:
-        raise UnsupportedPairError(f"the position of {edit.premise or edit.hypothesis!r} in the other sentence")
+        raise UnsupportedPairError(
+            f"the position of {edit.premise or edit.hypothesis!r} in the other sentence is unknown"
+        )
     return token

@@ -38,7 +38,13 @@ _NOT_ONE_CLAUSE: Final = frozenset(
 
 @dataclass(frozen=True)
 class SeedNoun:
-    """Noun phrase of a seed: determiner (`a`, `the`, `two`, … or empty), remaining words, and grammatical number."""
+    """Noun phrase of a seed sentence.
+
+    Attributes:
+        determiner: Determiner (`a`, `the`, `two`, …); empty if there is none.
+        words: Remaining words.
+        is_plural: Whether the noun phrase is plural.
+    """
 
     determiner: str
     words: str
@@ -159,7 +165,7 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
 
 
 def build_noun_phrase(noun: SeedNoun, ranks: Sequence[int]) -> NounPhrase:
-    """Convert the noun phrase of a seed to its logical form.
+    """Convert the noun phrase of a seed sentence to its logical form.
 
     Args:
         noun: Noun phrase of the seed.

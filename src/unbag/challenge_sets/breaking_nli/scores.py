@@ -46,7 +46,7 @@ def compute_breaking_nli_scores(
 
 
 def compute_breaking_nli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Pairs that share a premise are resampled together.
     """

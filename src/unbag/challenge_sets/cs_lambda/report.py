@@ -37,7 +37,7 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy, drop, best constant prediction and human accuracy by λ."""
+    """Build the table of metrics by λ: accuracy, drop from all pairs, best constant accuracy and human accuracy."""
     subsets = result.scores["subsets"]
     has_human = any("human" in subset for subset in subsets)
     grid = create_result_table(
@@ -54,7 +54,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy on CS_0.7, the best constant prediction, and the difference from all pairs."""
+    """Summarize how the accuracy on CS_0.7 compares with the best constant prediction and with all pairs."""
     subsets = result.scores["subsets"]
     hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
     if hardest is None or hardest["n"] < _MIN_PAIRS:
@@ -86,7 +86,7 @@ _REFERENCES: Final = {"human": "one annotator", "majority": "best constant"}
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the accuracy, its drop, the best constant prediction and the human accuracy for each λ."""
+    """Iterate over the metrics of each λ: accuracy, drop from all pairs, best constant accuracy and human accuracy."""
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
         yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
@@ -152,7 +152,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs of the subset CS_0.7."""
+    """Iterate over the shortest pairs of the subset CS_0.7."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)

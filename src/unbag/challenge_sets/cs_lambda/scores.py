@@ -39,7 +39,10 @@ def compute_cs_lambda_scores(
 
 
 def compute_cs_lambda_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction. Only pairs of CS_0.7, the paper's λ, count."""
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
+
+    Only the pairs of CS_0.7 count (0.7 is the paper's value of λ).
+    """
     gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
         predictions.predicted == gold, gold, range(len(gold)), is_counted=select_cs_lambda_decisive_rows(columns)

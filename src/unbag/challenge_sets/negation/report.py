@@ -143,7 +143,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs whose gold label is not_entailment."""
+    """Iterate over the shortest pairs whose gold label is not_entailment."""
     pairs = PredictedPairs(rows, predictions)
     labels = read_numbers(rows, "label")
     for index in pairs.select_shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):

@@ -14,7 +14,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_negation_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the negation consistency. Predictions of neutral and contradiction count as not entailed.
+    """Compute the scores of the negation set. Predictions of neutral and contradiction count as not entailed.
 
     Args:
         columns: Columns of n rows.
@@ -37,7 +37,7 @@ def compute_negation_scores(
 
 
 def compute_negation_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """

@@ -65,7 +65,9 @@ class PaperTable:
             ValueError: If the column does not exist, or holds neither shares nor percentages.
         """
         if self.units.get(name) not in ("share", "percent"):
-            raise ValueError(f"{self.source}: expected a column of shares among {self.values}, got {name!r}")
+            raise ValueError(
+                f"{self.source}: expected a column with shares or percentages from {self.values}, got {name!r}"
+            )
         column = len(self.keys) + self.values.index(name)
         divisor = _PER_CENT if self.units[name] == "percent" else 1
         cells = [row[column] for row in self.rows]
@@ -149,7 +151,7 @@ _CORPUS: Final = "corpus"
 
 
 class PublishedColumn(NamedTuple):
-    """A column of a paper's table that reports the same metric as one of ours.
+    """A column of a paper's table that reports a metric of one of our challenge sets.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".
@@ -184,7 +186,7 @@ class PublishedScore(NamedTuple):
 
 
 def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: str) -> list[PublishedScore]:
-    """List the published results in columns of papers, in column order.
+    """List the published scores for a corpus, in the order of the given columns.
 
     Args:
         published_columns: Columns of papers' tables.

@@ -200,7 +200,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs. Each is shown with its first permutation."""
+    """Iterate over the shortest pairs. Each is shown with its first permutation."""
     orders = _Orders(rows, predictions)
     for index in orders.pairs.select_shortest(orders.original_of):
         source = int(orders.source[index])

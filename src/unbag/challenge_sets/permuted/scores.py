@@ -48,9 +48,9 @@ def compute_permuted_scores(
 
 
 def compute_permuted_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: how often a correct prediction is lost when the words are permuted.
+    """Compute the per-example scores that enter the skill score.
 
-    The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
+    The score is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
     constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.

@@ -85,8 +85,8 @@ class AddAmodExclusion(StrEnum):
     MEMBERS = "a group and its members (people including a man)"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
-    NOT_FREE = "no such adjective that moves freely (American flag, live band)"
-    NOT_TAKEN = "no such adjective that both nouns take as they stand"
+    NOT_FREE = "no such adjective outside fixed phrases (American flag, live band)"
+    NOT_TAKEN = "no such adjective that fits both nouns in this sentence"
 
 
 ADJECTIVE: Final = "JJ"
@@ -168,7 +168,7 @@ class AdjectiveCounts:
         return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def compute_association(self, adjective: str, noun: str) -> float:
-        """Compute the ratio of observed to expected count of an adjective with a noun, 2 to the power of their PMI.
+        """Compute the ratio of the observed to the expected count of an adjective-noun pair (2 to the power of PMI).
 
         c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns. The ratio is 0 if c(a, n) is 0.
         """
@@ -430,7 +430,7 @@ def _weighted(weights: dict[str, int], number: int) -> str:
         remaining -= weight
         if remaining < 0:
             return name
-    raise AssertionError("weights are positive")
+    raise AssertionError("expected positive weights, got none")
 
 
 def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:

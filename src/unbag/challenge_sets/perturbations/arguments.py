@@ -44,7 +44,7 @@ from unbag.data.text.tokens import tokenize_words
 
 
 class ArgumentRole(StrEnum):
-    """Role of an exchangeable argument.
+    """Role of an argument that can be replaced in a claim.
 
     The order of the members is the order in which a claim's arguments are exchanged.
     """
@@ -55,15 +55,15 @@ class ArgumentRole(StrEnum):
 
 
 class ClaimExclusion(StrEnum):
-    """Reason why no argument of a claim can be exchanged."""
+    """Reason why no argument of a claim can be replaced."""
 
     DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation, a question or a modal verb"
     CLAUSES = "several clauses, or no verb with a subject"
     COPULA = "a copula, an expletive or an imperative"
     DISAGREES = "a verb that does not agree with its subject"
-    VAGUE = "nothing specific beside subject and verb (sits, is outside, does a trick)"
-    NO_ARGUMENT = "no argument that is a plain noun phrase of a specific noun"
+    VAGUE = "nothing specific besides subject and verb (sits, is outside, does a trick)"
+    NO_ARGUMENT = "no argument that is a plain noun phrase with a specific noun"
 
 
 _FUNCTION_WORDS: Final = frozenset(
@@ -281,7 +281,7 @@ def _above() -> dict[str, frozenset[str]]:
 
 
 def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
-    """Find the exchangeable arguments of a claim, in the order of `ArgumentRole`, or the reason why there are none."""
+    """Find the replaceable arguments of a claim, in the order of `ArgumentRole`, or the reason why there are none."""
     clause = _unfit_claim(parse)
     if isinstance(clause, ClaimExclusion):
         return clause
@@ -315,12 +315,14 @@ def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
 
 @lru_cache(maxsize=1 << 14)
 def is_generic(noun: str) -> bool:
-    """Check whether a noun is generic: it can denote almost any person, thing or place (`GENERIC`)."""
+    """Check whether a noun is generic, i.e. can denote almost any person, thing or place (`GENERIC`)."""
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
 def is_mentioned_once(sentence: str, number: Argument) -> bool:
-    """Check whether a sentence mentions the counted noun only once. With "two men" and "a man", the total may be three.
+    """Check whether a sentence mentions the counted noun only once.
+
+    Otherwise, the total is unclear: if a sentence mentions "two men" and "a man", there may be three men.
 
     >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
     >>> is_mentioned_once("Two men ride.", two), is_mentioned_once("Two men ride, and a man walks.", two)
@@ -331,7 +333,7 @@ def is_mentioned_once(sentence: str, number: Argument) -> bool:
 
 
 def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
-    """Check whether an argument can replace another one so that the new claim does not follow from the evidence.
+    """Check whether replacing `old` by `new` in a claim yields a claim that does not follow from the evidence.
 
     Args:
         old: Argument of a claim.

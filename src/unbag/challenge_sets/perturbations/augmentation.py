@@ -43,7 +43,7 @@ from unbag.utils import rng
 DEFAULT_PAIRS: Final = 20_000
 
 OFFICIAL: Final = "a sentence of an official set"
-UNBALANCED: Final = "a label that already has half of the pairs"
+UNBALANCED: Final = "a label that half of the added pairs already have"
 
 
 class GeneratedPair(NamedTuple):
@@ -157,7 +157,7 @@ def _member_id(name: str, number: int, size: int) -> str:
 
 
 def parse_pair_kind(source_id: str) -> str | None:
-    """Parse the kind of a generated pair from its id. Return None for a pair of a corpus.
+    """Parse the kind of a generated pair, e.g. `soswap`, from its id. Return None for a pair from a corpus.
 
     >>> parse_pair_kind("17#soswap#0.1"), parse_pair_kind("snli-train-17")
     ('soswap', None)
@@ -167,7 +167,7 @@ def parse_pair_kind(source_id: str) -> str | None:
 
 
 def parse_pair_group(source_id: str) -> str | None:
-    """Parse the group of a generated pair from its id. Return None if the pair belongs to no group.
+    """Parse the group id of a generated pair from its id. Return None if the pair belongs to no group.
 
     >>> parse_pair_group("17#negation#0.1#0"), parse_pair_group("17#soswap#0.1"), parse_pair_group("snli-train-17#1")
     ('17#negation#0.1', None, None)
@@ -221,7 +221,7 @@ class SoswapAddamodPairs:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair per premise. SOSwap is deterministic, and AddAmod draws an adjective with the seed."""
+        """Generate one pair per premise. AddAmod draws nouns and adjectives with the seed. SOSwap ignores the seed."""
         parses = self._parser.parse(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
@@ -239,9 +239,9 @@ class SoswapAddamodPairs:
         return [GeneratedPair(*added[:2], LABEL_BY_KIND[ADDAMOD])] if isinstance(added, AddAmodPair) else str(added)
 
 
-NOT_SYMMETRIC: Final = "entailment, which need not hold in the other order"
+NOT_SYMMETRIC: Final = "entailment, which may not hold in the other direction"
 MAY_FOLLOW: Final = "a neutral pair whose premise may follow from its hypothesis"
-NO_PROOF: Final = "no proof of the label in both orders"
+NO_PROOF: Final = "no proof of the labels in both directions"
 
 _CONTENT: Final = frozenset("NOUN PROPN VERB ADJ NUM".split())
 _MIN_NEW_WORDS: Final = 2
@@ -253,12 +253,12 @@ class LabelProver(Protocol):
     """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
-        """Iterate over the verdicts on n pairs, in the order of the pairs."""
+        """Iterate over the natural-logic verdicts for n pairs, in the order of the pairs."""
         ...
 
 
 class SwappedPairs:
-    """Generator that exchanges premise and hypothesis, for pairs whose label stays the same."""
+    """Generator that exchanges premise and hypothesis of pairs whose label is the same in both directions."""
 
     kind = "swapped"
     balanced = False
@@ -298,7 +298,7 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
 
 
 class ReversedPairs:
-    """Generator that exchanges premise and hypothesis, for pairs whose new label can be proved by natural logic."""
+    """Generator that exchanges premise and hypothesis of pairs if natural logic can prove the label of the new pair."""
 
     kind = "reversed"
     balanced = False
@@ -335,7 +335,7 @@ class ReversedPairs:
 
 
 def get_proved_label(verdict: NatlogVerdict) -> str | None:
-    """Determine the label that a verdict proves. Return None if the verdict proves no label.
+    """Determine the label that a natural-logic verdict proves. Return None if it proves no label.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).

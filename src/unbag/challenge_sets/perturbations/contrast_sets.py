@@ -34,7 +34,7 @@ from unbag.data.text.parses import Parse, Parser
 from unbag.data.text.tokens import tokenize_words
 
 NO_EXCLUSIVE: Final = "no adjective that excludes the added one"
-OTHER_ARTICLE: Final = "an article that gives away the noun of the adjective (an old man in the hat)"
+OTHER_ARTICLE: Final = "an article that reveals the noun of the adjective (an old man in the hat)"
 _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
@@ -64,7 +64,7 @@ class ContrastSets:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the contrast set of each premise. The seed selects the nouns and both adjectives."""
+        """Generate the contrast set of each premise. The seed selects the nouns and the adjectives."""
         substituter = replace(self._substituter, seed=seed)
         for parse in self._parser.parse(self._premises[i] for i in order):
             yield build_contrast_set(parse, self._adjectives, substituter)

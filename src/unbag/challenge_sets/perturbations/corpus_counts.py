@@ -16,7 +16,7 @@ EDGE: Final = ""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts of words, bigrams and word pairs from contradictions in a corpus. All words are in lower case.
+    """Counts of words and bigrams in a corpus, and of word pairs in its contradictions. All words are in lower case.
 
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
@@ -32,7 +32,9 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
-    """Count the words and bigrams of a corpus. Memory depends on the number of distinct bigrams, not of sentences.
+    """Count the words and bigrams of a corpus.
+
+    Memory use grows with the number of distinct bigrams, not with the number of sentences.
 
     Args:
         examples: Examples of the corpus.
@@ -102,7 +104,7 @@ def count_bigrams(examples: Iterable[Example]) -> Bigrams:
 
 
 def is_bigram_file(name: str) -> bool:
-    """Check whether a file is a text or a table of bigram counts, based on its name.
+    """Check whether a file name has a supported extension for texts and tables of bigram counts.
 
     >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)
@@ -143,7 +145,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
-    """Sum the bigram counts of several corpora. The result has sentence ends only if all inputs have them."""
+    """Sum the bigram counts of several corpora. The result includes sentence ends only if all inputs do."""
     counts: Counter[tuple[str, str]] = Counter()
     has_sentence_ends = True
     for each in parts:

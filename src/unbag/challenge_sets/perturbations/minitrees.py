@@ -25,7 +25,7 @@ _CHUNK_SIZE: Final = 10_000  # sentences tagged together
 
 
 class MiniTrees:
-    """For each word type, ψ: the distribution of POS tags over the word's neighbours in a corpus.
+    """POS mini-tree statistics of a corpus: for each word, the distribution ψ of the POS tags of its neighbours.
 
     By the paper's code (`code`), ψ pools the neighbours of all occurrences. By the paper's text (`text`), ψ is the mean
     of the distributions of the single occurrences. The two differ if an occurrence near the edge of a sentence has
@@ -66,7 +66,7 @@ class MiniTrees:
     ) -> "MiniTrees":
         """Build mini-trees from the sentences of a corpus. At most a few thousand sentences are held in memory.
 
-        Repeated sentences count each time.
+        Repeated sentences are counted each time.
 
         Args:
             sentences: Sentences of the corpus.
@@ -111,7 +111,7 @@ class MiniTrees:
         return shares
 
     def compute_table(self) -> dict[str, list[float]]:
-        """Compute ψ of all words, as input for `pos_minitree.compute_sentence_signature` and the metric."""
+        """Compute ψ of all words, as input for `pos_minitree.compute_sentence_signature` and the mini-tree metric."""
         words = list(self._numbers)
         return dict(zip(words, self.compute_tag_distributions(words).tolist(), strict=True))
 
@@ -129,7 +129,7 @@ class MiniTrees:
     def compute_permuted_signatures(
         self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
     ) -> NDArray[np.float64]:
-        """Compute β^k of permutations of a sentence by the paper's text: words keep the tags of the original order.
+        """Compute β^k of permutations of a sentence as in the paper's text, where words keep their original tags.
 
         Args:
             tagged: Tagged sentence in its original order, n words.
@@ -160,7 +160,7 @@ class MiniTrees:
 
 
 class MiniTreeRatios:
-    """Calculator for the terms of the ratio β^k(permuted) / β^k(original)."""
+    """Calculator for the numerators and denominators of the mini-tree ratio β^k(permuted) / β^k(original)."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k

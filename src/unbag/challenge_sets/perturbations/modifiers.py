@@ -51,7 +51,7 @@ TYPES: Final = (UNIVERSAL, EXISTENTIAL, NEGATION, ADJECTIVE_ADVERB)
 
 
 class Modifier(NamedTuple):
-    """A modifier of Table 2: a quantifier, negation, adjective or adverb.
+    """A modifier from Table 2 of the SICCK paper: a quantifier, negation, adjective or adverb.
 
     Attributes:
         name: Modifier as written.
@@ -156,7 +156,9 @@ class SeedPair:
 
 
 def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
-    """Generate the unmodified seed, then all its modifications: each modifier in each position and suitable part.
+    """Generate the unmodified seed pair, then all modified pairs.
+
+    Each modifier is applied to each suitable part of the premise, of the hypothesis and of both.
 
     Args:
         seed: Seed to modify.
@@ -200,7 +202,7 @@ forward_entailment.
 
 
 def split_change(change: Change, position: str) -> tuple[Change, Change]:
-    """Determine which part of a change applies to the premise and which to the hypothesis."""
+    """Determine the changes of the premise and of the hypothesis from a change and its position."""
     return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
 
 
@@ -219,7 +221,7 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
 
 
 def build_modified_shape(shape: PairShape, premise: Change, hypothesis: Change) -> PairShape:
-    """Add changes of the premise and of the hypothesis to the logical form of a seed."""
+    """Build the logical form of a modified pair: the form of its seed, with the changes of premise and hypothesis."""
     return PairShape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.word_relations)
 
 

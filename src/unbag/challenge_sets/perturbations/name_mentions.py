@@ -111,7 +111,7 @@ class NameMention(NamedTuple):
 
 ROLE: Final = "name: not the subject or place of a past event"
 JOINED: Final = "name: part of a longer phrase, or with a modifier or a possessive"
-NOT_LISTED: Final = "name: place of an unknown level"
+NOT_LISTED: Final = "name: not a known country, state or city"
 
 TITLES: Final = frozenset(
     "Mr. Mrs. Ms. Miss Mr Mrs Ms Dr. Dr Sir Lady Lord Professor President Senator Governor Captain Colonel General "
@@ -207,7 +207,7 @@ def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 
 
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
-    """Find the name of an entity (`is_candidate`), or the reason why the name cannot be used."""
+    """Find the mention of the name of a candidate entity, or the reason why the name cannot be used."""
     kind = _KIND_OF[entity.label]
     start, end = find_bare_name(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
@@ -227,7 +227,10 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 
 def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
-    """Check whether the verb shows the kind of the name: only persons nod, but both persons and organizations begin."""
+    """Check whether the kind of a name is evident: from a title, from the verb, or because the name is a place.
+
+    For example, only persons nod, but both persons and organizations begin.
+    """
     kind, form = mention.name_class
     if kind is NameKind.PLACE or form.split()[0] in TITLES:
         return True

@@ -57,13 +57,13 @@ class NameEdit(NamedTuple):
     new: str
 
 
-UNSURE: Final = "name: not always of one kind, or a common word"
+UNSURE: Final = "name: several kinds of entities, or also a common word"
 SCOPE: Final = "name: under a negation, an alternative or a comparison"
 PRONOUN: Final = "name: gendered word in the sentence"
-OTHER_PLACE: Final = "name: another place or people in the sentence"
+OTHER_PLACE: Final = "name: another place or nationality in the sentence"
 REPEATED: Final = "name: more than once in the sentence"
 FEW: Final = f"name: fewer than {MIN_NAMES} names of the class in the text"
-SAME: Final = "name: every other name may denote the same"
+SAME: Final = "name: every other name may denote the same entity"
 REASONS: Final = (ROLE, JOINED, NOT_LISTED, UNSURE, SCOPE, PRONOUN, OTHER_PLACE, REPEATED, FEW, SAME)
 """Reasons why a name is not exchanged."""
 
@@ -169,7 +169,7 @@ def exchange_name(
 def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
 ) -> dict[str, SubstitutedSentence]:
-    """Build a dict from premises to pairs with a replaced name, for the suitable sentences of a text.
+    """Replace a name in each suitable sentence of a text. Returns a dict from premises to substituted sentences.
 
     Args:
         read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in

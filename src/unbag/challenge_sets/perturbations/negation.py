@@ -86,7 +86,7 @@ class PlainClause(NamedTuple):
 
 
 def find_plain_clause(parse: Parse) -> PlainClause | None:
-    """Find the clause of a plain sentence. Return None if the sentence is not plain."""
+    """Find subject and verb of a plain sentence, which has a single clause. Return None for other sentences."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
         return None
@@ -114,7 +114,7 @@ def find_plain_clause(parse: Parse) -> PlainClause | None:
 
 
 def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
-    """Build the negations of a plain sentence, with all templates that fit. The keys are template names."""
+    """Build the negations of a plain sentence with all suitable templates. Returns a dict from templates to texts."""
     finite, word = clause.finite, parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
     by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
@@ -222,9 +222,9 @@ def remove_tokens(parse: Parse, removed: list[int]) -> Parse:
     )
 
 
-NOT_PLAIN: Final = "no plain sentence"
-NO_TEMPLATE: Final = "no template that fits"
-NO_PROOF: Final = "no proof of its label"
+NOT_PLAIN: Final = "not a plain sentence"
+NO_TEMPLATE: Final = "no matching template"
+NO_PROOF: Final = "no proof of the label"
 _CHUNK_SIZE: Final = 64  # sentences whose pairs are proved together
 
 T = TypeVar("T")
@@ -252,7 +252,7 @@ class NegatedPairs:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one per proved label. The seed selects the template and the modifier."""
+        """Generate the pairs of each premise whose label can be proved. The seed selects template and modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
             parses = self._parser.parse(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]
@@ -368,11 +368,11 @@ def _rows(
             }
 
 
-NO_LABEL: Final = "no mirror whose labels are certain among three"
+NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
 class NegationMirrors:
-    """Generator that builds mirrors with three labels: one hypothesis and two premises with the same words.
+    """Generator that builds mirrored pairs with three labels: one hypothesis and two premises with the same words.
 
     The first premise entails the hypothesis. With the other one, the label is contradiction or neutral.
     """
@@ -395,7 +395,7 @@ class NegationMirrors:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one mirror for each premise. The seed selects the operation, the mirror and the words."""
+        """Generate two mirrored pairs for each premise. The seed selects the operation, the pairs and the words."""
         for parse in self._parser.parse(self._premises[i] for i in order):
             pairs = build_negation_pairs(parse, seed=seed, words=self._words)
             yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)

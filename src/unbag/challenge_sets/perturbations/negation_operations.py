@@ -86,7 +86,7 @@ class NegationPair(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """Two premises with the same words. Only the first one entails the hypothesis.
+    """Mirrored premises: two premises with the same words, of which only the first one entails the hypothesis.
 
     Attributes:
         entailing: Premise that entails the hypothesis.
@@ -102,7 +102,7 @@ class Mirror(NamedTuple):
 
 
 class ClaimSampler:
-    """Random choices for one claim, determined by a seed and restricted to one half of the vocabulary."""
+    """Sampler of words and sentences to combine with a claim. The choices depend on the seed and vocabulary half."""
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
         self._claim, self._words = claim, words
@@ -112,12 +112,12 @@ class ClaimSampler:
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
-        """Choose one of the items whose phrase is in the vocabulary half. Return None if there are none."""
+        """Choose a random item whose phrase is in the requested vocabulary half. Return None if there is none."""
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
     def choose_companion(self, name: str) -> Companion | None:
-        """Choose a companion sentence that shares no content word with the claim."""
+        """Choose an additional sentence that shares no content word with the claim."""
         return self.choose(self._companions, f"companion {name}")
 
     def filter_unused(self, phrases: Sequence[str]) -> list[str]:

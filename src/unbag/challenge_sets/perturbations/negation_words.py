@@ -10,7 +10,7 @@ from unbag.data.text.grammar import pluralize_noun
 
 
 class Companion(NamedTuple):
-    """A sentence next to the claim, about the place of a thing. It is unrelated to the claim.
+    """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim.
 
     Attributes:
         noun: The thing, a noun that can be counted.

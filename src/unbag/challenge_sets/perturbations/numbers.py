@@ -29,7 +29,7 @@ NOTATIONS: Final = "number_notations"
 
 
 class NumberKind(StrEnum):
-    """Kind of a number. A changed number keeps its kind."""
+    """Kind of a number, e.g. a year or a percentage. Changing a number preserves its kind."""
 
     CURRENCY = "currency"
     PERCENTAGE = "percentage"
@@ -262,9 +262,9 @@ def find_numbers(sentence: str) -> list[NumberMention]:
 
 
 def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Change one number to another value of its kind. Return None if no change is certain to contradict the sentence.
+    """Change one number to another value of the same kind, so that the new sentence contradicts the old one.
 
-    The draw depends on the seed and the sentence alone.
+    Return None if no change is certain to contradict the sentence. The draw depends on the seed and the sentence alone.
 
     >>> change_number("The farmer has twelve goats in the barn.").hypothesis
     'The farmer has sixteen goats in the barn.'
@@ -282,7 +282,7 @@ def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
 
 
 def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Write one number in an equivalent notation (twelve, 12). Return None if no number has one.
+    """Rewrite one number in an equivalent notation (twelve as 12). Return None if no number can be rewritten.
 
     The draw depends on the seed and the sentence alone.
 
@@ -302,7 +302,7 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
 
 
 def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
-    """Build up to two pairs from a premise: one with a changed value, and one with an equivalent notation."""
+    """Build up to two pairs from a premise: one with a changed number, one with an equivalent notation of a number."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
         (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),

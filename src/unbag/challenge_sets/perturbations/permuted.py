@@ -45,7 +45,7 @@ def iter_permuted_tables(
     ratios: MiniTreeRatios | None = None,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the rows of the permuted set from examples, as Arrow tables with the schema `SCHEMA` and about 10,000 rows.
+    """Build the rows of the permuted set from examples. Yields Arrow tables with about 10,000 rows and schema `SCHEMA`.
 
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if the pair has
     q different permutations. A used example yields q + 1 rows. The first row is the original pair (permutation -1).

@@ -73,11 +73,9 @@ POOL_SIZE: Final = 4_096
 NOT_ENTAILED: Final = "not labelled entailment"
 LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"
 OTHER_WORDS: Final = "whose hypothesis has a content word that the premise lacks"
-UNREAL: Final = (
-    "whose premise speaks of what is not done yet (is about to, tries to), or whose hypothesis repeats a word"
-)
-NO_DONOR: Final = "no sentence has an argument to exchange for one of the claim's"
-FEW_SENTENCES: Final = "too few sentences without a word of the claim"
+UNREAL: Final = "whose premise describes an intended action (is about to, tries to), or whose hypothesis repeats a word"
+NO_DONOR: Final = "no other sentence has a matching argument to replace an argument of the claim"
+FEW_SENTENCES: Final = "too few sentences that share no words with the claim"
 
 SCHEMA: Final = pa.schema(
     [
@@ -107,7 +105,7 @@ _INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
 
 
 class PoolSentence(NamedTuple):
-    """A sentence of the pool that documents are filled from.
+    """A sentence in the pool of filler sentences for documents.
 
     Attributes:
         source_id: The first example with this premise.
@@ -123,7 +121,7 @@ class PoolSentence(NamedTuple):
 
 
 class SentencePool(NamedTuple):
-    """The pool of sentences that documents are filled from, and the arguments of these sentences.
+    """Pool of filler sentences for documents, with the arguments of these sentences.
 
     Attributes:
         sentences: The sentences, in drawn order.
@@ -137,7 +135,7 @@ class SentencePool(NamedTuple):
 
 
 class ExchangedClaim(NamedTuple):
-    """A claim in which one argument was replaced by a donor's argument.
+    """A claim in which one argument was replaced by an argument of another sentence, the donor.
 
     Attributes:
         old: The argument of the claim.
@@ -174,7 +172,7 @@ def join_sentences(sentences: Iterable[str]) -> str:
 def draw_pool_texts(
     examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
 ) -> list[tuple[str, str]]:
-    """Draw the sentences of a pool from the premises of examples.
+    """Draw the filler sentences of a pool from the premises of examples.
 
     The sentences with the smallest hashes are taken, so that the draw depends on neither the order of the examples nor
     the number of times that a premise occurs.
@@ -204,7 +202,7 @@ def draw_pool_texts(
 
 
 def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
-    """Build a pool from sentences. The parser finds their arguments."""
+    """Build a pool of filler sentences, and find their arguments with the parser."""
     sentences = []
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
     for number, ((source_id, text), parse) in enumerate(
@@ -435,7 +433,7 @@ SIZES: Final = (4, 16)
 
 
 class RecombinedPairs:
-    """Generator that builds documents with supported and unsupported claims."""
+    """Generator that builds pairs of a document and a supported or unsupported claim."""
 
     kind = "recombined"
     balanced = False

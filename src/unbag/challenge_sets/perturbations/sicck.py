@@ -254,7 +254,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
 
 
 def count_by_group(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
-    """Count the rows by modifier type and by part (Tables 5 and 6)."""
+    """Count the rows by modifier type and by modified part (Tables 5 and 6 of the SICCK paper)."""
     rows = list(rows)
     return {"type": Counter(row.type for row in rows), "part": Counter(row.part for row in rows)}
 
@@ -283,7 +283,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
 class SicckPair(NamedTuple):
-    """A pair in its original order. The set has two rows for it, one per order of the sentences."""
+    """A pair in its original order. The set contains each pair twice, once per order of the sentences."""
 
     id: str
     source_id: str
@@ -396,7 +396,7 @@ def _record(
 
 
 def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
-    """Parse the seeds of the file (its pairs without a modifier). The keys of the result are seed ids.
+    """Parse the seed pairs of the authors' file, which have no modifier. Returns a dict from seed ids to seed pairs.
 
     Raises:
         ValueError: If a seed cannot be parsed.
@@ -423,7 +423,7 @@ def _changes(row: SicckRow) -> tuple[Change, Change]:
 
 
 class Disagreement(NamedTuple):
-    """A class of rows on which the four-way labels of annotators and labeller differ for the same reason.
+    """A class of rows whose four-way labels by annotators and by natural logic differ for the same reason.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
@@ -458,7 +458,7 @@ def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
 
 
 def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
-    """Count the rows on which the labeller agrees with the annotators.
+    """Count the rows on which the natural-logic labeller agrees with the annotators.
 
     Returns:
         A dictionary with these keys:
@@ -510,7 +510,7 @@ EVERYONE: Final = "everyone of man"
 
 
 def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the modified pairs of the file that our operator reproduces, and the causes of all differences.
+    """Count the modified pairs of the authors' file that our operator reproduces, and the causes of all differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

@@ -49,7 +49,7 @@ PRESENT: Final = "new word already in the sentence"
 PRONOUN: Final = "pronoun of the other gender"
 SCOPE: Final = "under a negation, a quantifier or an alternative"
 NO_NOUN: Final = "no noun after an adjective"
-COUNTED: Final = "counted things that the sentence distinguishes elsewhere"
+COUNTED: Final = "counted things that other words of the sentence distinguish"
 NO_ARTICLE: Final = "no article or number before a word with a more specific replacement"
 DISSIMILAR: Final = "antonym of WordNet below the similarity threshold"
 PREPOSITION: Final = "new word that needs another preposition"
@@ -117,7 +117,7 @@ class SubstitutedSentence(NamedTuple):
 
 
 class CandidateSource(Protocol):
-    """Protocol for sources of replacements of words that are in no word list, e.g. `WordNetCandidates`."""
+    """Protocol for classes that propose replacements for words in no word list, e.g. `WordNetCandidates`."""
 
     def get_candidates(self, word: str) -> Sequence[Candidate]:
         """Look up the possible replacements of a lower-case word."""
@@ -166,7 +166,7 @@ class Substituter:
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
-        """Generate sentences with one replaced word from a premise, in the order of the replaced positions.
+        """Generate sentences by replacing one word of a premise, in the order of the positions of these words.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
@@ -431,7 +431,9 @@ def generate_substitution_rows(
     rejected: Counter[str],
     more: Callable[[str], Sequence[SubstitutedSentence]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
-    """Generate rows with a replaced word from each distinct premise. The source id is that of its first example.
+    """Generate rows with a replaced word from each distinct premise.
+
+    The source id of a row is the id of the first example with this premise.
 
     Args:
         examples: Examples of the corpus, in order.

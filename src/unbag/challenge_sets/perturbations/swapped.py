@@ -19,9 +19,11 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
-    """Build tables with the schema `SCHEMA`: each example and, for neutral and contradiction, the exchanged pair.
+    """Build the rows of the swapped set from examples, as Arrow tables with the schema `SCHEMA`.
 
-    These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
+    Each example yields a row with the original pair. An example labelled neutral or contradiction yields a second row
+    with premise and hypothesis exchanged, because these two labels are taken to hold in both orders. Entailment need
+    not, so an entailment pair has no second row.
     """
     return iter_tables((row for example in examples for row in _rows(example)), SCHEMA)
 

@@ -77,7 +77,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs."""
+    """Iterate over the shortest pairs."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "unchanged", index)

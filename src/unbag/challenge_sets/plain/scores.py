@@ -31,7 +31,7 @@ def compute_plain_scores(
 
 
 def compute_plain_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """

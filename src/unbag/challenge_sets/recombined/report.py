@@ -55,7 +55,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the false-entailment rate on exchanged claims, and the fraction of documents without errors."""
+    """Summarize the false-entailment rate on unsupported claims, and the fraction of documents without errors."""
     scores = result.scores
     worst = _worst_exchange(scores)
     most = (
@@ -169,7 +169,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest documents that have a claim with an exchanged phrase."""
+    """Iterate over the shortest documents whose claim has a replaced phrase."""
     pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):

@@ -15,7 +15,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_recombined_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the document consistency. Predictions of neutral and contradiction count as not entailed.
+    """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
 
     Of a part of the rows, those groups count for the paired accuracy that have an entailed row and another one.
     """
@@ -36,10 +36,11 @@ def compute_recombined_scores(
 
 
 def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Compute a mask of the rows with an exchanged claim whose document contains the evidence, shape (n,).
+    """Compute a mask of the rows whose document contains the evidence and other sentences, shape (n,).
 
-    In these rows the document has all content words of the claim. A document without the evidence has none of them, and
-    in one of a single sentence nothing is exchanged: words alone decide both.
+    In these rows, the document has all content words of the claim. The labels of the other rows follow from words
+    alone: a document without the evidence has none of these words, and the claim of a single-sentence document is
+    never changed.
     """
     has_exchange = np.asarray(columns["k"]) > 1
     decisive: NDArray[np.bool_] = has_exchange & (np.asarray(columns["operation"], dtype=object) != "removed")
@@ -47,9 +48,9 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
 
 
 def compute_recombined_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction. Only decisive rows count.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
-    Rows of one claim are resampled together.
+    Only the rows selected by `select_recombined_decisive_rows` count. Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
     right = predictions.align_to_gold(TWO_WAY).predicted == gold

@@ -102,7 +102,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of the set: label, meaning and value."""
+    """Iterate over the metrics of the set, as tuples (label, meaning, value)."""
     return iter_metrics(SET, _MEANINGS, scores)
 
 
@@ -138,7 +138,10 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs of the harder half. If the splits are known, pairs of a training split are omitted."""
+    """Iterate over the shortest pairs from the harder half of the partitions.
+
+    If the split of each pair is known, pairs from a training split are omitted.
+    """
     pairs = PredictedPairs(rows, predictions)
     partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()

@@ -50,9 +50,10 @@ def compute_resnli_scores(
 
 
 def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction. Pairs from a training split do not count.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
-    If the splits are unknown, or all pairs come from a training split, all pairs count.
+    Pairs from a training split do not count. If the splits are unknown, or all pairs come from a training split, all
+    pairs count.
     """
     gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(

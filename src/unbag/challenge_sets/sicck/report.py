@@ -172,7 +172,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong and right four-way predictions. The reverse rule gives the four-way labels."""
+    """Select the most confident wrong and right four-way predictions, which combine the predictions in both orders."""
     both_ways = _BothWays(rows, predictions)
     forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
     right = both_ways.predictions[forth] == both_ways.gold[forth]
@@ -184,7 +184,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs that have a four-way label."""
+    """Iterate over the shortest pairs that have a four-way label."""
     both_ways = _BothWays(rows, predictions)
     for index in both_ways.pairs.select_shortest(both_ways.forth):
         yield both_ways.example("modified", index)

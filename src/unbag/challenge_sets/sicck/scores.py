@@ -49,7 +49,7 @@ def compute_sicck_scores(
 
 
 def compute_sicck_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct four-way label.
+    """Compute the per-example scores that enter the skill score: 1 if the four-way label is correct, else 0.
 
     Pairs from one seed are resampled together.
     """

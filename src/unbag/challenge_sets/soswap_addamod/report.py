@@ -33,7 +33,7 @@ from unbag.scoring.skill import MIN_LABEL_ROWS
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of predicted label fractions and accuracy with intervals, one column per kind of pair."""
+    """Build the table of accuracy and predicted label fractions with intervals, for SOSwap and for AddAmod pairs."""
     parts = _parts(result)
     grid = create_result_table(SET.title, result, "predicted [95 %]", *(KINDS[kind] for kind in parts))
     for label in result.scores["shares"]:
@@ -45,7 +45,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy per kind of pair, and the fraction of pairs predicted as entailment."""
+    """Summarize the accuracy and the fraction of entailment predictions on SOSwap and on AddAmod pairs."""
     parts = _parts(result)
     right = " and ".join(
         f"{format_share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs"
@@ -76,7 +76,7 @@ def _explain_few_pairs(result: Result) -> Iterator[str]:
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the accuracy and the fraction of each predicted label, for each kind of pair."""
+    """Iterate over the accuracy and the fraction of each predicted label, for SOSwap and for AddAmod pairs."""
     for kind, name in KINDS.items():
         if kind in (parts := scores["by_subset"]):
             yield name, f"share of correct pairs among {parts[kind]['n_examples']:,}", parts[kind]["accuracy"]
@@ -85,7 +85,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the figures of the predicted label distribution, one figure per kind of pair."""
+    """Build two figures of the distribution of predicted labels: one for SOSwap, one for AddAmod."""
     right = {"soswap": "contradiction", "addamod": "neutral"}
     return [
         build_group_figure(
@@ -119,7 +119,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"moved": "moved words"}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong and right predictions for each kind of pair."""
+    """Select the most confident wrong and right predictions for SOSwap and for AddAmod pairs."""
     pairs = PredictedPairs(rows, predictions)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
@@ -129,7 +129,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest pairs."""
+    """Iterate over the shortest pairs."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, KINDS[pairs.get_row(index)["kind"]], index)

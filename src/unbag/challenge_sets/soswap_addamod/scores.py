@@ -13,7 +13,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_soswap_addamod_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the distribution of predicted labels by kind of pair.
+    """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs.
 
     Rows without a prediction count as the label `none`.
 
@@ -39,7 +39,7 @@ def compute_soswap_addamod_scores(
 
 
 def compute_soswap_addamod_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction.
+    """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """

@@ -34,7 +34,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy before and after the exchange, drop and agreement, by label.
+    """Build the table of accuracy before and after the exchange, accuracy drop and prediction agreement, by label.
 
     The numbers are those of the paper's Table 1.
     """
@@ -79,7 +79,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of the set: label, meaning and value."""
+    """Iterate over the metrics of the set, as tuples (label, meaning, value)."""
     return iter_metrics(SET, _MEANINGS, scores)
 
 
@@ -130,7 +130,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest exchanged pairs."""
+    """Iterate over the shortest pairs with premise and hypothesis exchanged."""
     pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))

@@ -57,15 +57,15 @@ def compute_swapped_scores(
 
 
 def select_swapped_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Compute a mask of the rows with exchanged pairs, shape (n,)."""
+    """Compute a mask of the rows whose premise and hypothesis are exchanged, shape (n,)."""
     return to_boolean_array(columns["swapped"])
 
 
 def compute_swapped_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction on an exchanged pair.
+    """Compute the per-example scores that enter the skill score.
 
-    Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
-    count.
+    The score is 1 if the prediction is correct after premise and hypothesis are exchanged, else 0. Neutral pairs and
+    contradictions keep their gold label. Pairs of another label have no exchanged row and do not count.
     """
     swapped = to_boolean_array(columns["swapped"])
     gold = predictions.to_label_positions(columns["label"])

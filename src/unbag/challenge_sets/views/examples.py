@@ -88,12 +88,12 @@ class ReportExample:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the prediction: `right` or `wrong`, or for permuted pairs `accepted` or `refused`."""
+        """Outcome of the prediction: `right` or `wrong`. For permuted pairs: `accepted` or `refused`."""
         return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
 
     @property
     def fails(self) -> bool:
-        """Whether the model fails: its prediction is wrong, or it gives the gold label both in order and permuted."""
+        """Whether the example shows a failure: a wrong prediction, or the gold label before and after permutation."""
         if self.has_order or self.before is None:
             return self.answer != self.gold
         return self.before.answer == self.gold == self.answer

@@ -14,7 +14,7 @@ from unbag.scoring.bootstrap import Estimate
 def iter_metrics(
     challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
 ) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of a set that occur in the scores: label, meaning and value.
+    """Iterate over the metrics of a set that occur in the scores, as tuples (label, meaning, value).
 
     Args:
         challenge_set: Description of the set.
@@ -52,7 +52,7 @@ class ScoredModel:
 
 @dataclass(frozen=True)
 class ResultGroup:
-    """The results of one or more models on the same rows: one set, one corpus and one choice of options.
+    """The results of one or more models on the same rows: the same set, corpus and options.
 
     Attributes:
         key: Unique key, for anchors of the page.
@@ -113,7 +113,7 @@ class FigureSeries:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of values between 0 and 1: a curve, or dots next to names.
+    """A figure of values between 0 and 1: a curve, or a dot plot with one row per name.
 
     Attributes:
         title: Title.

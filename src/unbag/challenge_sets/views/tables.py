@@ -90,7 +90,7 @@ def summarize_exclusions(data: Mapping[str, Any]) -> str:
 
 
 def summarize_rejections(result: Result, prefix: str) -> str:
-    """Summarize the most frequent reasons why sentences of a text yield no pair, with their numbers.
+    """Summarize the most frequent reasons why sentences of a text yield no pair, with their counts.
 
     Args:
         result: Result of a set whose record counts the rejected sentences by reason.

@@ -43,7 +43,7 @@ class Entity(NamedTuple):
 
 
 class EntityRecognizer:
-    """A spaCy pipeline's entity recognizer with a cache of sentences on disk.
+    """spaCy entity recognizer with a disk cache of annotated sentences.
 
     Attributes:
         identity: Name, version and spaCy version of the pipeline. Each identity has a cache of its own.
@@ -70,7 +70,7 @@ class EntityRecognizer:
         self._store = open_annotation_cache("entities", f"{self.identity}, format {_FORMAT}", cache)
 
     def recognize(self, sentences: Iterable[str]) -> Iterator[tuple[Entity, ...]]:
-        """Recognize the entities of sentences and yield them in order, holding some thousand sentences in memory."""
+        """Recognize the entities of each sentence, in order. At most a few thousand sentences are in memory."""
         stream = iter(sentences)
         while chunk := list(islice(stream, _COMMIT_SIZE)):
             found = self._recognize(list(dict.fromkeys(chunk)))
@@ -92,7 +92,7 @@ class EntityRecognizer:
 
 
 def recognize_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
-    """Recognize the entities of sentences in several processes and store them, where `EntityRecognizer` reads them.
+    """Recognize the entities of sentences in several processes, and store the entities on disk for `EntityRecognizer`.
 
     With one process (`utils.parallel.get_num_proc`), the function does nothing.
     """

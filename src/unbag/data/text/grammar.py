@@ -47,7 +47,7 @@ _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in w
 
 
 def get_adjective_rank(adjective: str) -> int | None:
-    """Look up an adjective's rank in English adjective order, starting with 0 for opinion; None if unknown.
+    """Look up an adjective's rank in English adjective order, from 0 for opinion. Return None if the rank is unknown.
 
     >>> [get_adjective_rank(word) for word in ("nice", "small", "clean", "old", "round", "red", "german", "wooden")]
     [0, 1, 2, 3, 4, 5, 6, 7]
@@ -67,7 +67,7 @@ _VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # letters whose names begin w
 
 
 def is_matching_article(article: str, next_word: str) -> bool:
-    """Check whether an indefinite article fits the sound of the next word; True for any other word than an article.
+    """Check whether an indefinite article fits the sound of the next word. Return True for words other than articles.
 
     >>> is_matching_article("a", "guitar"), is_matching_article("an", "guitar"), is_matching_article("An", "hour")
     (True, False, True)
@@ -393,7 +393,7 @@ class PhraseReplacement:
     right: tuple[str, ...]
 
     def phrases(self) -> Iterator[tuple[str, str]]:
-        """Iterate over candidate pairs (old phrase, new phrase), from no context to the widest context.
+        """Iterate over candidate pairs (old phrase, new phrase), in order of increasing shared context.
 
         >>> difference = find_replacement("A dog in the living room.", "A dog in the dining room.")
         >>> list(difference.phrases())[:2]

@@ -142,7 +142,7 @@ class Parse:
         return self._children[head]
 
     def child(self, head: int, dep: str) -> int | None:
-        """Find the first child of a token with a given dependency relation, or None."""
+        """Find the first child of a token that has a given dependency relation. Return None if there is none."""
         return next((i for i in self._children[head] if self.deps[i] == dep), None)
 
     def subtree(self, head: int) -> list[int]:
@@ -180,14 +180,15 @@ class Parser:
         if missing:
             raise ValueError(
                 f"--pipeline: expected a spaCy pipeline that parses, tags and lemmatizes, got {str(pipeline)!r} "
-                f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'})"
+                f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'}); use another "
+                "pipeline"
             )
         self._n_processed = 0  # sentences that the pipeline has processed
         self.identity = pipelines.build_pipeline_identity(self._nlp)
         self._store = open_annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
     def parse(self, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse sentences and yield the parses in order, with some thousand sentences in memory."""
+        """Parse sentences and yield the parses in order. At most a few thousand sentences are in memory."""
         for chunk, parses in self._chunks(sentences, None):
             yield from map(parses.__getitem__, chunk)
 

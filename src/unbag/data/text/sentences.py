@@ -68,7 +68,7 @@ def split_english(paragraph: str) -> list[str]:
 
 
 def find_form_exclusion(sentence: str) -> str | None:
-    """Find a reason to exclude a sentence based on its characters; None for a possible premise.
+    """Find a reason to exclude a sentence based on its text. Return None if the sentence can be a premise.
 
     >>> find_form_exclusion("The old dog sleeps."), find_form_exclusion("Does the old dog sleep in the garden?")
     ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
@@ -88,7 +88,7 @@ def find_form_exclusion(sentence: str) -> str | None:
 
 
 def find_parse_exclusion(parse: Parse) -> str | None:
-    """Find a reason to exclude a sentence based on its parse; None for a declarative sentence.
+    """Find a reason to exclude a sentence based on its parse. Return None if the sentence is declarative.
 
     The parser outputs no confidence. A parse counts as certain if it is consistent: one root, a finite verb with a
     preceding subject that agrees with it in number, and an English relation and tag for every token.

@@ -109,7 +109,7 @@ def is_package_installed(package: str) -> bool:
 
 
 def build_pipeline_identity(nlp: Any) -> str:
-    """Build the identity of a pipeline: name, version and spaCy version, which determine its output."""
+    """Build the identity string of a pipeline: its name, its version and the spaCy version."""
     return f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, spaCy {version('spacy')}"
 
 
@@ -214,8 +214,8 @@ class Tagger:
         names = self._nlp.pipe_names
         if not {"tagger", "morphologizer"} & set(names) or not any(token.pos_ for token in self._nlp("A dog runs.")):
             raise ValueError(
-                f"--pipeline: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r} without them "
-                f"(components: {', '.join(names) or 'none'})"
+                f"--pipeline: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r} without these "
+                f"tags (components: {', '.join(names) or 'none'})"
             )
         self.identity = build_pipeline_identity(self._nlp)
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
@@ -233,7 +233,7 @@ class Tagger:
         return self._tags(sentences, _UNIVERSAL, keep=keep)
 
     def tag_fine_grained(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Compute the fine tags (`fine`) of each distinct sentence.
+        """Compute the fine-grained tags of each distinct sentence.
 
         Skips the attribute ruler, which takes nearly half of the time and derives the universal tags.
         """

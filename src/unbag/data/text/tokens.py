@@ -102,7 +102,7 @@ def is_segmented(language: str, *, characters: bool = False) -> bool:
 
 
 def build_tokenizer_identity(language: str, *, characters: bool = False) -> str:
-    """Build the identity of a language's tokenizer: the versions of spaCy and of the segmenter.
+    """Build the identity string of a language's tokenizer: the versions of spaCy and of the segmenter.
 
     Raises:
         ImportError: If Chinese words are requested and rjieba is not installed.

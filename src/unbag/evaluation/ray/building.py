@@ -124,7 +124,7 @@ _USED: Final = "used"
 
 
 class SplitPart(NamedTuple):
-    """File with a part of the rows of a split.
+    """File with some of the rows of a split.
 
     Attributes:
         file: Name of the file.
@@ -154,7 +154,7 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
     """
     if request.max_examples is not None:
         raise ValueError(
-            "--engine ray: expected no --max-examples, since Ray builds complete sets; omit one of the options"
+            "--engine ray: cannot be combined with --max-examples, because Ray builds complete sets; omit one of them"
         )
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")

@@ -63,7 +63,7 @@ def connect_to_cluster() -> Iterator[Any]:
 
 @contextmanager
 def translate_ray_errors() -> Iterator[None]:
-    """Convert Ray errors in this context to one-line errors.
+    """Convert Ray errors raised in this context to errors with a one-line message.
 
     Raises:
         ValueError: Instead of an error of Ray.
@@ -94,7 +94,7 @@ def _connect(ray: Any) -> None:
 
 @contextmanager
 def preserve_sigterm() -> Iterator[None]:
-    """Restore the SIGTERM handler at the end of this context. Forked workers would inherit Ray's handler."""
+    """Restore the SIGTERM handler at the end of this context. Otherwise, forked workers would inherit Ray's handler."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -116,7 +116,7 @@ def count_workers(ray: Any, num_gpus: float) -> int:
 
 
 def pack_outcome(function: Callable[[], T], folder: str) -> bytes:
-    """Run a function in a folder, and pickle its return value or exception for `unpack_outcome`.
+    """Run a function in a working directory, and pickle its return value or exception for `unpack_outcome`.
 
     Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
     processes in the folder where the cluster was started, not in that of the command.

@@ -39,7 +39,7 @@ _ATTRIBUTES: Final = ("label_space", "identity", "has_probabilities", "threshold
 
 @dataclass(frozen=True)
 class RemotePredictor:
-    """Predictor whose model is loaded on the nodes of a Ray cluster only.
+    """Predictor whose model is loaded only on the nodes of a Ray cluster.
 
     Attributes:
         ray: The connected `ray` module.
@@ -95,7 +95,7 @@ class RemotePredictor:
 
 
 class RayEngine:
-    """Engine that runs models on a Ray cluster. A context manager that connects when the first model is loaded.
+    """Engine and context manager that runs models on a Ray cluster. Loading the first model connects to the cluster.
 
     Args:
         num_gpus: GPUs per actor, may be a fraction. Default: one if the cluster has GPUs, otherwise none.
@@ -117,7 +117,7 @@ class RayEngine:
 
     @cached_property
     def ray(self) -> Any:
-        """The `ray` module. First use connects to the cluster.
+        """The `ray` module. The first access connects to the cluster.
 
         The connection is delayed because building sets may fork, which is unsafe with Ray's threads.
         """
@@ -127,7 +127,7 @@ class RayEngine:
         """Accept any device. Each node validates the device when it loads the model."""
 
     def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
-        """Build a predictor whose model the actors load. Returns the predictor and its display name.
+        """Build a predictor whose model is loaded by Ray actors. Returns the predictor and its display name.
 
         Raises:
             ValueError: If other processes cannot load the model.
@@ -138,7 +138,7 @@ class RayEngine:
                 "Hub id, a folder or module:function"
             )
         if find_model_type(model) is ENDPOINT:
-            raise ValueError(f"--engine ray: expected no endpoint, got {model}; omit --engine and use --concurrency")
+            raise ValueError(f"--engine ray: expected a local model, got {model}; omit --engine and use --concurrency")
         validate_model(model)
         options = {name: value for name, value in options.items() if value is not None}
         has_gpus = self.ray.cluster_resources().get("GPU", 0) > 0

@@ -123,7 +123,8 @@ class CausalPredictor:
     ) -> None:
         if prompt.json_field is not None:
             raise ModelError(
-                "--prompt: expected a plain-text answer for a causal language model, got the field json; remove json"
+                "--prompt: expected a prompt with a plain-text answer for a causal language model, got the field json; "
+                "remove json"
             )
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if apply_chat_template and not templated:

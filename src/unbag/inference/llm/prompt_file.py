@@ -131,8 +131,7 @@ def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPromp
         return DefaultPrompt(num_fewshot)
     if num_fewshot:
         raise PromptError(
-            f"--num-fewshot: expected no few-shot examples with --prompt, got {num_fewshot}; write the examples in "
-            f"{path}"
+            f"--num-fewshot: cannot be combined with --prompt, got {num_fewshot}; write the examples in {path}"
         )
     return PromptFile.load(path)
 

@@ -20,7 +20,7 @@ Scores: TypeAlias = dict[str, float]
 def compute_collected_scores(
     records: Sequence[Record], score: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
 ) -> Scores:
-    """Compute the scores of a challenge set from the prediction records of a harness.
+    """Compute the scores of a challenge set from the prediction records of an evaluation harness.
 
     Args:
         records: Records from the harness.

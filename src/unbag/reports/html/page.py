@@ -224,7 +224,7 @@ def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Fi
 
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
-    """Build the table of metrics over several prompts of language models. Return None if no model has several."""
+    """Build the table of metrics over several prompts of language models. Return None if each model has one prompt."""
     spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored_models])
     if not spreads:
         return None
