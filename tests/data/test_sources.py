@@ -8,7 +8,7 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
-from unbag.utils.errors import register_options
+from unbag.utils.advice import register_options
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]

@@ -16,7 +16,7 @@ from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
-from unbag.utils.errors import register_options
+from unbag.utils.advice import register_options
 from unbag.utils.safe_io import DataError
 
 DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."

@@ -15,7 +15,7 @@ from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
 from unbag.evaluation import gates, parity, samples
-from unbag.evaluation.parity import RowLabels
+from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.function import CallablePredictor
 
 GATE = "--max", "plain:changed_labels=.05"

@@ -10,7 +10,7 @@ import unbag
 from tests.cli.test_options import iter_commands
 from unbag import cli
 from unbag.evaluation.model_loading import validate_model_options
-from unbag.utils import errors
+from unbag.utils import advice
 
 PAIRS = {
     "columns.csv": "one,two,three\nA man.,A dog.,neutral\n",
@@ -52,7 +52,7 @@ def test_file_error_names_only_options_of_command(file, line, options_of, tmp_pa
     done = CliRunner(env={"COLUMNS": "500"}).invoke(cli.app, words)
     message = f"{done.output} {done.exception}"
     path = next(path for path in options_of if tuple(words[: len(path)]) == path)
-    assert errors.extract_options(message) <= options_of[path], message
+    assert advice.extract_options(message) <= options_of[path], message
 
 
 def test_download_error_names_only_options_of_command(options_of):
@@ -60,8 +60,8 @@ def test_download_error_names_only_options_of_command(options_of):
 
     file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
     for path, options in options_of.items():
-        with errors.register_options(options):
-            assert errors.extract_options(downloads._by_hand(file)) <= options, path
+        with advice.register_options(options):
+            assert advice.extract_options(downloads._by_hand(file)) <= options, path
 
 
 def test_model_option_error_names_options_as_in_the_command(options_of):
@@ -69,7 +69,7 @@ def test_model_option_error_names_options_as_in_the_command(options_of):
     with pytest.raises(ValueError, match=f"^head {words} label_map, long_premise$"):
         validate_model_options(["my:model"], {"head": "plain"})
     with (
-        errors.register_options(options_of[("evaluate",)]),
+        advice.register_options(options_of[("evaluate",)]),
         pytest.raises(ValueError, match=f"^--head {words} --label-map, --long-premise$"),
     ):
         validate_model_options(["my:model"], {"head": "plain"})
@@ -82,7 +82,7 @@ def test_every_option_in_messages_exists(options_of):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if " " in text and "\n" not in text and "var(--" not in text:
-                named.setdefault(path.name, set()).update(errors.extract_options(text))
+                named.setdefault(path.name, set()).update(advice.extract_options(text))
     assert sum(map(len, named.values())) > 50
     unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
     assert {file: options for file, options in unknown.items() if options} == {}
@@ -92,11 +92,11 @@ def test_command_options_are_registered_while_it_runs(monkeypatch):
     seen = {}
 
     def look(name):
-        seen[name] = (errors.has_command_options("--columns"), errors.has_command_options("--output-dir"))
+        seen[name] = (advice.has_command_options("--columns"), advice.has_command_options("--output-dir"))
         raise ValueError("that is all")
 
     monkeypatch.setattr("unbag.challenge_sets.loading.describe_set_options", look)
     monkeypatch.setattr("unbag.challenge_sets.loading.list_set_summaries", lambda: look("all"))
     CliRunner().invoke(cli.app, ["sets"])
     assert seen == {"all": (False, False)}
-    assert errors.has_command_options("--columns")
+    assert advice.has_command_options("--columns")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from unbag.utils import terminal
-from unbag.utils.errors import register_options
+from unbag.utils.advice import register_options
 from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
-from unbag.utils.errors import choose_advice
+from unbag.utils.advice import choose_advice
 from unbag.utils.options import suggest_name
 
 SNLI: Final = """@inproceedings{bowman-etal-2015-large,

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.utils.errors import join_advice
+from unbag.utils.advice import join_advice
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import READ_TRIES

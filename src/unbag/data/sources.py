@@ -21,7 +21,7 @@ from unbag.data.labels import (
     resolve_gold_label,
 )
 from unbag.data.text import sentences
-from unbag.utils.errors import choose_advice
+from unbag.utils.advice import choose_advice
 from unbag.utils.safe_io import DataError
 
 _RECOGNISED: Final = {

@@ -13,7 +13,8 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
-from unbag.utils.errors import build_user_code_error, name_available_options, name_option
+from unbag.utils.advice import name_available_options, name_option
+from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.safe_io import validate_file

@@ -4,7 +4,7 @@
 
 The columns are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that everything
 a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model, and can draw
-the same bootstrap resamples for both models. The folder also holds the predicted labels (`evaluation.parity`).
+the same bootstrap resamples for both models. The folder also holds the predicted labels (`evaluation.row_labels`).
 """
 
 import hashlib
@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
-from unbag.evaluation import parity
-from unbag.evaluation.parity import RowLabels
+from unbag.evaluation import row_labels
+from unbag.evaluation.row_labels import RowLabels
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import STATISTICS, compute_sample_value
@@ -61,7 +61,7 @@ def write_samples(
         if content := _encode(result):
             contents[_file(folder, number, result)] = content
         if number in labels:
-            contents[get_labels_file(folder, number, result)] = parity.encode_row_labels(labels[number], result)
+            contents[get_labels_file(folder, number, result)] = row_labels.encode_row_labels(labels[number], result)
     for file, content in contents.items():
         if not file.is_file() or file.read_bytes() != content:
             with atomic_write(file) as tmp:
@@ -116,8 +116,8 @@ def _checksum(table: pa.Table) -> int:
 
 
 def get_labels_file(folder: Path, result_index: int, result: Result) -> Path:
-    """Build the path of the file with a result's predicted labels (`evaluation.parity`)."""
-    return folder / FOLDER / f"{result_index:02}-{result.set}{parity.SUFFIX}"
+    """Build the path of the file with a result's predicted labels (`evaluation.row_labels`)."""
+    return folder / FOLDER / f"{result_index:02}-{result.set}{row_labels.SUFFIX}"
 
 
 def _file(run: Path, number: int, result: Result) -> Path:

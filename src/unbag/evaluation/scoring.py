@@ -17,10 +17,10 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions, scatter_predictions
-from unbag.evaluation import parity, report_examples, result_folder, samples
+from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
-from unbag.evaluation.parity import RowLabels
 from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.single_output import (
     BREAK_EVEN,
@@ -122,7 +122,7 @@ def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPre
     return ScoredResult(
         result,
         report_examples.select_examples(result, built_set.rows, predictions),
-        parity.collect_row_labels(built_set.rows, predictions),
+        row_labels.collect_row_labels(built_set.rows, predictions),
     )
 
 
@@ -222,7 +222,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
-    source = parity.compute_source_codes(built.rows).astype(np.int64)
+    source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.utils.errors import choose_advice
+from unbag.utils.advice import choose_advice
 
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")

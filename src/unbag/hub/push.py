@@ -18,7 +18,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from unbag.utils.errors import choose_advice, join_advice
+from unbag.utils.advice import choose_advice, join_advice
 from unbag.utils.hub import HubReadError, describe_hub_failure, read_from_hub, validate_repo, validate_repo_path
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (

@@ -21,7 +21,7 @@ from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.inference.tokenization import compute_length_limit
 from unbag.utils import errors
-from unbag.utils.errors import choose_advice
+from unbag.utils.advice import choose_advice
 from unbag.utils.files import read_json_object
 from unbag.utils.redaction import extract_first_line
 

@@ -11,7 +11,7 @@ import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from numpy.typing import NDArray
 
-from unbag.utils.errors import join_advice
+from unbag.utils.advice import join_advice
 
 T = TypeVar("T")
 

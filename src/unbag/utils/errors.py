@@ -1,14 +1,13 @@
-"""Errors: advice for the running command, one-line errors of user code, and detection of full disks and Rust panics.
+"""Errors: one-line errors of user code, and detection of full disks and Rust panics.
 
 A panic is not an `Exception`, so `except Exception` does not catch it.
 """
 
 import errno
 import os
-import re
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -119,82 +118,3 @@ def _frames(error: BaseException) -> Iterator[_Frame]:
     others = [frame for frame in reversed(frames) if not frame.file.startswith(_OURS) and frame.function not in _WITHIN]
     own = [frame for frame in others if not frame.file.startswith(_LIBRARIES)]
     yield from own or others[:1]
-
-
-_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-_COMMAND: Final = re.compile(r"`[^`]*`")  # a quoted command has its own options
-
-# Not a context variable, since messages are also built in threads, which do not inherit one.
-_offered: frozenset[str] | None = None
-
-
-@contextmanager
-def register_options(names: Iterable[str]) -> Iterator[None]:
-    """Register the long options of the running command, as a context manager."""
-    global _offered
-    before, _offered = _offered, frozenset(names)
-    try:
-        yield
-    finally:
-        _offered = before
-
-
-def extract_options(text: str) -> frozenset[str]:
-    """Extract the long options (`--name`) from a message, except those in quoted commands.
-
-    >>> sorted(extract_options("pass --labels, or see `unbag build --output`"))
-    ['--labels']
-    """
-    return frozenset(_OPTION.findall(_COMMAND.sub("", text)))
-
-
-def has_command_options(text: str) -> bool:
-    """Check whether the running command supports all options in a text. True if no command is running."""
-    return _offered is None or extract_options(text) <= _offered
-
-
-def name_option(name: str) -> str:
-    """Name an option as in the running command, or as in Python if no command has the option.
-
-    >>> with register_options(["--label-map"]):
-    ...     name_option("label_map"), name_option("batch_tokens")
-    ('--label-map', 'batch_tokens')
-    >>> name_option("label_map")
-    'label_map'
-    """
-    flag = f"--{name.replace('_', '-')}"
-    return flag if _offered is not None and flag in _offered else name
-
-
-def name_available_options(names: Iterable[str]) -> list[str]:
-    """Name the options that the running command supports, or all options if no command is running.
-
-    >>> with register_options(["--label-map"]):
-    ...     name_available_options(["batch_tokens", "label_map"])
-    ['--label-map']
-    >>> name_available_options(["batch_tokens", "label_map"])
-    ['batch_tokens', 'label_map']
-    """
-    named = [name_option(name) for name in names]
-    return named if _offered is None else [name for name in named if name.startswith("--")]
-
-
-def choose_advice(*choices: str) -> str:
-    """Choose the first text whose options the running command supports. Return "" if there is none.
-
-    >>> with register_options(["--dtype"]):
-    ...     choose_advice("pass the names with --columns", "rename the columns")
-    'rename the columns'
-    """
-    return next(filter(has_command_options, choices), "")
-
-
-def join_advice(*choices: str) -> str:
-    """Join the texts whose options the running command supports with commas and "or".
-
-    >>> with register_options(["--dtype"]):
-    ...     join_advice("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")
-    'use --dtype bfloat16, or use a larger device'
-    """
-    *others, last = filter(has_command_options, choices)
-    return f"{', '.join(others)}, or {last}" if others else last
