@@ -46,8 +46,8 @@ from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import read_column
 from unbag.evaluation import evaluator
+from unbag.evaluation.metrics import collect_metrics
 from unbag.evaluation.model_loading import load_predictor
-from unbag.evaluation.quantities import collect_metrics
 from unbag.models import ARCHITECTURES, get_architecture
 from unbag.training.config import TrainConfig
 from unbag.training.initialization import initialize_model

@@ -11,7 +11,7 @@ from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS, LabelError
 from unbag.evaluation import model_loading
-from unbag.evaluation.quantities import describe_metrics
+from unbag.evaluation.metrics import describe_metrics
 from unbag.inference.function import CallablePredictor
 from unbag.reports import html
 

@@ -10,7 +10,7 @@ from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import Failure
 from unbag.cli.evaluate import EvaluationOutcome
-from unbag.evaluation import gates, quantities
+from unbag.evaluation import gates, metrics
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
@@ -286,10 +286,10 @@ def test_no_worse_than_without_skill_names_reason(tmp_path):
 def test_metrics_are_named_as_in_sets():
     told = {
         each["number"]: each
-        for each in quantities.build_metric_records(quantities.compute_verdicts([build_result(proportion_correct=0.8)]))
+        for each in metrics.build_metric_records(metrics.compute_verdicts([build_result(proportion_correct=0.8)]))
     }
     assert list(told) == ["score", "accuracy"]
     assert told["accuracy"]["higher_is_better"] is True
     assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
     assert told["score"]["standing"] == "better"
-    assert set(quantities.describe_metrics("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}
+    assert set(metrics.describe_metrics("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}

@@ -12,7 +12,7 @@ import pytest
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.cli.export import Relationship as CommandRelationship
-from unbag.evaluation.quantities import collect_metrics
+from unbag.evaluation.metrics import collect_metrics
 from unbag.integrations.every_eval_ever import EvaluationAuthor, Relationship, build_record, export_records
 from unbag.integrations.harness.export import HARNESSES
 

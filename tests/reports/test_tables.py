@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, write_run
 from unbag import cli
-from unbag.evaluation import comparison, quantities
+from unbag.evaluation import comparison, metrics
 from unbag.reports import comparison as compared
 from unbag.reports import formats, run_tables
 from unbag.reports.formats import ExportedTable, GroupedTable
@@ -174,7 +174,7 @@ def test_run_table_has_row_per_described_metric(folders):
     assert {row["model"] for row in rows} == {"weak", NASTY}
     for name in ("plain", "swapped"):
         of_set = [row["number"] for row in rows if row["set"] == name and row["model"] == "weak"]
-        assert of_set == [each for each in quantities.describe_metrics(name) if each in of_set]
+        assert of_set == [each for each in metrics.describe_metrics(name) if each in of_set]
         assert {"score"} <= set(of_set)
     assert all(row["n"] and row["higher_is_better"] in ("true", "false") for row in rows)
     told = json.loads(exported.text("json"))

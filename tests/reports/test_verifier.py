@@ -17,7 +17,7 @@ from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
-from unbag.evaluation import comparison, gates, quantities
+from unbag.evaluation import comparison, gates, metrics
 from unbag.evaluation.gates import GateBound
 from unbag.reports import run_tables, terminal
 from unbag.scoring.bootstrap import Estimate
@@ -119,7 +119,7 @@ def test_result_without_verification_has_no_table():
 
 def test_gates_check_verification_metrics_by_name():
     made = build_verified_result(noise=0.3)
-    assert set(quantities.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
+    assert set(metrics.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
     bounds = [
         GateBound("plain", "false_entailment", "max", 0.05),
         GateBound("plain", "auroc", "min", 0.8),

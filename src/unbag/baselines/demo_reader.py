@@ -139,7 +139,7 @@ class ReaderPredictor:
         return content, self._linear("align", np.concatenate([alone, read], axis=2))
 
     def _compare(self, side: EncodedSide, other: EncodedSide) -> Floats:
-        """Compare the words of n sentences with aligned words of the other sentences. Returns features, shape (n, d)."""
+        """Compare the words of n sentences with aligned words of the other sentences. Return features, shape (n, d)."""
         content, keys, is_word = side
         other_content, other_keys, other_is_word = other
         compared = [content[..., self._width :]]  # the roles

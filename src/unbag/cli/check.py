@@ -96,7 +96,7 @@ def check(
     """
     from unbag.challenge_sets.results import FILE, convert_record_errors, read_results
     from unbag.evaluation import gates, parity
-    from unbag.evaluation.quantities import CHANGED_LABELS
+    from unbag.evaluation.metrics import CHANGED_LABELS
     from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import connect_process_group
     from unbag.reports import badge as badges

@@ -207,8 +207,8 @@ def show_results(
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read_results
+        from unbag.evaluation.metrics import compute_verdicts, summarize_verdicts
         from unbag.evaluation.prompt_spread import compute_prompt_spreads
-        from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
         everything = read_results(file)

@@ -184,7 +184,7 @@ def complete_metrics(incomplete: str) -> list[str]:
 def complete_bounds(incomplete: str) -> list[str]:
     """Complete the prefix `SET:METRIC=` of a bound."""
     from unbag import challenge_sets
-    from unbag.evaluation.quantities import CHANGED_LABELS, describe_metrics
+    from unbag.evaluation.metrics import CHANGED_LABELS, describe_metrics
 
     names = [
         f"{name}:{each}="

@@ -22,9 +22,9 @@ from typing import Any, Final, Literal, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
-from unbag.evaluation import comparison, quantities
+from unbag.evaluation import comparison, metrics
+from unbag.evaluation.metrics import CHANGED_LABELS
 from unbag.evaluation.parity import ChangedLabels
-from unbag.evaluation.quantities import CHANGED_LABELS
 from unbag.evaluation.systems import select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
@@ -111,7 +111,7 @@ def parse_bound(text: str, side: Side) -> GateBound:
         )
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
-        numbers = quantities.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
+        numbers = metrics.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
         raise ValueError(f"--{side}: {error}") from None
     if name not in numbers:
@@ -138,7 +138,7 @@ def select_results_of_single_model(results: Sequence[Result], path: str) -> list
     Raises:
         ValueError: If there are several models.
     """
-    by_model = quantities.group_by_model(results)
+    by_model = metrics.group_by_model(results)
     return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], path)
 
 
@@ -200,7 +200,7 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
         outcome: Outcome = "inconclusive"
         if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
             outcome = "fails" if worse else "passes"
-        name = quantities.SCORE_NAME if each.quantity == SCORE.path else each.quantity
+        name = metrics.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         fields = (each.set, each.data, name, each.label, "no worse")
         checked.append(GateResult(*fields, gap, outcome, why, compared.get_system_name(each.first), each.p_holm))
     evaluated = {run.result.set for system in compared.systems for run in system.runs}
@@ -241,11 +241,11 @@ def _too_few(sources: int) -> str:
 
 def _check_bound(result: Result, bound: GateBound) -> GateResult:
     data = result.corpus
-    number = quantities.collect_metrics(result).get(bound.number)
-    label = quantities.describe_metrics(bound.set)[bound.number].label
+    number = metrics.collect_metrics(result).get(bound.number)
+    label = metrics.describe_metrics(bound.set)[bound.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
-        why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples for this metric"
+        why = TOO_FEW_ROWS if bound.number == metrics.SCORE_NAME else "no examples for this metric"
         return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "inconclusive", why)
     return _compare(bound, data, label, number.estimate, number.sources)
 

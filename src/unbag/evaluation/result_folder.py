@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
-from unbag.evaluation import quantities, report_examples
+from unbag.evaluation import metrics, report_examples
 from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import StorageFolder, is_url, open_local_copy
@@ -67,7 +67,7 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
             version of the model on sets that are not part of the run.
     """
     earlier, _ = read_result_folder(folder)
-    stored = quantities.group_by_model(earlier)
+    stored = metrics.group_by_model(earlier)
     if not (stored.keys() <= models.keys() or models.keys() <= stored.keys()):
         raise ValueError(
             f"{folder}: expected only results of {_listed(models)}, got results of {_listed(stored)}; "

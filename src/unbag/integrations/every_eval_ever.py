@@ -21,7 +21,7 @@ from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets.base import SCORE, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA
-from unbag.evaluation.quantities import MetricValue, collect_metrics, describe_metrics
+from unbag.evaluation.metrics import MetricValue, collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_deviations
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.model_results import find_result_model_name

@@ -7,7 +7,7 @@ from typing import Final
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views.tables import format_count, format_interval
-from unbag.evaluation import quantities, verdict
+from unbag.evaluation import metrics, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.reports import terminal
 
@@ -111,7 +111,7 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<td style="{_NUMBER}">{format_interval(number.estimate)}</td>'
         f'<td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
-        for number in quantities.collect_metrics(result).values()
+        for number in metrics.collect_metrics(result).values()
     )
     title = escape(
         f"{terminal.format_row_name(result, results)}: {challenge_sets.get_challenge_set(result.set).question}"

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
-from unbag.evaluation import quantities, report_examples, verdict
+from unbag.evaluation import metrics, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
@@ -77,7 +77,7 @@ class Report(Sequence[Result]):
                 _DIRECTIONS[number.higher_is_better],
             )
             for result in self.results
-            for number in quantities.collect_metrics(result).values()
+            for number in metrics.collect_metrics(result).values()
         ]
         table = pd.DataFrame(rows, columns=columns)
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})

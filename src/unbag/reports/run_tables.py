@@ -7,8 +7,8 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import VERIFIER, Quantity
 from unbag.challenge_sets.views.figures import ResultGroup
 from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
-from unbag.evaluation import quantities
-from unbag.evaluation.quantities import MetricValue
+from unbag.evaluation import metrics
+from unbag.evaluation.metrics import MetricValue
 from unbag.evaluation.verdict import SetVerdict, describe_scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, GroupedTable
@@ -25,7 +25,7 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
     """
     report_data = load_report_data(folders)
     verdicts = {name: list(of_one.values()) for name, of_one in compute_verdicts_by_group(report_data).items()}
-    summary = quantities.summarize_verdicts(verdicts)
+    summary = metrics.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
         f"Values with 95 % intervals. Skill score: {describe_scale(everything)}",
@@ -62,9 +62,9 @@ def _table(
 
 def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
     """Build the rows of one group."""
-    by_model = {each.model.name: quantities.collect_metrics(each.result) for each in group.scored_models}
+    by_model = {each.model.name: metrics.collect_metrics(each.result) for each in group.scored_models}
     rows: list[tuple[str, ...]] = []
-    for name, quantity in quantities.describe_metrics(group.set).items():
+    for name, quantity in metrics.describe_metrics(group.set).items():
         if not chosen(quantity):
             continue
         numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}

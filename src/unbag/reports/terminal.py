@@ -16,8 +16,8 @@ from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
+from unbag.evaluation.metrics import compute_verdicts
 from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
-from unbag.evaluation.quantities import compute_verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
 from unbag.reports.reproduce import list_remarks
 from unbag.utils.files import atomic_write
