@@ -223,7 +223,7 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
         precision=args.precision,
         output_dir=out,
     )
-    record = run(scripts.file("trainers", "finetune").RECIPE, config, on_step=on_step)
+    record = run(scripts.import_script_file("trainers", "finetune").RECIPE, config, on_step=on_step)
     seconds = [end - begin for begin, end in pairwise(steps)]
     return record, args.batch_size / statistics.median(seconds) if seconds else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.models import ARCHITECTURES
-from unbag.training.seeds import summarize_values
+from unbag.training.seeds import compute_mean_and_deviation
 
 ORDERS: Final = {"normal": "natural", "shuffled": "shuffled"}
 MEASURES: Final = {
@@ -53,7 +53,7 @@ def table(found: list[Run]) -> list[Run]:
                     "parameters": runs[0]["parameters"],
                     "asked": {key: value for key, value in runs[0]["asked"].items() if key != "seed"},
                     "n": runs[0]["n"],
-                    **{key: summarize_values(column) if column else None for key, column in there.items()},
+                    **{key: compute_mean_and_deviation(column) if column else None for key, column in there.items()},
                 }
             )
     return rows

@@ -70,7 +70,7 @@ def scores_of(name: str) -> dict[str, str]:
     """Map the score names of a set's task to their paths in the scores of unbag."""
     return {
         quantity.name: quantity.path
-        for quantity in challenge_sets.get_challenge_set(name).list_quantities_with_role("harness")
+        for quantity in challenge_sets.get_challenge_set(name).list_metrics_with_role("harness")
     }
 
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from unbag.models import get_architecture
 from unbag.models.binary_trees import binarize_parse
-from unbag.models.sides import split_sides
+from unbag.models.sides import split_premises_and_hypotheses
 from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
 
 SIZE = 300
@@ -41,7 +41,7 @@ class PlainEsim(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Compute the logits of pairs, shape (b, 3)."""
         network = self.network
-        sides = split_sides(ids, ids != 0, network.config.bos_token_id)
+        sides = split_premises_and_hypotheses(ids, ids != 0, network.config.bos_token_id)
         a, b = (self._read(network.encode.lstm, network.embeddings.words(side.ids), side.mask) for side in sides)
         scores = a @ b.transpose(1, 2)
         (mask_a, mask_b) = (side.mask for side in sides)

@@ -27,18 +27,18 @@ import z3
 
 from unbag.baselines.natlog import model_checking, models
 from unbag.baselines.natlog.model_checking import compute_relation
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairShape, Quantifier
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairForm, Quantifier
 from unbag.baselines.natlog.relations import REGIONS, Region, Relation, classify_relation
 from unbag.challenge_sets.perturbations.modifiers import (
     COMBINATIONS,
     MODIFIERS_BY_NAME,
     POSITIONS,
     SeedPair,
-    build_modified_shape,
-    modify_seed,
+    build_modified_pair_form,
+    modify_seed_pair,
     split_change,
 )
-from unbag.challenge_sets.perturbations.sicck import build_official_shapes, read_sicck
+from unbag.challenge_sets.perturbations.sicck import build_official_pair_forms, read_sicck
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),
@@ -68,15 +68,15 @@ def main() -> None:
     assert len(seeds) == len(SEEDS)
     shapes = list(dict.fromkeys(model_checking._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [model_checking._nameless(shape) for shape in build_official_shapes(read_sicck(args.file)[0])]
+        shapes += [model_checking._nameless(shape) for shape in build_official_pair_forms(read_sicck(args.file)[0])]
         shapes = list(dict.fromkeys(shapes))
-    pairs = sum(1 for seed in seeds for _ in modify_seed(seed, combinations=True))
+    pairs = sum(1 for seed in seeds for _ in modify_seed_pair(seed, combinations=True))
 
     def labelled() -> None:
         empty_caches()
         for _ in range(TURNS):
             for seed in seeds:
-                for _ in modify_seed(seed, combinations=True):
+                for _ in modify_seed_pair(seed, combinations=True):
                     pass
 
     def searched() -> list[Relation]:
@@ -117,21 +117,21 @@ def empty_caches() -> None:
         cached.cache_clear()
 
 
-def shapes_of(seed: SeedPair) -> list[PairShape]:
+def shapes_of(seed: SeedPair) -> list[PairForm]:
     """List the shapes of the pairs built from a seed."""
     found = [seed.shape]
-    for pair in modify_seed(seed, combinations=True):
+    for pair in modify_seed_pair(seed, combinations=True):
         if pair.position in POSITIONS:
             parts, names = pair.part.split("+"), pair.modifier.split("+")
             assert len(parts) == 1 or pair.part in COMBINATIONS
             change = tuple(
                 (part, MODIFIERS_BY_NAME[name]) for part, name in zip(parts, names * len(parts), strict=False)
             )
-            found.append(build_modified_shape(seed.shape, *split_change(change, pair.position)))
+            found.append(build_modified_pair_form(seed.shape, *split_change(change, pair.position)))
     return found
 
 
-def solved(shape: PairShape) -> Relation:
+def solved(shape: PairForm) -> Relation:
     """Compute the relation with z3, in models with up to `MOST` subjects and as many objects."""
     encoding = Encoding(shape, MOST_EXCHANGED if shape.word_relations.exchanged else MOST)
     premise, hypothesis = (encoding.says(side) for side in (0, 1))
@@ -151,7 +151,7 @@ class Encoding:
     A thing that fits neither noun is absent from the model.
     """
 
-    def __init__(self, shape: PairShape, n: int) -> None:
+    def __init__(self, shape: PairForm, n: int) -> None:
         self.shape, self.n = shape, n
         self.solver = z3.Solver()
         lexicon, clauses = shape.word_relations, (shape.premise, shape.hypothesis)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import scripts
-from unbag.baselines.demo_reader import ReaderPredictor
+from unbag.baselines.demo_reader import DemoNetworkPredictor
 from unbag.challenge_sets.request import BuiltSet, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.data import demo as pairs
@@ -71,12 +71,12 @@ def main() -> None:
 def evaluate(folder: Path, max_steps: int) -> dict[str, list[Result]]:
     """Evaluate all models on all sets of the demonstration; return the results of each model."""
     demo.write_demo_data(folder)
-    sets = [each if isinstance(each, BuiltSet) else build_requested_set(each) for each in demo.build_sets(folder)]
+    sets = [each if isinstance(each, BuiltSet) else build_requested_set(each) for each in demo.list_demo_sets(folder)]
     networks = [train(name, folder, max_steps) for name in NETWORKS]
     functions = [*(constant(label) for label in LABELS), coin, *oracles(sets)]
-    models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, ReaderPredictor()]
+    models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, DemoNetworkPredictor()]
     found = evaluate_all(
-        models, sets, output_dir=folder / "run", trust_labels=True, **demo.build_training_options(folder)
+        models, sets, output_dir=folder / "run", trust_labels=True, **demo.build_demo_training_options(folder)
     )
     by_name: dict[str, list[Result]] = {}
     for result in found:
@@ -99,7 +99,7 @@ def train(name: str, folder: Path, max_steps: int) -> str:
         config = TrainConfig(
             model=str(untrained), corpus=(corpus,), max_steps=max_steps, learning_rate=1e-3, seed=1, output_dir=trained
         )
-        run(scripts.file("trainers", "finetune").RECIPE, config)
+        run(scripts.import_script_file("trainers", "finetune").RECIPE, config)
     return str(trained)
 
 

@@ -37,11 +37,11 @@ def read_accepted(path: Path) -> tuple[Accepted, Accepted]:
 
 
 def estimate(right: Accepted, accepted: Accepted) -> Mapping[str, float]:
-    """Estimate the quantities whose precision is compared (Sinha et al. 2021, equations 1 to 3), and the credit."""
+    """Estimate the quantities whose precision is compared (Sinha et al. 2021, equations 1 to 3), and the row score."""
     share = accepted.mean(axis=1)
     return {
         "P^c": float(share[right].mean()),
-        "credit": float((right - share).mean()),
+        "row score": float((right - share).mean()),
         "Ω_max": float((share > 0).mean()),
         "Ω_rand": float((share > 1 / 3).mean()),
         "Ω_1.0": float((share == 1).mean()),

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.significance import compute_sample_value, correct_p_values, resample_statistics
-from unbag.training.seeds import summarize_values
+from unbag.training.seeds import compute_mean_and_deviation
 
 PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
@@ -65,7 +65,7 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
             values = [
                 compute_sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()
             ]
-            row[name] = {**summarize_values(values), "seeds": list(by_seed)}
+            row[name] = {**compute_mean_and_deviation(values), "seeds": list(by_seed)}
         if is_sample and PLAIN in found:
             for name, difference in differences(measure, found).items():
                 row[name]["difference"] = difference

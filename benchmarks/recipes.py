@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_vocabulary_half
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.runner import predict_rows
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
-from unbag.training.seeds import summarize_values
+from unbag.training.seeds import compute_mean_and_deviation
 
 HARDEST: Final = 0.05  # share of pairs in each of the paper's twenty partitions
 LAMBDA: Final = 0.7
@@ -159,7 +159,7 @@ def of_held_out_words(rows: pa.Table) -> Bools:
         start = _same_at_start(old, new)
         end = _same_at_start(old[start:][::-1], new[start:][::-1])
         changed = [" ".join(words[start : len(words) - end]) for words in (old, new)]
-        found.append(are_in_half(HELD_OUT, filter(None, changed)))
+        found.append(are_in_vocabulary_half(HELD_OUT, filter(None, changed)))
     return np.array(found)
 
 
@@ -177,7 +177,7 @@ def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> N
     """Compute the uncertainty of a classifier on averaged embeddings, fitted to a corpus, for some of its pairs."""
     options: dict[str, Any] = {"embeddings": embeddings} if embeddings else {}
     builder = loading.create_builder("resnli", corpus, **options)
-    loading.build_evaluated_split(builder)
+    loading.load_evaluation_split(builder)
     rows = datasets.concatenate_datasets(list(builder.as_dataset().values()))
     rows = rows.select(np.flatnonzero(np.array(rows["source_split"]) == split))
     known = dict(zip(rows["source_id"], rows["uncertainty"], strict=True))
@@ -222,12 +222,12 @@ def summary(
         differences = {f"{name} less": (name, first) for name in shares if name != first}
         estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, differences)
         found[part] = {"n": len(shares[first])} | {
-            name: summarize_values([float(each.mean()) for each in runs])
+            name: compute_mean_and_deviation([float(each.mean()) for each in runs])
             | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})
             for name, runs in by_recipe.items()
         }
     for measure, by_recipe in scores.items():
-        found[measure] = {name: summarize_values(values) for name, values in by_recipe.items()}
+        found[measure] = {name: compute_mean_and_deviation(values) for name, values in by_recipe.items()}
     return {"compared_with": first, "measures": found}
 
 

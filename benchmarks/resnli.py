@@ -30,7 +30,7 @@ from scipy import sparse
 from children import ended, peak_mb, started
 from unbag.baselines.lexical import embeddings, rearrangement
 from unbag.baselines.lexical.embeddings import compute_mean_embeddings
-from unbag.baselines.lexical.rearrangement import rearrange
+from unbag.baselines.lexical.rearrangement import rearrange_examples
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data
 
@@ -89,7 +89,9 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     if engine == "ours":
         model = rearrangement.fit_mean_embedding_model(counts, table.vectors, gold)
         uncertainty, steps = model.compute_uncertainty(counts, gold), model.steps
-        rearrange(uncertainty.round(7), list(map(str, range(n))), min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
+        rearrange_examples(
+            uncertainty.round(7), list(map(str, range(n))), min(K_TE, n // 10), min(K_DV, n // 10), seed=13
+        )
     else:
         uncertainty, steps = peer(counts, table.vectors, gold, PEERS[engine])
     fitted = time.perf_counter()

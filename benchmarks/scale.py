@@ -71,10 +71,10 @@ def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, A
     import ray
 
     from unbag.challenge_sets.request import SetRequest
-    from unbag.evaluation.ray.building import build_on_cluster
+    from unbag.evaluation.ray.building import build_set_on_cluster
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    return build_on_cluster(
+    return build_set_on_cluster(
         SetRequest(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out
     )
 

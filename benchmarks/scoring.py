@@ -43,7 +43,7 @@ def main() -> None:
     probabilities = rng.dirichlet([1.0] * 3, SOURCES * (Q + 1))
     import evaluate
 
-    module = evaluate.load(str(scripts.folder("metrics", "permutation_acceptance")))
+    module = evaluate.load(str(scripts.find_script_folder("metrics", "permutation_acceptance")))
     record = {
         "benchmark": "scoring",
         "rows": len(rows["predictions"]),

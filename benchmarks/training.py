@@ -89,7 +89,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train with transformers' Trainer on the same batches as unbag."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
-    from unbag.inference.loading import load_for_training
+    from unbag.inference.loading import load_classifier_for_training
     from unbag.training.batching import build_epoch_batches
     from unbag.training.data import load_training_data
     from unbag.training.dataloading import PairEncoder
@@ -97,7 +97,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         config = config_of(list_single_model_recipes()[PLAIN], options, Path(folder))
-        classifier = load_for_training(
+        classifier = load_classifier_for_training(
             config.model, revision=None, label_map=None, seed=int(rng.compute_key(config.seed, "head"))
         )
         data = load_training_data(

@@ -25,11 +25,11 @@ import numpy as np
 
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
-from unbag.scoring.skill import PredictionCredits, skill_score
+from unbag.scoring.skill import RowScores, skill_score
 
 LABELS = 3
 CONTROL = 0.3  # score s of the shuffled control, for the models whose score is known
-Draw = Callable[[np.random.Generator, int], tuple[PredictionCredits, PredictionCredits]]
+Draw = Callable[[np.random.Generator, int], tuple[RowScores, RowScores]]
 
 
 def main() -> None:
@@ -52,37 +52,37 @@ def main() -> None:
     print(json.dumps(found | {"seconds": round(time.perf_counter() - begun)}))
 
 
-def coin(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
-    """Simulate the credits of random predictions, and of their control."""
+def coin(rng: np.random.Generator, rows: int) -> tuple[RowScores, RowScores]:
+    """Simulate the row scores of random predictions, and of their control."""
     gold = rng.integers(0, LABELS, rows)
     return of(rng.integers(0, LABELS, rows) == gold, gold), of(rng.integers(0, LABELS, rows) == gold, gold)
 
 
-def bag(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
-    """Simulate the credits of a model that ignores word order."""
+def bag(rng: np.random.Generator, rows: int) -> tuple[RowScores, RowScores]:
+    """Simulate the row scores of a model that ignores word order."""
     gold = rng.integers(0, LABELS, rows)
     own = of(rng.random(rows) < 0.6, gold)
     return own, own
 
 
-def noisy_bag(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
-    """Simulate the credits of a model whose predictions change at random when words are shuffled."""
+def noisy_bag(rng: np.random.Generator, rows: int) -> tuple[RowScores, RowScores]:
+    """Simulate the row scores of a model whose predictions change at random when words are shuffled."""
     gold = rng.integers(0, LABELS, rows)
     right = rng.random(rows) < 0.6
     return of(right, gold), of(np.where(rng.random(rows) < 0.2, rng.random(rows) < 0.6, right), gold)
 
 
-def of(right: Any, gold: Any, source: Any = None) -> PredictionCredits:
-    """Build credits from a mask of correct predictions."""
-    return PredictionCredits(np.asarray(right, dtype=np.float64), gold, range(len(gold)) if source is None else source)
+def of(right: Any, gold: Any, source: Any = None) -> RowScores:
+    """Build row scores from a mask of correct predictions."""
+    return RowScores(np.asarray(right, dtype=np.float64), gold, range(len(gold)) if source is None else source)
 
 
-def verdicts(credits: list[tuple[PredictionCredits, PredictionCredits]], resamples: int, seed: int) -> list[SetVerdict]:
-    """Compute the verdicts on a model for some sets, from the credits of the model and of its control."""
+def verdicts(row_scores: list[tuple[RowScores, RowScores]], resamples: int, seed: int) -> list[SetVerdict]:
+    """Compute the verdicts on a model for some sets, from the row scores of the model and of its control."""
     data = {"name": "simulated", "split": ""}
     results = []
-    for number, (own, control) in enumerate(credits):
-        scores = skill_score(own, shuffled=control, resamples=resamples, seed=seed * 1000 + number)
+    for number, (own, control) in enumerate(row_scores):
+        scores = skill_score(own, shuffled_scores=control, resamples=resamples, seed=seed * 1000 + number)
         results.append(Result(f"set {number}", {}, {"name": "m"}, data, {"skill": scores}, {}))
     return compute_model_verdict(results)
 
@@ -119,8 +119,8 @@ def power(sources: int, rows: int, sets: int, simulations: int, resamples: int) 
     }
 
 
-def clustered(rng: np.random.Generator, sources: int, rows: int, right: float) -> PredictionCredits:
-    """Simulate credits that are correlated within a source: some sources are easier than others."""
+def clustered(rng: np.random.Generator, sources: int, rows: int, right: float) -> RowScores:
+    """Simulate row scores that are correlated within a source: some sources are easier than others."""
     of_source = rng.beta(4 * right, 4 * (1 - right), sources)
     source = np.repeat(np.arange(sources), rows)
     gold = np.random.default_rng(0).integers(0, LABELS, sources * rows)  # the same rows for model and control

@@ -11,7 +11,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import samples
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import PredictionCredits, skill_score
+from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 ROWS = 300
@@ -25,7 +25,7 @@ def build_result(
     uniform = np.random.default_rng(seed).random(rows)
     predicted = np.where(uniform < proportion_correct, gold, (gold + 1) % 3)
     scores = accuracy(predicted, gold) if set_name == "plain" else swap_consistency_of_pairs(predicted, gold, predicted)
-    skill = skill_score(PredictionCredits(predicted == gold, gold, range(rows)))
+    skill = skill_score(RowScores(predicted == gold, gold, range(rows)))
     return Result(
         set=set_name,
         config={},

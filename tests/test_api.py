@@ -309,7 +309,7 @@ def test_option_of_other_model_type_is_rejected():
 def test_options_of_each_model_type_equal_loader_parameters():
     pytest.importorskip("torch", reason="needs unbag[models]")
     pytest.importorskip("transformers", reason="needs unbag[models]")
-    from unbag.baselines.lexical.fitting import LexicalRecipe
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions
     from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
     from unbag.inference.exported import ExportedPredictor
     from unbag.inference.in_memory import build_classifier_predictor
@@ -323,7 +323,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
         (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),
         (model_loading.CAUSAL, (CausalPredictor.load,), set()),
         (model_loading.ENDPOINT, (EndpointPredictor.load, ClassificationEndpointPredictor.load), set()),
-        (model_loading.BUILT_IN, (LexicalRecipe,), set()),
+        (model_loading.BUILT_IN, (LexicalTrainingOptions,), set()),
         (model_loading.IN_MEMORY, (build_classifier_predictor,), of_every_predictor),
     ):
         found = [set(inspect.signature(load).parameters) - {"model"} for load in loaders]

@@ -5,7 +5,11 @@ from unbag.training.recipes import load_recipes
 
 
 def test_every_script_folder_is_found_and_documented():
-    found = [scripts.folder(kind, name) for kind in ("dataset_scripts", "metrics") for name in scripts.names(kind)]
+    found = [
+        scripts.find_script_folder(kind, name)
+        for kind in ("dataset_scripts", "metrics")
+        for name in scripts.list_script_folders(kind)
+    ]
     assert found
     for folder in found:
         assert (folder / "README.md").read_text().strip()
@@ -13,7 +17,7 @@ def test_every_script_folder_is_found_and_documented():
 
 def test_unknown_script_error_lists_scripts():
     with pytest.raises(ValueError, match=r"metrics: expected one of .*permutation_acceptance.*, got 'accuracy'"):
-        scripts.folder("metrics", "accuracy")
+        scripts.find_script_folder("metrics", "accuracy")
 
 
 def test_trainer_states_command_and_requirements():
@@ -25,4 +29,4 @@ def test_trainer_states_command_and_requirements():
         "the recipe of a file has its name"
     )
     with pytest.raises(ValueError, match=r"trainers: expected one of .*finetune.*, got 'magic'"):
-        scripts.file("trainers", "magic")
+        scripts.import_script_file("trainers", "magic")

@@ -119,22 +119,22 @@ def build_outputs(shared: Path | None, *, quick: bool) -> Found:
         shared: Folder of real corpora and models; None for only the pairs of the demonstration.
         quick: Whether to build only the sets with fractions, with a few examples each.
     """
-    from unbag.baselines.demo_reader import ReaderPredictor
+    from unbag.baselines.demo_reader import DemoNetworkPredictor
     from unbag.cli.output import write_tables
-    from unbag.evaluation.demo import build_requests, build_training_options, run_demo, write_demo_data
+    from unbag.evaluation.demo import build_demo_requests, build_demo_training_options, run_demo, write_demo_data
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
 
     here = Path("demo")
     if quick:
         write_demo_data(here)
-        some = [replace(each, max_examples=_EXAMPLES) for each in build_requests(here) if each.name in _FRACTIONS]
+        some = [replace(each, max_examples=_EXAMPLES) for each in build_demo_requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        models, options = (ReaderPredictor(), "majority"), build_training_options(here)
+        models, options = (DemoNetworkPredictor(), "majority"), build_demo_training_options(here)
         results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
         results = run_demo(here)
-        some = build_requests(here)
+        some = build_demo_requests(here)
     write_tables(results, here)
     found = {}
     for request in some:

@@ -59,16 +59,16 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train a model, evaluate it before and after, compare the results, and write the card."""
     from unbag.inference.distributed import connect_process_group
-    from unbag.reports.training import build_mended_card
-    from unbag.training.mended import compare_before_after, mend
+    from unbag.reports.training import build_mend_card
+    from unbag.training.mended import compare_before_after, train_and_compare
     from unbag.training.output import build_train_command
     from unbag.utils.files import atomic_write
 
-    record = mend(recipe, config, seeds, **callbacks)
+    record = train_and_compare(recipe, config, seeds, **callbacks)
     if connect_process_group().rank == 0:
         compared = compare_before_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
-        text = build_mended_card(
+        text = build_mend_card(
             record, compared, about=recipe.about, command=build_train_command(trained), name=config.output_dir.name
         )
         with atomic_write(config.output_dir / "README.md") as tmp:
@@ -76,12 +76,12 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
     return record
 
 
-def build_mended_view(record: "Record") -> Any:
+def build_mend_view(record: "Record") -> Any:
     """Build the view of a record for the terminal."""
-    from unbag.reports.training import build_mended_view
+    from unbag.reports.training import build_mend_view
     from unbag.training.mended import compare_before_after
 
-    return build_mended_view(record, compare_before_after(Path(record["folder"])) if record["comparison"] else None)
+    return build_mend_view(record, compare_before_after(Path(record["folder"])) if record["comparison"] else None)
 
 
 ABOUT = """Mended: training minimizes the cross-entropy of the training pairs and the added pairs, and \
@@ -99,7 +99,7 @@ RECIPE = Recipe(
     __doc__,
     objective,
     MendConfig,
-    TrainingProtocol(run, build_mended_view, has_one_model=True),
+    TrainingProtocol(run, build_mend_view, has_one_model=True),
     about=ABOUT,
     pair_features=pair_features,
 )

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train and evaluate the models of each seed."""
-    from unbag.training.rearranged import train_rearranged
+    from unbag.training.rearranged import train_on_rearranged_corpus
 
-    return train_rearranged(recipe, config, seeds, **callbacks)
+    return train_on_rearranged_corpus(recipe, config, seeds, **callbacks)
 
 
 def view(record: "Record") -> Any:

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.fitting import LexicalRecipe, build_sources_record, open_training_sources
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
+from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.names import AnnotatedSentence
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
@@ -31,7 +31,7 @@ from unbag.challenge_sets.perturbations.substitution import (
     SubstitutedSentence,
     Substituter,
     SubstitutionRow,
-    WordPair,
+    WordPairStatistics,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
@@ -39,7 +39,7 @@ from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.sources import Example, PairSource
-from unbag.data.text.entities import EntityRecognizer, recognize_ahead
+from unbag.data.text.entities import EntityRecognizer, precompute_entities
 from unbag.data.text.parses import Parser
 from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError
@@ -142,7 +142,7 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: If an option has an invalid value, or the config does not support the option.
         """
         super().validate()
-        vocabulary_split.validate_words(self.words)
+        vocabulary_split.validate_vocabulary_option(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(
                 f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
@@ -265,7 +265,7 @@ class BreakingNli(OfficialSetBuilder):
         config = self.config
         if config.train_data or config.corpus:
             names = tuple(config.train_data or (config.corpus,))
-            return open_training_sources(LexicalRecipe(names, config.language))
+            return open_training_sources(LexicalTrainingOptions(names, config.language))
         return [] if config.is_official else self.open_sources()
 
     def _bigram_texts(self) -> list[Path]:
@@ -273,15 +273,15 @@ class BreakingNli(OfficialSetBuilder):
 
     def _bigram_sources(self) -> list[PairSource]:
         names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
-        return open_training_sources(LexicalRecipe(names, self.config.language)) if names else []
+        return open_training_sources(LexicalTrainingOptions(names, self.config.language)) if names else []
 
     @cached_property
-    def _bigrams(self) -> Bigrams | None:
+    def _bigrams(self) -> BigramCounts | None:
         """Bigram counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
         of_pairs = (corpus_counts.count_bigrams(source.iter_examples()) for source in self._bigram_sources())
-        return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
+        return corpus_counts.merge_bigram_counts(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
@@ -324,22 +324,24 @@ class BreakingNli(OfficialSetBuilder):
 
         def pairs(premise: str) -> list[SubstitutedSentence]:
             exchanged = [with_names[premise]] if premise in with_names else []
-            found = [*numbers.substitute_numbers(premise, config.seed), *exchanged]
-            return [each for each in found if vocabulary_split.are_in_half(config.words, (each.old, each.new))]
+            found = [*numbers.build_number_pairs(premise, config.seed), *exchanged]
+            return [
+                each for each in found if vocabulary_split.are_in_vocabulary_half(config.words, (each.old, each.new))
+            ]
 
         return pairs
 
     def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
-        recognize_ahead(pipeline, (example.premise for example in source.iter_examples()))
+        precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
         parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
         entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
 
-    def _measure(self, old: str, new: str) -> WordPair:
+    def _measure(self, old: str, new: str) -> WordPairStatistics:
         frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None
-        return WordPair(frequency, self._similarity(old, new))
+        return WordPairStatistics(frequency, self._similarity(old, new))
 
     def _is_counted(self, old: str, new: str) -> bool:
         """Check whether pair frequencies are available for two words. WordNet has too many words to count all pairs."""
@@ -372,5 +374,5 @@ _LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*wo
 
 BreakingNli.BUILDER_CONFIGS = [
     BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
-    *build_source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", two_way=False),
+    *build_source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", has_two_label_corpora=False),
 ]

@@ -10,10 +10,16 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag.baselines.lexical.fitting import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, LexicalRecipe, load_lexical_model
-from unbag.baselines.lexical.hub import open_lexical_model
+from unbag.baselines.lexical.fitting import (
+    DEFAULT_SEED,
+    DEFAULT_TRAINING,
+    FOLDS,
+    LexicalTrainingOptions,
+    load_lexical_model,
+)
+from unbag.baselines.lexical.hub import locate_lexical_model
 from unbag.baselines.lexical.model import CONFIG_FILE
-from unbag.baselines.lexical.scorer import SCHEMA, ExampleScorer, iter_scored_tables, prepare_scorer_models
+from unbag.baselines.lexical.scorer import SCHEMA, ExampleScorer, iter_misleading_example_tables, prepare_scorer_models
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
@@ -97,7 +103,7 @@ class CsLambda(ChallengeSetBuilder):
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
-        return iter_scored_tables(examples, scorer, min_lms=self.config.min_lms)
+        return iter_misleading_example_tables(examples, scorer, min_lms=self.config.min_lms)
 
     def warm_caches(self, source: PairSource) -> None:
         """Fit the lexical models before worker processes start."""
@@ -122,7 +128,7 @@ class CsLambda(ChallengeSetBuilder):
         config = self.config
         if config.lexical:
             if is_hub_id(config.lexical):
-                yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
+                yield Requirement(f"the lexical model {config.lexical}", lambda: locate_lexical_model(config.lexical))
             return
         yield from requirements.iter_train_split_requirements(
             config.train_data or DEFAULT_TRAINING[config.sentence_language]
@@ -134,9 +140,9 @@ class CsLambda(ChallengeSetBuilder):
     def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
         if config.lexical:
-            return (open_lexical_model(config.lexical, test_source=source),)
+            return (locate_lexical_model(config.lexical, test_source=source),)
         train_data = tuple(config.train_data) if config.train_data else None
-        recipe = LexicalRecipe(
+        recipe = LexicalTrainingOptions(
             train_data,
             source.language,
             config.pipeline,
@@ -157,4 +163,4 @@ def _record(folder: Path) -> dict[str, Any]:
     return record
 
 
-CsLambda.BUILDER_CONFIGS = build_source_configs(CsLambdaConfig, CsLambda.VERSION, two_way=False)
+CsLambda.BUILDER_CONFIGS = build_source_configs(CsLambdaConfig, CsLambda.VERSION, has_two_label_corpora=False)

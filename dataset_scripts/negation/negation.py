@@ -52,7 +52,7 @@ class NegationConfig(SourceConfig):
             ValueError: If an option has an invalid value.
         """
         super().validate()
-        vocabulary_split.validate_words(self.words)
+        vocabulary_split.validate_vocabulary_option(self.words)
         if self.sentence_language != _LANGUAGE:
             raise ValueError(
                 f"negation: expected English sentences, got the language {self.sentence_language!r}; use an English "

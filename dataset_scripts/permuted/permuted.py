@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, open_training_sources
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios, MiniTrees
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
 from unbag.challenge_sets.perturbations.permutation import (
     BOTH,
     DEFAULT_MIN_WORDS,
@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations.permutation import (
     MODES,
     Permuter,
 )
-from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_tables
+from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_set_tables
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, PairSource
@@ -120,7 +120,7 @@ class Permuted(ChallengeSetBuilder):
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
         counts: Counter[str] = Counter()
-        yield from iter_permuted_tables(
+        yield from iter_permuted_set_tables(
             examples,
             permuter,
             min_words=config.min_words,
@@ -157,16 +157,16 @@ class Permuted(ChallengeSetBuilder):
             yield requirements.build_pipeline_requirement(self.config.pipeline)
 
     @cached_property
-    def _ratios(self) -> MiniTreeRatios | None:
+    def _ratios(self) -> MiniTreeRatioCalculator | None:
         if not self.config.minitrees:
             return None
         tagger = Tagger(self.config.pipeline)
-        return MiniTreeRatios(
+        return MiniTreeRatioCalculator(
             MiniTrees.from_sentences(self._training_texts(), tagger, definition=self.config.minitree_by), tagger
         )
 
     def _training_texts(self) -> Iterator[str]:
-        sources = open_training_sources(LexicalRecipe(tuple(self.config.minitrees), self.config.language))
+        sources = open_training_sources(LexicalTrainingOptions(tuple(self.config.minitrees), self.config.language))
         return (text for source in sources for example in source.iter_examples() for text in example[1:3])
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.plain.rows import SCHEMA, iter_plain_tables
+from unbag.challenge_sets.plain.rows import SCHEMA, iter_plain_set_tables
 from unbag.data.sources import Example, PairSource
 
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
@@ -38,7 +38,7 @@ class Plain(ChallengeSetBuilder):
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
-        return iter_plain_tables(examples, by_document=self.config.data is not None)
+        return iter_plain_set_tables(examples, has_document_sources=self.config.data is not None)
 
 
 Plain.BUILDER_CONFIGS = build_source_configs(PlainConfig, Plain.VERSION)

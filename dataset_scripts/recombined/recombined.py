@@ -21,8 +21,8 @@ from unbag.challenge_sets.perturbations.recombined import (
     SCHEMA,
     build_pool,
     draw_pool_texts,
-    find_exclusion,
-    iter_recombined_tables,
+    find_example_exclusion_reason,
+    iter_recombined_set_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -106,7 +106,9 @@ class Recombined(ChallengeSetBuilder):
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
-        claims = (example.hypothesis for example in source.iter_examples() if find_exclusion(example) is None)
+        claims = (
+            example.hypothesis for example in source.iter_examples() if find_example_exclusion_reason(example) is None
+        )
         texts = (text for _, text in draw_pool_texts(source.iter_examples(), self.config.seed))
         precompute_parses(self.config.pipeline, chain(texts, claims))
 
@@ -116,7 +118,9 @@ class Recombined(ChallengeSetBuilder):
         parser = Parser(config.pipeline)
         pool = build_pool(draw_pool_texts(source.iter_examples(), config.seed), parser)
         counts: Counter[str] = Counter()
-        yield from iter_recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
+        yield from iter_recombined_set_tables(
+            examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts
+        )
         self.save_build_counts(counts)
 
     def get_exclusion_counts(self) -> dict[str, int]:

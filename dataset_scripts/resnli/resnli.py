@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical import rearrangement as averaged
-from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearrange
+from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearrange_examples
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig
@@ -189,7 +189,7 @@ class Resnli(ChallengeSetBuilder):
         k_te, k_dv = self._sizes(
             dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
         )
-        return Plan(spans, uncertainty, rearrange(uncertainty, list(ids), k_te, k_dv, seed=self.config.seed))
+        return Plan(spans, uncertainty, rearrange_examples(uncertainty, list(ids), k_te, k_dv, seed=self.config.seed))
 
     def _sizes(self, labelled: dict[str, int]) -> tuple[int, int]:
         """Compute the sizes of the test and validation splits from the labelled examples of each source split."""

@@ -137,10 +137,10 @@ class Sicck(OfficialSetBuilder):
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None
-            pairs = sicck.generate_pairs(examples, combinations=config.combinations, tagger=tagger)
+            pairs = sicck.generate_sicck_pairs(examples, combinations=config.combinations, tagger=tagger)
             return sicck.iter_sicck_tables(pairs, config.space)
         rows = self._official()
-        folds = sicck.assign_folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
+        folds = sicck.assign_folds([row.seed for row in rows], config.folds, method=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
         pairs = (pair for pair in sicck.build_official_pairs(rows, folds) if pair.source_id in source_ids)
         return sicck.iter_sicck_tables(pairs, config.space)
@@ -153,4 +153,4 @@ class Sicck(OfficialSetBuilder):
 Sicck.BUILDER_CONFIGS = [
     SicckConfig(name=OFFICIAL if space == FOUR_WAY else f"{OFFICIAL}-{space}", version=Sicck.VERSION, space=space)
     for space in SPACES
-] + build_source_configs(SicckConfig, Sicck.VERSION, language="en", two_way=False)
+] + build_source_configs(SicckConfig, Sicck.VERSION, language="en", has_two_label_corpora=False)

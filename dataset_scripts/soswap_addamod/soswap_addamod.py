@@ -78,7 +78,7 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
-        vocabulary_split.validate_words(self.words)
+        vocabulary_split.validate_vocabulary_option(self.words)
         if self.sentence_language != _LANGUAGE:
             raise ValueError(
                 f"soswap_addamod: expected English pairs, got the language {self.sentence_language!r}; choose an "
@@ -150,7 +150,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             seed=config.seed,
             min_count=config.min_count,
             words=config.words,
-            written=bool(config.text),
+            is_written_text=bool(config.text),
             counts=counts,
         )
         self.save_build_counts(counts)
@@ -170,6 +170,8 @@ class SoswapAddamod(ChallengeSetBuilder):
 
 SoswapAddamod.BUILDER_CONFIGS = [
     _of_kind(config, kind)
-    for config in build_source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, two_way=False)
+    for config in build_source_configs(
+        SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, has_two_label_corpora=False
+    )
     for kind in KINDS
 ]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.perturbations.swapped import SCHEMA, iter_swapped_tables
+from unbag.challenge_sets.perturbations.swapped import SCHEMA, iter_swapped_set_tables
 from unbag.data.sources import Example, PairSource
 
 _CITATION = """@inproceedings{wang-etal-2019-swap,
@@ -38,7 +38,7 @@ class Swapped(ChallengeSetBuilder):
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one or two per example."""
-        return iter_swapped_tables(examples)
+        return iter_swapped_set_tables(examples)
 
 
-Swapped.BUILDER_CONFIGS = build_source_configs(SwappedConfig, Swapped.VERSION, two_way=False)
+Swapped.BUILDER_CONFIGS = build_source_configs(SwappedConfig, Swapped.VERSION, has_two_label_corpora=False)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import Publication
+    from unbag.hub.push import HubUpload
 
 BY_CONFIG: Final = "by config"
 """Label order that was not found in a public copy: unbag reads the names, and rejects unknown ones."""
@@ -278,7 +278,7 @@ def evaluate_model(model: Model, options: argparse.Namespace) -> None:
     import torch
 
     from unbag import __version__
-    from unbag.hub.push import Publication
+    from unbag.hub.push import HubUpload
 
     validate_labels(model)
     hardware = torch.cuda.get_device_name(0) if torch.cuda.is_available() else f"CPU, {os.cpu_count()} cores"
@@ -303,10 +303,10 @@ def evaluate_model(model: Model, options: argparse.Namespace) -> None:
             f"{model.folder}/{_RESULTS}": Path(folder) / _RESULTS,
             f"{model.folder}/{_RUN}": (json.dumps(run, indent=2) + "\n").encode(),
         }
-        publish(Publication(f"{options.org}/{RUNS}", "dataset", files, f"Add results of {model.id}"), options)
+        publish(HubUpload(f"{options.org}/{RUNS}", "dataset", files, f"Add results of {model.id}"), options)
 
 
-def publish(publication: "Publication", options: argparse.Namespace) -> None:
+def publish(publication: "HubUpload", options: argparse.Namespace) -> None:
     """Publish to an own repository, private if it is new and `--public` is not set."""
     from unbag.hub.push import fetch_remote, publish_files
 
@@ -339,7 +339,7 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
     failures: dict[str, str] = {}
     try:
         every = [result for some in results.values() for result in some]
-        publish(results_dataset.build_results_publication(rows, every), options)
+        publish(results_dataset.build_results_dataset_upload(rows, every), options)
         publish(spaces.build_leaderboard_space(f"{options.org}/{spaces.LEADERBOARD_SPACE}", rows), options)
     except (ValueError, OSError) as error:
         failures["results and leaderboard"] = str(error)
@@ -354,12 +354,12 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
 def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Mapping[str, Any]], org: str) -> None:
     """Open a pull request with `.eval_results` and the model-index, or update the open one."""
     from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import build_model_results_publication
+    from unbag.hub.model_results import build_model_results_upload
     from unbag.hub.push import publish_files
 
     path, record = run
     about = fetch_result_context(results, org, [path])._replace(date=record["date"])  # not that of the download
-    print(publish_files(build_model_results_publication(model, results, org, about), pull_request=True).url)
+    print(publish_files(build_model_results_upload(model, results, org, about), pull_request=True).url)
 
 
 def read_results(path: Path) -> "list[Result]":

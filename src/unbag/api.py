@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unbag.challenge_sets import results, selection
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
@@ -190,12 +190,12 @@ def evaluate(
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
         raise ValueError(f"output_dir: expected the path or URL of a folder, got {output_dir!r}")
     validate_backend(engine, num_gpus, shard)
-    evaluator.validate_unsharded(shard, predictions_csv)
+    evaluator.validate_shard_options(shard, predictions_csv)
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)
-    failures: list[Failure] = []
+    failures: list[EvaluationFailure] = []
 
-    def skip(failure: Failure) -> None:
+    def skip(failure: EvaluationFailure) -> None:
         logger.warning("%s is skipped: %s", failure.set, failure.reason)
         failures.append(failure)
 
@@ -303,7 +303,7 @@ def _requests(
     pairs: PairSelection,
     *,
     full: bool,
-    on_failure: Callable[[Failure], None],
+    on_failure: Callable[[EvaluationFailure], None],
 ) -> list[SetRequest]:
     """Build the requests of the suite, in which sets may be skipped, or of the given names and requests."""
     if sets is None:

@@ -38,7 +38,7 @@ def _write_pairs(path, n):
 
 
 def _compute_hash(name, /, **options):
-    module = scripts.module("dataset_scripts", name)
+    module = scripts.import_script_module("dataset_scripts", name)
     return compute_builder_hash(
         module.__file__, challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, options
     )
@@ -65,7 +65,7 @@ def test_all_processes_share_cache_entry(tmp_path):
     made = f"sets.create_builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(cache)!r}))"
     # The second process must not find the cache of the first.
     imports = "from pathlib import Path; from unbag.challenge_sets import loading as sets"
-    code = f"{imports}; x = {made}; sets.build_evaluated_split(x); print(x.cache_dir)"
+    code = f"{imports}; x = {made}; sets.load_evaluation_split(x); print(x.cache_dir)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
     assert runs[0].stdout == runs[1].stdout != ""
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from unbag.challenge_sets.cs_lambda.report import summarize_result
-from unbag.challenge_sets.cs_lambda.scores import MISLED, select_cs_lambda_decisive_rows
+from unbag.challenge_sets.cs_lambda.scores import MISLED, compute_cs_lambda_skill_score_mask
 from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
@@ -18,7 +18,7 @@ def _summarize(lms):
 
 def test_reading_names_lambda_of_score():
     lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
-    n = int(select_cs_lambda_decisive_rows({"lms": lms}).sum())
+    n = int(compute_cs_lambda_skill_score_mask({"lms": lms}).sum())
     assert f"(λ = {MISLED:g}), correct on" in (text := _summarize(lms))
     assert f"of {n} pairs" in text
 

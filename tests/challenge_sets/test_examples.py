@@ -194,7 +194,8 @@ def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
 def test_candidates_are_shortest_rows_for_every_model():
     rows = _build_pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
     shown = [
-        list(plain.iter_candidates(rows, _build_predictions(*[label] * 120))) for label in ("neutral", "entailment")
+        list(plain.select_short_examples(rows, _build_predictions(*[label] * 120)))
+        for label in ("neutral", "entailment")
     ]
     assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
     assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
@@ -208,13 +209,16 @@ def test_candidates_are_perturbed_rows():
     misled = _build_pairs(
         3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS}
     )
-    assert [each.id for each in cs_lambda.iter_candidates(misled, _build_predictions(*["neutral"] * 3))] == ["r1", "r2"]
+    assert [each.id for each in cs_lambda.select_short_examples(misled, _build_predictions(*["neutral"] * 3))] == [
+        "r1",
+        "r2",
+    ]
     rearranged = _build_pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
     for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):
         rows = rearranged.add_column("source_split", splits)
-        assert [each.id for each in resnli.iter_candidates(rows, _build_predictions(*["neutral"] * 4))] == wanted
+        assert [each.id for each in resnli.select_short_examples(rows, _build_predictions(*["neutral"] * 4))] == wanted
     both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
-    assert [each.id for each in swapped.iter_candidates(both, _build_predictions("neutral", "neutral"))] == ["r1"]
+    assert [each.id for each in swapped.select_short_examples(both, _build_predictions("neutral", "neutral"))] == ["r1"]
 
 
 @pytest.mark.parametrize("has_probabilities", [True, False])

@@ -1,4 +1,4 @@
-"""Tests of the negation set on synthetic rows: scores, credits, table, reading, figures and examples."""
+"""Tests of the negation set on synthetic rows: scores, row scores, table, reading, figures and examples."""
 
 import datasets
 import numpy as np
@@ -8,7 +8,7 @@ from rich.console import Console
 from unbag import challenge_sets
 from unbag.challenge_sets.negation import OPERATIONS, SET, report
 from unbag.challenge_sets.negation import report as negation
-from unbag.challenge_sets.negation.scores import compute_negation_credits, compute_negation_scores
+from unbag.challenge_sets.negation.scores import compute_negation_row_scores, compute_negation_scores
 from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.perturbations.negation import SCHEMA
 from unbag.challenge_sets.results import Result
@@ -91,10 +91,10 @@ def test_missing_prediction_is_wrong():
 )
 def test_order_blind_skill_is_zero_and_oracle_one(predict, score):
     rows = _build_rows()
-    credits = compute_negation_credits(
+    row_scores = compute_negation_row_scores(
         _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
     )
-    found = skill_score(credits, resamples=0)
+    found = skill_score(row_scores, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert (found["score"].n, found["n_sources"]) == (240, 30)
 
@@ -164,7 +164,7 @@ def test_examples_are_mistakes_by_operation_with_marked_negations():
     ]
     assert {each.outcome for each in shown} == {"wrong"}
     assert {line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks} == {"not"}
-    candidates = list(report.iter_candidates(_render_table(rows), answers))
+    candidates = list(report.select_short_examples(_render_table(rows), answers))
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from unbag.challenge_sets.permuted.report import build_figures
 from unbag.challenge_sets.permuted.scores import compute_permuted_scores
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 
@@ -35,7 +35,7 @@ def _build_predictions(probability):
 def _build_group(scores, mode):
     data = {"name": "snli", "split": "validation"}
     result = Result("permuted", {"mode": mode}, {"name": "m"}, data, scores, {})
-    return ResultGroup("g", "snli validation", (ScoredModel(FigureModel("m", {}, False), result, None),))
+    return ResultGroup("g", "snli validation", (ScoredModel(ReportModel("m", {}, False), result, None),))
 
 
 def _list_titles(mode, columns):

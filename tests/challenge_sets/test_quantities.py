@@ -7,7 +7,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.permuted.scores import compute_permuted_credits
+from unbag.challenge_sets.permuted.scores import compute_permuted_row_scores
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
@@ -18,7 +18,7 @@ from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.skill import PredictionCredits, skill_score
+from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -32,8 +32,8 @@ def score_permuted(predictions, q):
     return permutation_acceptance(rows.ravel(), gold, sources, orders, resamples=20)
 
 
-def build_credits(predictions, q):
-    """Return the skill score credits of predictions for the same examples."""
+def build_row_scores(predictions, q):
+    """Return the skill score row scores of predictions for the same examples."""
     rows = np.asarray(predictions)
     n = len(rows)
     columns = {
@@ -41,19 +41,19 @@ def build_credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return compute_permuted_credits(columns, build_predictions_from_labels(rows.ravel().tolist()))
+    return compute_permuted_row_scores(columns, build_predictions_from_labels(rows.ravel().tolist()))
 
 
 def get_skill_score(name, scores):
     return challenge_sets.get_challenge_set(name).get_skill_score(scores)
 
 
-def test_order_credit_equals_manual_example():
+def test_order_row_score_equals_manual_example():
     # Labels 0, 1, 2. The first is right and accepted in 1 of 2 permutations, the second wrong and accepted in 2 of 2,
     # the third always wrong.
-    worth = build_credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
-    assert worth.credit.tolist() == [0.5, -1, 0]
-    assert (worth.chance_credit, worth.perfect_credit) == (0, pytest.approx(2 / 3))
+    worth = build_row_scores([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
+    assert worth.score.tolist() == [0.5, -1, 0]
+    assert (worth.chance_score, worth.perfect_score) == (0, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("kind", ["a bag of words", "a constant answer", "a guess"])
@@ -67,7 +67,7 @@ def test_model_without_order_knowledge_has_zero_skill(kind):
     }[kind]
     # The standard error of a guess: sqrt(2/9 / 2000) / (2/3) = .016.
     close = 0.06 if kind == "a guess" else 1e-12
-    assert skill_score(build_credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
+    assert skill_score(build_row_scores(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
 def test_metric_without_examples_is_omitted():
@@ -85,7 +85,7 @@ def _score_random_predictions():
     kinds = ["soswap", "addamod"] * 30
     few = {"resamples": 20}
     words = ["contradiction", "neutral", "forward_entailment"]
-    beyond = {SKILL: skill_score(PredictionCredits(predicted == gold, gold, range(60)), **few)}
+    beyond = {SKILL: skill_score(RowScores(predicted == gold, gold, range(60)), **few)}
     scores = {
         "permuted": score_permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
@@ -108,17 +108,17 @@ def _score_random_predictions():
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_declared_metrics_exist_in_scores(name):
     described, scores = challenge_sets.get_challenge_set(name), _score_random_predictions()[name]
-    assert get_skill_score(name, scores).quantity.higher_is_better, "the Hub wants one that is higher the better"
-    names = [quantity.name for quantity in described.quantities]
+    assert get_skill_score(name, scores).definition.higher_is_better, "the Hub wants one that is higher the better"
+    names = [quantity.name for quantity in described.metric_definitions]
     assert len(set(names)) == len(names)
-    assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
+    assert all(quantity.roles for quantity in described.metric_definitions), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
         values = [
             estimate for _, estimate in described.list_metric_values(scores | {"unseen": scores.get("accuracy")}, role)
         ]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
-    for quantity in described.list_quantities_with_role("compared"):
+    for quantity in described.list_metrics_with_role("compared"):
         found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
         assert quantity.path in found, "its examples are found by the path"
 
@@ -130,9 +130,9 @@ def test_descriptions_refer_to_existing_tables(name):
     assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
     columns = {*described.columns, *described.optional_columns}
     assert columns <= set(described.import_builder_class().SCHEMA.names)
-    for function in ("scores", "credits"):
+    for function in ("scores", "row scores"):
         assert callable(getattr(described.import_set_module("scores"), f"compute_{name}_{function}"))
-    for quantity in described.quantities:
+    for quantity in described.metric_definitions:
         for paper, table, column, *_ in quantity.published_columns:
             assert papers.get_paper_table(paper, table).read_shares(column)
     assert not described.reference_paper or described.reference_paper in {paper.short for paper in papers.load_papers()}
@@ -162,5 +162,5 @@ def test_misspelled_set_name_gets_suggestion(typed, meant):
 
 def test_limits_contain_all_metrics_of_set():
     for name in challenge_sets.list_set_names():
-        for quantity in challenge_sets.get_challenge_set(name).quantities:
+        for quantity in challenge_sets.get_challenge_set(name).metric_definitions:
             assert quantity.limits == ((-1, 1) if "drop" in quantity.name else (0, 1)), f"{name}: {quantity.name}"

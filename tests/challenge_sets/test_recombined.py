@@ -1,4 +1,4 @@
-"""Tests of the recombined set on synthetic rows: scores, credits, table, reading, figures and examples."""
+"""Tests of the recombined set on synthetic rows: scores, row scores, table, reading, figures and examples."""
 
 from dataclasses import replace
 
@@ -12,9 +12,9 @@ from unbag.challenge_sets.perturbations.recombined import EXCHANGES, OPERATIONS,
 from unbag.challenge_sets.recombined import EXCHANGED, SET, report
 from unbag.challenge_sets.recombined import report as recombined
 from unbag.challenge_sets.recombined.scores import (
-    compute_recombined_credits,
+    compute_recombined_row_scores,
     compute_recombined_scores,
-    select_recombined_decisive_rows,
+    compute_recombined_skill_score_mask,
 )
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
@@ -122,7 +122,7 @@ def test_missing_prediction_is_wrong():
 
 def test_decisive_rows_have_documents_with_all_words():
     rows = _build_rows(claims=1)
-    decisive = select_recombined_decisive_rows(_build_columns(rows)).tolist()
+    decisive = compute_recombined_skill_score_mask(_build_columns(rows)).tolist()
     assert [row["id"] for row, each in zip(rows, decisive, strict=True) if each] == [
         "c0#4#supported",
         "c0#4#subject",
@@ -142,10 +142,10 @@ def test_decisive_rows_have_documents_with_all_words():
 )
 def test_word_matching_skill_is_zero_and_oracle_one(predict, score):
     rows = _build_rows()
-    credits = compute_recombined_credits(
+    row_scores = compute_recombined_row_scores(
         _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
     )
-    found = skill_score(credits, resamples=0)
+    found = skill_score(row_scores, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
     assert found["n_sources"] == 30
@@ -234,7 +234,7 @@ def test_examples_are_mistakes_by_operation_with_marked_words():
     assert (first.gold, first.answer, first.outcome) == ("not_entailment", "entailment", "wrong")
     assert [line.text[start:end] for line in first.lines for start, end, _ in line.marks] == ["A girl", "A girl"]
     assert first.note == "4 sentences, evidence in number 1"
-    candidates = list(report.iter_candidates(features, _build_predictions(rows, [0] * len(rows))))
+    candidates = list(report.select_short_examples(features, _build_predictions(rows, [0] * len(rows))))
     assert {each.kind for each in candidates} == {"another subject", "another object"}
 
 

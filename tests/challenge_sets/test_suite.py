@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets import loading, results, selection
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
@@ -186,15 +186,15 @@ def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, mo
 
 
 def test_unavailable_set_is_skipped_not_failed():
-    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_skipped
-    assert Failure("sicck", MissingFileError("could not be downloaded")).is_skipped
-    assert Failure("sicck", loading.UnsuitablePairsError("none of the pairs are suitable")).is_skipped
-    assert not Failure("sicck", ValueError("another file")).is_skipped
+    assert EvaluationFailure("soswap_addamod", ImportError("needs spaCy")).is_skipped
+    assert EvaluationFailure("sicck", MissingFileError("could not be downloaded")).is_skipped
+    assert EvaluationFailure("sicck", loading.UnsuitablePairsError("none of the pairs are suitable")).is_skipped
+    assert not EvaluationFailure("sicck", ValueError("another file")).is_skipped
 
 
 def test_named_set_is_required_and_suite_set_optional(capsys):
-    missing = Failure("sicck", MissingFileError("could not be downloaded"))
-    broken = Failure("plain", ValueError("line 3: no label"))
+    missing = EvaluationFailure("sicck", MissingFileError("could not be downloaded"))
+    broken = EvaluationFailure("plain", ValueError("line 3: no label"))
     assert [each.is_fatal(is_named=False) for each in (missing, broken)] == [False, True]
     assert [each.is_fatal(is_named=True) for each in (missing, broken)] == [True, True]
     print_failures([missing, broken], with_model=False)
@@ -208,7 +208,8 @@ def test_named_set_is_required_and_suite_set_optional(capsys):
 
 def test_sets_with_same_failure_are_named_together(capsys):
     print_failures(
-        [Failure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")], with_model=False
+        [EvaluationFailure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")],
+        with_model=False,
     )
     assert capsys.readouterr().err == "plain, swapped, permuted: failed: no column\n"
 

@@ -18,7 +18,8 @@ def test_swapped_and_overall_accuracy_have_different_names():
     assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
     assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
     assert by_name == {
-        each.label: each.get_estimate(SCORES).value for each in challenge_sets.get_challenge_set("swapped").quantities
+        each.label: each.get_estimate(SCORES).value
+        for each in challenge_sets.get_challenge_set("swapped").metric_definitions
     }
 
 

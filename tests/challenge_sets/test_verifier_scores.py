@@ -116,11 +116,11 @@ def test_has_verification_requires_labels_of_shown_pairs():
 @pytest.mark.parametrize("name", LIMITED)
 def test_verifier_metrics_have_unique_paths_and_no_role(name):
     described = challenge_sets.get_challenge_set(name)
-    names = [each.name for each in described.named_quantities]
+    names = [each.name for each in described.named_metrics]
     assert len(names) == len(set(names))
     assert {each.name for each in VERIFIER} <= set(names)
     assert not any(each.roles for each in VERIFIER)
-    assert {each.path for each in VERIFIER} <= set(described.map_quantities_by_path())
+    assert {each.path for each in VERIFIER} <= set(described.map_metrics_by_path())
 
 
 def test_verification_samples_use_examples_of_set():

@@ -32,8 +32,8 @@ def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
 
     told = []
     monkeypatch.setattr(request, "create_validated_builder", lambda asked: asked)
-    monkeypatch.setattr(request.loading, "build_evaluated_split", prepare)
-    with progress.show_progress(2, visible=True) as watched:
+    monkeypatch.setattr(request.loading, "load_evaluation_split", prepare)
+    with progress.show_progress(2, is_visible=True) as watched:
         prebuild_sets(
             [SetRequest("plain"), SetRequest("swapped")], lambda *each: watched.progress_callback(BUILDING, *each)
         )
@@ -49,7 +49,7 @@ def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
 
 def test_previewed_table_is_not_printed_again(terminal, monkeypatch):
     monkeypatch.setattr("unbag.reports.terminal.build_result_view", lambda result: f"table of {result.model['name']}")
-    with progress.show_progress(2, visible=True) as watched:
+    with progress.show_progress(2, is_visible=True) as watched:
         watched.on_set("plain")
         for show in (watched.on_preview, watched.on_result):
             show(build_result("first"))
@@ -58,7 +58,7 @@ def test_previewed_table_is_not_printed_again(terminal, monkeypatch):
 
 
 def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
-    with progress.show_progress(1, visible=True) as watched:
+    with progress.show_progress(1, is_visible=True) as watched:
         watched.on_set("plain")
         monkeypatch.setattr("rich.progress.Task.time_remaining", 75.0)
         watched.progress_callback("plain, words shuffled", 1, 2)
@@ -66,11 +66,11 @@ def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
 
 
 def test_progress_shows_reported_names(terminal):
-    with progress.show_progress(1, visible=True) as watched:
+    with progress.show_progress(1, is_visible=True) as watched:
         watched.on_set("plain")
         watched.progress_callback(FITTING, 1, 2)
         watched.progress_callback("plain, lexical", 1, 2)
-    with output.progress(visible=True) as moved:
+    with output.progress(is_visible=True) as moved:
         moved(FITTING, 1, 2)
     for verb in ("asking", "predicting"):
         assert verb not in terminal.getvalue()

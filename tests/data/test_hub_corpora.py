@@ -13,7 +13,7 @@ from tests.fake_hub.client_process import ClientProcess, runs_in
 from tests.fake_hub.corpora import list_mirrored_corpora
 from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, create_validated_builder
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS, LabelError, get_gold_id, get_label_id
@@ -227,4 +227,4 @@ def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
 def test_unsuitable_corpus_is_skipped_without_failure(name, config, said):
     with pytest.raises(loading.UnsuitablePairsError, match=said) as unfit:
         create_validated_builder(SetRequest(name, config))
-    assert Failure(name, unfit.value).is_skipped
+    assert EvaluationFailure(name, unfit.value).is_skipped

@@ -10,8 +10,8 @@ from unbag.data.labels import (
     TWO_WAY,
     LabelError,
     find_label_space,
-    fold_label,
     is_missing_label,
+    map_label_to_space,
     parse_label_map,
     resolve_gold_label,
     resolve_output_labels,
@@ -118,21 +118,25 @@ def test_names_outside_label_spaces_are_rejected(names):
 
 def test_two_label_model_folds_neutral_and_contradiction():
     assert resolve_output_labels({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
-    assert [fold_label(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
-    assert [fold_label(label, LABELS) for label in LABELS] == list(LABELS)
+    assert [map_label_to_space(label, TWO_WAY) for label in LABELS] == [
+        "entailment",
+        "not_entailment",
+        "not_entailment",
+    ]
+    assert [map_label_to_space(label, LABELS) for label in LABELS] == list(LABELS)
 
 
 def test_contradiction_model_folds_entailment_and_neutral():
     assert resolve_output_labels({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
     folded = ["not_contradiction", "not_contradiction", "contradiction"]
-    assert [fold_label(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
+    assert [map_label_to_space(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
     assert [find_label_space(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
 
 
 @pytest.mark.parametrize(("label", "space"), [("not_entailment", CONTRADICTION_OR_NOT), ("not_contradiction", TWO_WAY)])
 def test_two_label_spaces_do_not_fold_into_each_other(label, space):
     with pytest.raises(LabelError, match=r"use pairs with three labels \(entailment, neutral, contradiction\)"):
-        fold_label(label, space)
+        map_label_to_space(label, space)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import DataFile, RowStart, iter_separated_row_starts, open_file
+from unbag.data.readers import DataFile, RowStart, iter_csv_row_starts, open_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -108,7 +108,7 @@ def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
     lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
     path.write_text("".join(lines))
     ends = [sum(map(len, lines[:n])) for n in range(len(lines))]
-    assert list(iter_separated_row_starts(path, 1, quotes=True)) == [
+    assert list(iter_csv_row_starts(path, 1, quotes=True)) == [
         RowStart(1, 2, ends[2]),
         RowStart(2, 6, ends[6]),
         RowStart(3, 7, ends[7]),

@@ -8,9 +8,9 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
-from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
+from unbag.data.text.sentences import find_character_exclusion_reason, is_english, split_english
 from unbag.data.user_text import list_text_files, open_text
-from unbag.hub.dataset import build_dataset_publication, choose_config_name
+from unbag.hub.dataset import build_dataset_upload, choose_config_name
 from unbag.utils.safe_io import DataError
 
 MARKDOWN = """---
@@ -74,7 +74,7 @@ def test_abbreviations_do_not_end_sentence():
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
 def test_form_exclusion_limits_number_of_words(words, is_used):
     sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
-    assert (find_form_exclusion(sentence) is None) == is_used
+    assert (find_character_exclusion_reason(sentence) is None) == is_used
 
 
 def test_is_english_rejects_german():
@@ -197,7 +197,7 @@ def test_text_dataset_is_named_by_files_and_needs_license(pipeline, tmp_path):
     assert choose_config_name(request) == "farm-and-1-more"
     assert choose_config_name(replace(request, config="fields")) == "fields"
     with pytest.raises(ValueError, match="farm-and-1-more: expected a license"):
-        build_dataset_publication([request], "me/farm", tmp_path)
+        build_dataset_upload([request], "me/farm", tmp_path)
 
 
 def test_text_exclusions_are_counted_in_sentences(pipeline, tmp_path):

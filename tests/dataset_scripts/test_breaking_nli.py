@@ -12,10 +12,10 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.reports.terminal import build_result_view
-from unbag.scripts import module
+from unbag.scripts import import_script_module
 from unbag.utils.safe_io import DataError
 
-builder = module("dataset_scripts", "breaking_nli")
+builder = import_script_module("dataset_scripts", "breaking_nli")
 
 PAIRS = [
     ("A man plays a guitar.", "A person plays an instrument.", "entailment"),

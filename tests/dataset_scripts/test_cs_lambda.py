@@ -7,7 +7,7 @@ from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
-from unbag.scripts import module
+from unbag.scripts import import_script_module
 
 VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
 
@@ -112,5 +112,5 @@ def test_invalid_option_raises(options, wrong, words):
 
 
 def test_every_corpus_has_config():
-    configs = module("dataset_scripts", "cs_lambda").CsLambda.builder_configs
+    configs = import_script_module("dataset_scripts", "cs_lambda").CsLambda.builder_configs
     assert {"snli-validation", "snli-train", "mnli-validation_matched", "sick-test", "ocnli-validation"} <= set(configs)

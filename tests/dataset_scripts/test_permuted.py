@@ -161,7 +161,7 @@ def test_dropped_examples_are_counted_in_all_processes(few_orders, tmp_path, mon
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
     builder = loading.create_builder("permuted", **options)
     with parallel.set_num_proc(2):
-        loading.build_evaluated_split(builder)
+        loading.load_evaluation_split(builder)
     assert builder.get_exclusion_counts() == {"with fewer than 70 different permutations": 2}
 
 

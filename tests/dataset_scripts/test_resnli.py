@@ -9,9 +9,9 @@ import pytest
 from tests.fake_hub.client_process import runs_in
 from unbag import challenge_sets, scripts
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rearrange
+from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rearrange_examples
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
@@ -58,7 +58,7 @@ def _load_splits(pairs, words, **options):
     made = loading.create_builder(
         "resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options
     )
-    loading.build_evaluated_split(made)
+    loading.load_evaluation_split(made)
     return made.as_dataset()
 
 
@@ -79,7 +79,7 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
     }
     assert found == labelled
     assert splits["test"].features["label"].names == list(LABELS)
-    assert splits["test"].column_names == scripts.module("dataset_scripts", "resnli").Resnli.SCHEMA.names
+    assert splits["test"].column_names == scripts.import_script_module("dataset_scripts", "resnli").Resnli.SCHEMA.names
 
 
 def test_rows_equal_output_of_library(pairs, words):
@@ -88,7 +88,7 @@ def test_rows_equal_output_of_library(pairs, words):
     counts = table.count_tokens((row["premise"], row["hypothesis"]) for row in labelled).matrix
     gold = np.array([get_label_id(row["label"]) for row in labelled])
     uncertainty = np.round(fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold), 7)
-    split, partition = rearrange(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)
+    split, partition = rearrange_examples(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)
     splits = _load_splits(pairs, words, test_size=60, validation_size=30, seed=5)
     for code, name in enumerate(("train", "validation", "test")):
         chosen = np.flatnonzero(split == code)
@@ -128,7 +128,7 @@ def test_resnli_of_fewer_pairs_than_dimensions_is_skipped_in_a_suite(tmp_path, w
         match="got 3 pairs that a linear model on mean embeddings of 6 dimensions classifies without error",
     ) as unfit:
         build_requested_set(SetRequest("resnli", None, {"data": str(path), "embeddings": str(words)}))
-    assert Failure("resnli", unfit.value).is_skipped
+    assert EvaluationFailure("resnli", unfit.value).is_skipped
 
 
 @pytest.mark.parametrize("n", [2, 5, 50])
@@ -200,7 +200,7 @@ def test_sick_is_reordered_from_all_splits(tmp_path):
 
     fixture = "nli-fixtures/minilm-l6-snli"
     made = loading.create_builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
-    test = loading.build_evaluated_split(made)
+    test = loading.load_evaluation_split(made)
     assert {name: split.num_examples for name, split in made.info.splits.items()} == {
         "train": 4439,
         "validation": 495,
@@ -225,7 +225,7 @@ def test_several_hub_splits_are_merged(tmp_path):
     }
     options |= {"embeddings": "nli-fixtures/minilm-l6-snli", "cache_dir": tmp_path, "source_split": "train+test"}
     made = loading.create_builder("resnli", **options)
-    test = loading.build_evaluated_split(made)
+    test = loading.load_evaluation_split(made)
     assert len(test) == (4439 + 4906) // 10
     assert set(test["source_split"]) == {"train", "test"}
 

@@ -6,7 +6,7 @@ import pytest
 from unbag import evaluate
 from unbag.baselines.lexical.features import iter_features
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.swapped import iter_swapped_tables
+from unbag.challenge_sets.perturbations.swapped import iter_swapped_set_tables
 from unbag.challenge_sets.request import SetRequest
 
 ROWS = [
@@ -48,7 +48,7 @@ def test_swapping_mirrors_lexical_features():
 
 
 def test_no_rows_give_no_tables():
-    assert list(iter_swapped_tables([])) == []
+    assert list(iter_swapped_set_tables([])) == []
 
 
 def _predict_by_first_letters(premises, hypotheses):

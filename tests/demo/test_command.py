@@ -8,12 +8,18 @@ import pytest
 
 from tests.fork_server import PYTHON
 from unbag import challenge_sets
-from unbag.baselines.demo_reader import ReaderPredictor
+from unbag.baselines.demo_reader import DemoNetworkPredictor
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
-from unbag.evaluation.demo import MODELS, build_requests, build_sets, build_training_options, write_demo_data
+from unbag.evaluation.demo import (
+    MODELS,
+    build_demo_requests,
+    build_demo_training_options,
+    list_demo_sets,
+    write_demo_data,
+)
 from unbag.evaluation.evaluator import evaluate_all
 
 
@@ -81,18 +87,21 @@ def test_output_folder_contains_data_for_further_runs(demo_output):
 
 
 def test_demo_sets_have_order_of_suite():
-    assert [each.name for each in build_sets(Path("out"))] == selection.list_suite_sets()
+    assert [each.name for each in list_demo_sets(Path("out"))] == selection.list_suite_sets()
 
 
 @pytest.mark.nightly
 def test_every_set_scores_twenty_sampled_examples(tmp_path):
     write_demo_data(tmp_path)
-    wanted = [replace(request, max_examples=20) for request in build_requests(tmp_path)]
+    wanted = [replace(request, max_examples=20) for request in build_demo_requests(tmp_path)]
     at_hand = [
         request for request in wanted if not prefetch.fetch_requirements(prefetch.list_run_requirements([request]))
     ]
     found = evaluate_all(
-        (ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **build_training_options(tmp_path)
+        (DemoNetworkPredictor(), "lexical"),
+        at_hand,
+        output_dir=tmp_path / "out",
+        **build_demo_training_options(tmp_path),
     )
     assert {"resnli", "cs_lambda", "permuted", "sicck", "swapped"} <= {request.name for request in at_hand}
     assert [result.set for result in found] == [request.name for request in at_hand] * 2

@@ -22,9 +22,9 @@ class FixedPredictor:
 @pytest.fixture
 def find_disagreements(monkeypatch, tmp_path):
     def ask(reader, bag):
-        monkeypatch.setattr(room, "ReaderPredictor", lambda: FixedPredictor(reader))
+        monkeypatch.setattr(room, "DemoNetworkPredictor", lambda: FixedPredictor(reader))
         monkeypatch.setattr(room, "load_predictor", lambda name, **_: (FixedPredictor(bag), name))
-        return room.find_disagreement(tmp_path)
+        return room.compare_demo_models(tmp_path)
 
     return ask
 

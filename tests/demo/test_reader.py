@@ -7,7 +7,7 @@ import pytest
 from safetensors import safe_open
 
 from unbag.baselines import demo_reader
-from unbag.baselines.demo_reader import ReaderPredictor
+from unbag.baselines.demo_reader import DemoNetworkPredictor
 from unbag.data import demo
 from unbag.data.labels import get_label_id
 
@@ -17,7 +17,7 @@ ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A d
 
 @pytest.fixture(scope="module")
 def predictor():
-    return ReaderPredictor()
+    return DemoNetworkPredictor()
 
 
 def predict(pairs):
@@ -73,7 +73,7 @@ def test_reader_distinguishes_subject_and_object(predictor):
 
 
 def get_demo_label(row):
-    return ReaderPredictor.label_space[int(row.argmax())]
+    return DemoNetworkPredictor.label_space[int(row.argmax())]
 
 
 def test_batch_does_not_change_predictions(predictor):

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
-from unbag.challenge_sets.loading import is_built
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
+from unbag.challenge_sets.loading import is_set_cached
 from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
 from unbag.evaluation import background
 from unbag.evaluation.background import BackgroundBuild
@@ -84,7 +84,7 @@ def test_follow_ignores_other_lines_and_ends_fit():
 
 def test_process_that_exits_at_once_ends_fit(monkeypatch, pairs):
     monkeypatch.setattr(background, "__name__", "unbag.no_such_module")
-    process = BackgroundBuild(LexicalRecipe(train_data=(pairs,), pipeline="all"), [])
+    process = BackgroundBuild(LexicalTrainingOptions(train_data=(pairs,), pipeline="all"), [])
     assert process.wait_until_fitted() is None
     assert not process.is_fitting
     process.stop()
@@ -92,12 +92,15 @@ def test_process_that_exits_at_once_ends_fit(monkeypatch, pairs):
 
 @pytest.mark.nightly
 def test_process_fills_caches(pairs):
-    recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), SetRequest("plain", options={"data": pairs})
+    recipe, request = (
+        LexicalTrainingOptions(train_data=(pairs,), pipeline="all"),
+        SetRequest("plain", options={"data": pairs}),
+    )
     process = BackgroundBuild(recipe, [request])
     done = []
     folder = process.wait_until_fitted(lambda *numbers: done.append(numbers))
-    assert folder == fit_cached(recipe, progress=lambda *_: pytest.fail("fitted again"))
-    while not is_built(create_validated_builder(request)):
+    assert folder == fit_or_load_lexical_model(recipe, progress=lambda *_: pytest.fail("fitted again"))
+    while not is_set_cached(create_validated_builder(request)):
         time.sleep(0.1)
     assert len(build_requested_set(request).rows) == 108
     process.stop()
@@ -105,10 +108,12 @@ def test_process_fills_caches(pairs):
 
 @pytest.mark.nightly
 def test_process_ends_when_stdin_closes():
-    endless = "import time; from unbag.evaluation import background; background.fit_cached = lambda *_, **__: "
+    endless = (
+        "import time; from unbag.evaluation import background; background.fit_or_load_lexical_model = lambda *_, **__: "
+    )
     command = [sys.executable, "-c", f"{endless}time.sleep(600); background.main()"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
-    pickle.dump((LexicalRecipe(), []), process.stdin)
+    pickle.dump((LexicalTrainingOptions(), []), process.stdin)
     process.stdin.flush()
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(1)

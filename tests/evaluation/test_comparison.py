@@ -221,20 +221,20 @@ def test_recipe_folder_contains_its_seeds(runs, tmp_path):
 
 
 def test_compare_selects_given_metrics(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
+    found = unbag.compare(runs / "weak", runs / "strong", metrics=["by_label.*", "omega_all"])
     assert set(_index_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
     with pytest.raises(ValueError, match="no metric matches nonsense"):
-        unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
+        unbag.compare(runs / "weak", runs / "strong", metrics=["nonsense"])
 
 
 def test_compare_selected_metric_has_its_label(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
-    label = challenge_sets.get_challenge_set("permuted").map_quantities_by_path()["omega_all"].label
+    found = unbag.compare(runs / "weak", runs / "strong", metrics=["omega_all", "by_label.0"])
+    label = challenge_sets.get_challenge_set("permuted").map_metrics_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
 
 
 def test_long_name_is_not_truncated(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all"])
+    found = unbag.compare(runs / "weak", runs / "strong", metrics=["omega_all"])
     path = "by_category.synonyms_and_nationalities.accuracy"
     long = replace(found, differences=[each._replace(label=path) for each in found.differences])
     console = Console(width=80, record=True, file=StringIO())
@@ -291,7 +291,9 @@ def test_default_metrics_exist_and_use_set_examples():
     assert set(scores) == set(challenge_sets.list_set_names())
     for name, found in scores.items():
         paths = dict(iter_estimates(found))
-        wanted = (each.path for each in challenge_sets.get_challenge_set(name).quantities if "compared" in each.roles)
+        wanted = (
+            each.path for each in challenge_sets.get_challenge_set(name).metric_definitions if "compared" in each.roles
+        )
         compared = [paths[path].sample for path in wanted if path != "unseen"]  # exists only if the splits are known
         assert len({len(sample.columns) for sample in compared}) == 1, name
 

@@ -55,7 +55,7 @@ def test_table_reports_truncated_pairs(cross_domain_results):
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(terminal.build_cross_table([cut, other]))
+        console.print(terminal.build_cross_domain_table([cut, other]))
     name = cut.model["name"]
     expected = f"{cut.corpus}: 25.0 % of the pairs (50) exceed the maximum input length of {name}"
     assert expected in captured.get()

@@ -24,7 +24,7 @@ from unbag.data.labels import (
     TWO_WAY,
     LabelError,
     find_label_space,
-    fold_label,
+    map_label_to_space,
     parse_label_map,
 )
 from unbag.data.predictions import validate_label_space
@@ -288,7 +288,9 @@ def _build_probe_model(order, renamed=None):
 
     def model(premises, hypotheses):
         space = find_label_space(order)
-        labels = [fold_label(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
+        labels = [
+            map_label_to_space(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)
+        ]
         if renamed is not None:
             return [renamed[label] for label in labels]
         return np.eye(len(order))[[order.index(label) for label in labels]]

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.cli.evaluate import EvaluationOutcome
 from unbag.evaluation import gates, metrics
 from unbag.evaluation.verdict import TOO_FEW_ROWS
@@ -225,7 +225,7 @@ def test_exit_codes_match_gate_outcomes(tmp_path):
 
 def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     def run_plan(*_, **__):
-        return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
+        return EvaluationOutcome([], [EvaluationFailure("swapped", ValueError("no pairs"))])
 
     old = write_run(tmp_path / "old", build_result(proportion_correct=0.5))
     monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.labels import LABELS, find_label_space, fold_label, list_two_label_orders
+from unbag.data.labels import LABELS, find_label_space, list_two_label_orders, map_label_to_space
 from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 
@@ -16,7 +16,9 @@ GOLD = np.repeat([0, 1, 2], 40)
 
 def _build_predictions(true_order, error_rate=0.0):
     """Return probabilities that are right in the order `true_order`, except for a proportion of each label."""
-    right = np.array([true_order.index(fold_label(LABELS[label], find_label_space(true_order))) for label in GOLD])
+    right = np.array(
+        [true_order.index(map_label_to_space(LABELS[label], find_label_space(true_order))) for label in GOLD]
+    )
     miss = np.arange(len(GOLD)) % 40 < error_rate * 40
     return np.where(miss, (right + 1) % len(true_order), right)
 

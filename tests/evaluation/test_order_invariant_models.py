@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.models.test_recipes_and_sets import BAGS, save_undecided_model
 from unbag import challenge_sets
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import build_requests, write_demo_data
+from unbag.evaluation.demo import build_demo_requests, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 READS = "bilstm-last"
@@ -35,7 +35,7 @@ def verdicts(request, tmp_path_factory):
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 2)
         write_demo_data(folder)
-        asked = [each for each in build_requests(folder) if each.name in request.param]
+        asked = [each for each in build_demo_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
         networks = [save_undecided_model(name, folder / name) for name in (*BAGS, READS)]
         found = evaluate_all(networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True)

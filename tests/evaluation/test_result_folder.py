@@ -8,12 +8,12 @@ import pytest
 import unbag
 from tests import factories
 from unbag.challenge_sets import results
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
-from unbag.evaluation.scoring import ScoredResult, write_results
+from unbag.evaluation.scoring import ScoredResult, write_scored_results
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.get_demo_file("validation"))
@@ -26,7 +26,7 @@ def _build_result(name="a", set_name="plain", *, data="snli", **model):
 
 def _write_results(folder, *made, failures=()):
     """Write results to a folder as an evaluation does, with one selection of examples per result."""
-    write_results(
+    write_scored_results(
         [
             ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
             for each in made
@@ -89,7 +89,7 @@ def test_write_further_set_keeps_earlier_results(tmp_path):
     _write_results(
         tmp_path,
         _build_result(),
-        failures=[Failure("swapped", ValueError("no pairs")), Failure("sicck", ValueError("no"))],
+        failures=[EvaluationFailure("swapped", ValueError("no pairs")), EvaluationFailure("sicck", ValueError("no"))],
     )
     before = (tmp_path / "samples" / "00-plain.parquet").read_bytes()
     _write_results(tmp_path, _build_result(set_name="swapped"))

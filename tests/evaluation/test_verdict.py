@@ -16,7 +16,7 @@ from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import build_requests, write_demo_data
+from unbag.evaluation.demo import build_demo_requests, write_demo_data
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.scoring import score_set_predictions
@@ -42,7 +42,7 @@ def sets(tmp_path_factory):
         _truncate(folder / TRAIN, 2_000)
         lexical = _load_baseline("lexical", folder)
         built = {}
-        for request in build_requests(folder):
+        for request in build_demo_requests(folder):
             item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
             built[request.name] = item, _predict_rows(lexical, item)
         only = _load_baseline("hypothesis-only", folder)
@@ -103,9 +103,9 @@ def _predict_shuffled(item, kind):
     ids = _predict_at_random(item.control)
     if kind.startswith("always "):
         ids = np.full(len(ids), get_label_id(kind.removeprefix("always ")))
-    answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
+    answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.skill_score_mask.sum())
     draws = [SetPredictions(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
-    return [scatter_predictions(draw, item.decisive) for draw in draws]
+    return [scatter_predictions(draw, item.skill_score_mask) for draw in draws]
 
 
 KINDS = ("coin", *(f"always {label}" for label in LABELS), "lexical", "hypothesis-only", "oracle", "noisy oracle")

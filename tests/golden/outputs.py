@@ -301,7 +301,7 @@ def _iter_set_files(under: str, requested: Mapping[str, SetRequest]) -> Iterator
         ):
             if not some:
                 continue
-            published = dataset.build_dataset_publication(some, f"org/{name}", Path("published", kind), license=license)
+            published = dataset.build_dataset_upload(some, f"org/{name}", Path("published", kind), license=license)
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()

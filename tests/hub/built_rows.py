@@ -16,6 +16,6 @@ if __name__ == "__main__":
     for name, config in configs.items():
         options = {"embeddings": vectors} if name == "resnli" else _OPTIONS.get(name, {})
         builder = loading.create_builder(name, config, **options)
-        loading.build_evaluated_split(builder)
+        loading.load_evaluation_split(builder)
         for split, rows in builder.as_dataset().items():
             print(json.dumps({"set": name, "config": config, "split": split, **describe_rows(rows)}))  # noqa: T201

@@ -7,7 +7,7 @@ import numpy as np
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import PredictionCredits, skill_score
+from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SNLI: Final = {
@@ -50,5 +50,5 @@ def build_swapped_result(about=None, *, seed=1):
 
 
 def _build_skill_score(right, gold):
-    scores = skill_score(PredictionCredits(right, gold, range(len(gold))), resamples=50)
+    scores = skill_score(RowScores(right, gold, range(len(gold))), resamples=50)
     return {SKILL: {**scores, "lexical_model": None}}

@@ -60,7 +60,7 @@ def trained_models(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     folders = {}
     for name in ("finetune", "hex"):
         AcceleratorState._reset_state(reset_partial_state=True)
-        recipe = scripts.file("trainers", name).RECIPE
+        recipe = scripts.import_script_file("trainers", name).RECIPE
         folder = tmp_path_factory.mktemp("runs") / name
         own = {"warm_start": 0.5} if name == "hex" else {}
         config = recipe.config(

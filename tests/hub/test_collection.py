@@ -36,10 +36,10 @@ def _build_repo_title(repo_id: str):
 
 
 def _publications(repo_id: str, n: int = _MANY):
-    from unbag.hub.push import Publication
+    from unbag.hub.push import HubUpload
 
     kinds = ["dataset", "space"] * n
-    return [Publication(f"{repo_id}_{i}", kinds[i], {"README.md": b"text"}, "Publish") for i in range(n)]
+    return [HubUpload(f"{repo_id}_{i}", kinds[i], {"README.md": b"text"}, "Publish") for i in range(n)]
 
 
 def _publish(publications, *, yes=True, as_json=True, private=False) -> str:

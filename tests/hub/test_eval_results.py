@@ -15,7 +15,7 @@ from unbag.hub.benchmarks import (
     Benchmark,
     collect_published_options,
     find_benchmark,
-    find_deviations,
+    find_option_differences,
     find_published_config,
 )
 from unbag.hub.eval_results import ResultContext
@@ -44,7 +44,7 @@ def test_published_config_name_of_result(name, config, data, expected):
 
 def test_find_deviations_lists_changed_options():
     def changed(**config):
-        return find_deviations(
+        return find_option_differences(
             replace(build_plain_result(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
         )
 
@@ -52,7 +52,7 @@ def test_find_deviations_lists_changed_options():
     assert changed(mode="hypothesis") == {}  # a separate config
     assert changed(q=10) == {"q": 10}
     assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
-    assert find_deviations(replace(build_plain_result(), set="cs_lambda", config={"train_data": ["snli"]})) == {
+    assert find_option_differences(replace(build_plain_result(), set="cs_lambda", config={"train_data": ["snli"]})) == {
         "train_data": ["snli"]
     }
 

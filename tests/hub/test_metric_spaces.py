@@ -14,11 +14,11 @@ from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import (
     MetricCard,
     compute_scores,
-    iter_lines,
-    parse_columns,
+    iter_score_lines,
+    parse_metric_columns,
     parse_table,
     render_scores,
-    select_columns,
+    select_metric_columns,
 )
 from unbag.hub.spaces import GRADIO, build_metric_space
 from unbag.scoring.nested import flatten_scores
@@ -38,7 +38,7 @@ METRIC_OF = {
     "soswap_addamod": "label_distribution",
     "swapped": "swap_consistency",
 }
-NAMES = scripts.names("metrics")
+NAMES = scripts.list_script_folders("metrics")
 # The inputs of the metric function. The page of the Space takes values computed from them.
 MINITREES = {
     "words": [["sleeps", "the", "cat"], ["cat", "the", "sleeps"]],
@@ -61,7 +61,7 @@ def _function(name):
 
 
 def _example(name):
-    return parse_columns(*parse_table((scripts.folder("metrics", name) / "example.csv").read_text()))
+    return parse_metric_columns(*parse_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text()))
 
 
 def _write(publication, folder):
@@ -109,7 +109,7 @@ def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
         [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     card = MetricCard.parse((folder / "README.md").read_text())
-    assert html == render_scores(swap_consistency(**parse_columns(header, rows), seed=2), card.meanings)
+    assert html == render_scores(swap_consistency(**parse_metric_columns(header, rows), seed=2), card.meanings)
     assert "expected the columns predictions, references, source_id, swapped" in refusal
     assert cells["value"]["headers"] == ["prediction", "label"]
     assert cells["value"]["data"] == [["1", "0"]]
@@ -159,9 +159,9 @@ def test_metric_can_be_published_under_other_name(hub: RunningHub):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_explains_every_score_of_example(name):
-    card = MetricCard.parse((scripts.folder("metrics", name) / "README.md").read_text())
+    card = MetricCard.parse((scripts.find_script_folder("metrics", name) / "README.md").read_text())
     scores = compute_scores(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
-    found = list(iter_lines(scores))
+    found = list(iter_score_lines(scores))
     assert found
     for line in found:
         assert any(part in card.meanings for part in line.path), line.path
@@ -219,13 +219,13 @@ def test_metric_reads_columns_of_its_set(name):
     describe_rows = challenge_sets.get_challenge_set(name)
     of_set = {*describe_rows.import_builder_class().SCHEMA.names, "predictions"}
     metric = _function(METRIC_OF[name])
-    taken, _ = select_columns(metric, {column: [] for column in of_set})
+    taken, _ = select_metric_columns(metric, {column: [] for column in of_set})
     required = inspect.signature(metric).parameters.values()
     assert {one.name for one in required if one.default is one.empty} <= set(taken)
 
 
 def test_long_list_is_truncated():
-    assert [line.value for line in iter_lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == [
+    assert [line.value for line in iter_score_lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == [
         "1, 0.5, –, 0.25, … (6)"
     ]
 

@@ -17,7 +17,13 @@ from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
-from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize_predictions
+from unbag.hub.pair_page import (
+    LexicalScorer,
+    ScoredPair,
+    build_variants,
+    render_predictions_html,
+    summarize_prediction_agreement,
+)
 from unbag.hub.spaces import GRADIO, build_pair_space
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
@@ -143,11 +149,11 @@ def test_summarize_counts_unchanged_predictions():
         ScoredPair("words of both sentences in another order", ("a", "b"), answers[0], answers[1]),
         ScoredPair("words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
     ]
-    said = summarize_predictions(asked, LABELS)
+    said = summarize_prediction_agreement(asked, LABELS)
     assert "predicts entailment" in said
     assert "in 1 of 2 cases. The lexical model, which ignores word order, keeps it in 2 of 2." in said
-    assert "too short" in summarize_predictions(asked[:2], LABELS)
-    shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
+    assert "too short" in summarize_prediction_agreement(asked[:2], LABELS)
+    shown = render_predictions_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
     assert "contradicts its prediction, neutral" in shown
 

@@ -28,7 +28,7 @@ def test_publish_all_publishes_available_sets_and_names_others(commands, tmp_pat
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in records}
     assert set(published) | {"plain", "negation", "recombined", "soswap_addamod", "sicck"} == {
         *challenge_sets.list_set_names(),
-        *scripts.names("metrics"),
+        *scripts.list_script_folders("metrics"),
         "sicck",
     }
     assert all(published.values())
@@ -55,7 +55,7 @@ def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
         found[repo] = [request.config for request in requests]
         return repo
 
-    monkeypatch.setattr("unbag.hub.dataset.build_dataset_publication", publication)
+    monkeypatch.setattr("unbag.hub.dataset.build_dataset_upload", publication)
     monkeypatch.setattr("unbag.hub.spaces.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])

@@ -38,13 +38,13 @@ def _shorten_delays():
 
 
 def _publication(repo, tmp_path=None, **files):
-    from unbag.hub.push import Publication
+    from unbag.hub.push import HubUpload
 
     files = {path.replace("__", "/"): content for path, content in files.items()}
     if tmp_path is not None:
         (tmp_path / "big.bin").write_bytes(random.Random(repo).randbytes(_BIG))
         files["data/big.bin"] = tmp_path / "big.bin"
-    return Publication(repo, "dataset", files, "Publish", owned_patterns=("data/*",))
+    return HubUpload(repo, "dataset", files, "Publish", owned_patterns=("data/*",))
 
 
 def _commits(repo):
@@ -57,11 +57,11 @@ def _files(repo):
 
 @runs_in("hub_client")
 def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
-    from unbag.hub.push import plan_publication, publish_files
+    from unbag.hub.push import plan_hub_upload, publish_files
 
     publication = _publication(repo_id, tmp_path, README=b"a card")
     with _authenticate(ALICE):
-        planned = plan_publication(publication)
+        planned = plan_hub_upload(publication)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
         assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
@@ -106,14 +106,14 @@ def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
     """Publish twenty configs of one dataset, two at a time. All configs and their files must be present."""
     from unbag.hub.cards import split_card
     from unbag.hub.dataset_card import ConfigCard, merge_card
-    from unbag.hub.push import Publication, publish_files
+    from unbag.hub.push import HubUpload, publish_files
 
     def add(config):
         said = {"licences": ["mit"], "languages": ["en"], "sources": [], "splits": {}}
         card = ConfigCard(config, {"test": f"data/{config}/*"}, {"features": [], "splits": []}, said, "")
         merge = partial(merge_card, repo=repo_id, set_name="swapped", configs=[card], citation="")
         files = {f"data/{config}/rows": config.encode(), "README.md": merge}
-        return publish_files(Publication(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
+        return publish_files(HubUpload(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
 
     with _authenticate(ALICE), ThreadPoolExecutor(2) as pool:
         for number in range(10):
@@ -288,7 +288,7 @@ def test_rejection_suggests_pull_request_only_if_possible(repo_id, hub):
 
 @runs_in("hub_client")
 def test_publish_files_updates_open_pull_request(repo_id, hub):
-    from unbag.hub.push import plan_publication, publish_files
+    from unbag.hub.push import plan_hub_upload, publish_files
 
     with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
@@ -297,7 +297,7 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
         hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))
         first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
-        assert plan_publication(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
+        assert plan_hub_upload(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
         other = publish_files(_publication(repo_id, a=b"3"), pull_request=True)
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
@@ -319,10 +319,10 @@ def test_pull_request_for_missing_repo_is_rejected(repo_id):
 
 @runs_in("hub_client")
 def test_space_has_gradio_sdk(repo_id):
-    from unbag.hub.push import Publication, publish_files
+    from unbag.hub.push import HubUpload, publish_files
 
     with _authenticate(ALICE):
-        publish_files(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
+        publish_files(HubUpload(repo_id, "space", {"app.py": b"pass"}, "Publish"))
     assert connect_as_alice().space_info(repo_id).sdk == "gradio"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.hub.cards import split_card
-from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_publication, merge_result_rows
+from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_dataset_upload, merge_result_rows
 
 
 def table(content):
@@ -77,18 +77,18 @@ def test_merge_result_rows_with_other_columns_raises():
 def test_results_publication_without_published_results_raises():
     own = replace(build_plain_result(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
     with pytest.raises(ValueError, match="got only results on user-provided pairs"):
-        build_results_publication("org/results", [own])
+        build_results_dataset_upload("org/results", [own])
     with pytest.raises(
         ValueError,
         match=r"expected the Hub id of the model in the folder .*, got none; publish the model and pass its Hub id",
     ):
-        build_results_publication(
+        build_results_dataset_upload(
             "org/results", [build_plain_result(build_model_record("runs/a", "sha256:0", model="folder"))]
         )
 
 
 def test_existing_card_gets_only_configs_entry():
-    card = build_results_publication("org/results", [build_plain_result()]).files["README.md"]
+    card = build_results_dataset_upload("org/results", [build_plain_result()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh
     assert all(f"`{name}`" in fresh for name in SCHEMA.names)

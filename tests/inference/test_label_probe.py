@@ -16,8 +16,8 @@ from unbag.data.labels import (
     TWO_WAY,
     LabelError,
     find_label_space,
-    fold_label,
     list_two_label_orders,
+    map_label_to_space,
     parse_label_map,
 )
 from unbag.inference import CallablePredictor, MislabelledError, run_label_probe
@@ -40,7 +40,7 @@ def build_probe_model(renamed=None, wrong=0, label_space=LABELS):
     """Return a predictor that is right except for its first pairs and, optionally, renamed labels."""
 
     def answer(premises, hypotheses):
-        names = [fold_label(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
+        names = [map_label_to_space(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
         for row in range(wrong):
             names[row] = label_space[(label_space.index(names[row]) + 1) % len(label_space)]
         return [(renamed or {}).get(name, name) for name in names]
@@ -100,7 +100,7 @@ def _build_row_model(order, wrong=0):
     space = find_label_space(order)
 
     def answer(premises, hypotheses):
-        gold = [order.index(fold_label(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
+        gold = [order.index(map_label_to_space(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
         right = [number >= wrong for number in range(len(gold))]
         return np.eye(len(order))[[g if r else (g + 1) % len(order) for g, r in zip(gold, right, strict=True)]]
 
@@ -129,7 +129,9 @@ def test_two_label_false_alarm_rate_equals_docstring():
     golds = [label for *_, label in PAIRS["en"]]
     answers = np.array(list(product([0, 1], repeat=12)))
     right = {
-        order: (answers == [order.index(fold_label(gold, find_label_space(order))) for gold in golds]).sum(axis=1)
+        order: (answers == [order.index(map_label_to_space(gold, find_label_space(order))) for gold in golds]).sum(
+            axis=1
+        )
         for order in list_two_label_orders()
     }
     best = np.max(list(right.values()), axis=0)
@@ -163,7 +165,9 @@ class _ScoreModel:
 def test_one_output_order_is_found_by_ranks(declared, meant):
     """All scores are below one half, so a threshold of one half gives the same prediction for all pairs."""
     report = run_label_probe(
-        _ScoreModel(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
+        _ScoreModel(
+            declared, lambda label: 0.2 if map_label_to_space(label, find_label_space(meant)) == meant[0] else 0.1
+        )
     )
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
     if declared == meant[::-1]:
@@ -201,7 +205,7 @@ def test_two_label_ids_read_as_three_are_detected():
     meant = CONTRADICTION_OR_NOT
 
     def ids(premises, hypotheses):
-        return [meant.index(fold_label(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
+        return [meant.index(map_label_to_space(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
 
     report = run_label_probe(_build_labelled_predictor(LABELS, ids))
     assert (report.mislabelled, report.best) == (True, meant)
@@ -281,7 +285,7 @@ def test_real_model_passes_and_wrong_orders_are_found(shared_model):
 
 @pytest.mark.parametrize("label_space", LABEL_SPACES)
 def test_model_at_chance_gets_warning(label_space):
-    golds = [fold_label(label, label_space) for *_, label in PAIRS["en"]]
+    golds = [map_label_to_space(label, label_space) for *_, label in PAIRS["en"]]
     for label in label_space:
         constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)
         assert run_label_probe(constant).at_chance

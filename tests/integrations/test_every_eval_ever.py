@@ -13,7 +13,12 @@ from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.cli.export import Relationship as CommandRelationship
 from unbag.evaluation.metrics import collect_metrics
-from unbag.integrations.every_eval_ever import EvaluationAuthor, Relationship, build_record, export_records
+from unbag.integrations.every_eval_ever import (
+    EvaluationAuthor,
+    Relationship,
+    build_every_eval_record,
+    export_every_eval_records,
+)
 from unbag.integrations.harness.export import HARNESSES
 
 jsonschema = pytest.importorskip("jsonschema")  # not installed with the oldest packages
@@ -99,7 +104,7 @@ def _read(run):
 
 
 def _export(folder, run, **options):
-    files = export_records(_read(run), folder, timestamp=TIME, **options)
+    files = export_every_eval_records(_read(run), folder, timestamp=TIME, **options)
     return {file: json.loads((folder / file).read_text(encoding="utf-8")) for file in files}
 
 
@@ -167,7 +172,7 @@ def test_hub_model_keeps_id_and_names_platform():
     [result, *_] = _read("transformer")
     model = result.model | {"name": "acme/nli", "model": "acme/nli", "revision": "abc"}
     result = results.Result(**(vars(result) | {"model": model, "environment": {"unbag": "1", "transformers": "5.0"}}))
-    about = build_record([result], "acme/nli", timestamp=TIME)["model_info"]
+    about = build_every_eval_record([result], "acme/nli", timestamp=TIME)["model_info"]
     assert (about["name"], about["developer"], about["inference_platform"]) == ("nli", "acme", "HuggingFace")
     assert about["inference_engine"] == {"name": "transformers", "version": "5.0"}
     assert about["additional_details"]["model_availability"] == "open_weights"
@@ -191,7 +196,7 @@ def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
 
     def source(result, hub=None):
-        return build_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
+        return build_every_eval_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
 
     assert source(result, "org")["source_type"] == "other"
     snli = _with_snli_origin(result)
@@ -207,7 +212,9 @@ def test_second_export_writes_same_files(tmp_path):
 
 def test_results_on_two_corpora_form_one_record(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
-    [file] = export_records([result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model")
+    [file] = export_every_eval_records(
+        [result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model"
+    )
     entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
     assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
 
@@ -229,7 +236,7 @@ def test_invalid_datastore_id_is_rejected(model, tmp_path):
 def test_one_id_for_several_models_is_rejected(tmp_path):
     both = [*_read("function"), *_read("transformer")]
     with pytest.raises(ValueError, match="--model: expected results of one model"):
-        export_records(both, tmp_path, timestamp=TIME, model="acme/model")
+        export_every_eval_records(both, tmp_path, timestamp=TIME, model="acme/model")
     assert not list(tmp_path.iterdir())
 
 

@@ -13,7 +13,7 @@ VOTES = [[2, 2, 2], [2, 2, 0], [0, 0, 0], [0, 1, 2]]
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "category_accuracy")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "category_accuracy")), cache_dir=cache)
 
 
 def test_module_equals_function(metric):

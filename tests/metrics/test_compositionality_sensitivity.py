@@ -10,7 +10,7 @@ ROWS = {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
 
 
 def test_module_equals_function(metric):

@@ -25,7 +25,7 @@ SETS = {
 
 
 def load(name, tmp_path):
-    return evaluate.load(str(scripts.folder("metrics", name)), cache_dir=str(tmp_path))
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=str(tmp_path))
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -38,7 +38,7 @@ def test_columns_have_names_of_published_set(name, tmp_path):
 
 
 def test_every_metric_belongs_to_set():
-    assert {*SETS, "pos_minitree", "verification"} == set(scripts.names("metrics"))
+    assert {*SETS, "pos_minitree", "verification"} == set(scripts.list_script_folders("metrics"))
 
 
 def test_two_metrics_are_combined_and_saved(tmp_path):
@@ -63,7 +63,7 @@ def test_two_metrics_are_combined_and_saved(tmp_path):
 
 @pytest.mark.parametrize("name", SETS)
 def test_card_example_uses_column_names(name):
-    card = (scripts.folder("metrics", name) / "README.md").read_text()
+    card = (scripts.find_script_folder("metrics", name) / "README.md").read_text()
     call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
     assert call is not None
     assert "structured=True" in card

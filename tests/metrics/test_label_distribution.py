@@ -10,7 +10,7 @@ ROWS = {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "source_id": ["
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "label_distribution")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "label_distribution")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [{}, {"kind": ["swap", "swap", "add", "add"], "resamples": 50}])

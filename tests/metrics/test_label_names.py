@@ -5,17 +5,23 @@ import pytest
 
 from unbag import scripts
 from unbag.data.labels import FOUR_WAY, LABELS
-from unbag.hub.metric_page import parse_columns, parse_table
+from unbag.hub.metric_page import parse_metric_columns, parse_table
 
-IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree", "verification")]
+IDS = [
+    name
+    for name in scripts.list_script_folders("metrics")
+    if name not in ("natural_logic", "pos_minitree", "verification")
+]
 
 
 def _metric(name):
-    return evaluate.load(str(scripts.folder("metrics", name)))
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)))
 
 
 def _load_example(name):
-    return parse_columns(*parse_table((scripts.folder("metrics", name) / "example.csv").read_text())) | {"resamples": 0}
+    return parse_metric_columns(
+        *parse_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text())
+    ) | {"resamples": 0}
 
 
 def _convert_to_names(labels):

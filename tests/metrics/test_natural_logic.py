@@ -18,7 +18,7 @@ OPTIONS = {
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "natural_logic")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "natural_logic")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [OPTIONS, {**OPTIONS, "seed": 3}])

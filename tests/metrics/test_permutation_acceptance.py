@@ -16,7 +16,7 @@ PROBABILITIES = [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.45
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "permutation_acceptance")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "permutation_acceptance")), cache_dir=cache)
 
 
 def test_module_equals_function(metric):

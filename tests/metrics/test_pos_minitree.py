@@ -15,7 +15,7 @@ USUAL = {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]}
 def measurement(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "pos_minitree")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "pos_minitree")), cache_dir=cache)
 
 
 def test_output_equals_card(measurement):

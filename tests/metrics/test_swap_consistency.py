@@ -15,7 +15,7 @@ ROWS = {
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "swap_consistency")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "swap_consistency")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 1}])

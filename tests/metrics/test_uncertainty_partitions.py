@@ -14,7 +14,7 @@ ROWS = {
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "uncertainty_partitions")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "uncertainty_partitions")), cache_dir=cache)
 
 
 def test_module_equals_function(metric):

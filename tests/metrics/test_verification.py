@@ -12,7 +12,7 @@ NAMES = ["entailment", "neutral", "SUPPORTS", "contradiction", "entailment", "no
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(scripts.folder("metrics", "verification")), cache_dir=cache)
+    return evaluate.load(str(scripts.find_script_folder("metrics", "verification")), cache_dir=cache)
 
 
 def test_module_equals_function(metric):

@@ -43,7 +43,7 @@ def train_model(name, recipe, pairs, folder, **options):
     from accelerate.state import AcceleratorState
 
     AcceleratorState._reset_state(reset_partial_state=True)
-    chosen = scripts.file("trainers", recipe).RECIPE
+    chosen = scripts.import_script_file("trainers", recipe).RECIPE
     given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6, **options}
     corpus = (str(pairs),)
     out = folder / "out"

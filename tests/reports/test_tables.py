@@ -112,7 +112,7 @@ def test_better_system_is_lower_where_lower_is_better(tmp_path):
 
 
 def test_no_system_is_better_without_test_or_direction(folders):
-    undirected = comparison.compare(*folders, quantities=["by_label.*"])
+    undirected = comparison.compare(*folders, metrics=["by_label.*"])
     assert any(undirected.is_significant(each) for each in undirected.differences)
     assert {undirected.find_better(each) for each in undirected.differences} == {None}
     assert "(B above A)" in compared.format_comparison_verdict(undirected)

@@ -14,7 +14,7 @@ from unbag import cli
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
-from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, metrics
@@ -49,7 +49,7 @@ def render(renderable):
 
 def build_group(*made):
     return ResultGroup(
-        "set-0", "ours", tuple(ScoredModel(FigureModel(each.model["name"], {}, False), each, None) for each in made)
+        "set-0", "ours", tuple(ScoredModel(ReportModel(each.model["name"], {}, False), each, None) for each in made)
     )
 
 
@@ -146,7 +146,7 @@ def folders(tmp_path):
 
 def test_compare_tests_named_metrics_except_average_precision(folders):
     names = [each.name for each in VERIFIER]
-    compared = comparison.compare(*folders, quantities=names)
+    compared = comparison.compare(*folders, metrics=names)
     tests = {each.label: each.test for each in compared.differences}
     assert tests == {
         "AUROC": "bootstrap",

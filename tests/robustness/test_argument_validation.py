@@ -25,11 +25,11 @@ EXPENSIVE = (
     "unbag.data.readers.open_hub_table",  # loads a corpus
     "unbag.data.readers.resolve_hub_commit",
     "unbag.data.sources.PairSource.iter_examples",  # reads all pairs of a user
-    "unbag.challenge_sets.loading.build_evaluated_split",
+    "unbag.challenge_sets.loading.load_evaluation_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",
     "unbag.inference.hub_files._commit",
-    "unbag.training.run.load_for_training",
+    "unbag.training.run.load_classifier_for_training",
     "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
     "unbag.evaluation.backends.predict_rows",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.robustness.command import ALL, sample_inputs
 from tests.robustness.damage import DAMAGES, SEEDS, apply_damage, flip_bit, truncate
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
 from unbag.inference.llm.endpoint import EndpointResponse, EndpointResponseCache
@@ -47,8 +47,8 @@ def test_built_set_with_missing_file_is_rebuilt(sixty_pairs, tmp_path):
 @EVERY
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", checksums.FILE])
 def test_damaged_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name):
-    recipe = LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0)
-    folder = fit_cached(recipe)
+    recipe = LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0)
+    folder = fit_or_load_lexical_model(recipe)
     expected = {path.name: path.read_bytes() for path in folder.iterdir()}
     for seed in SEEDS:
         caplog.clear()
@@ -56,7 +56,7 @@ def test_damaged_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name
         if name != checksums.FILE:
             with pytest.raises(ValueError, match=re.escape(str(folder))):  # if the user names the folder
                 LexicalModel.load(folder)
-        assert fit_cached(recipe) == folder
+        assert fit_or_load_lexical_model(recipe) == folder
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
         assert "renamed to" in caplog.text
 
@@ -64,7 +64,7 @@ def test_damaged_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 @EVERY
 def test_damaged_lexical_model_without_checksums_is_rejected(sixty_pairs, damage, name):
-    folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / checksums.FILE).unlink()
     content = (folder / name).read_bytes()
     for seed in range(20):
@@ -145,9 +145,9 @@ def test_changed_record_is_ignored(tmp_path, damage):
     record = {"training": {"config": {"out": "a"}, "n": (1, 2)}, "probabilities": [[0.1, 0.2, 0.7]] * 50}
     for seed in range(20):
         path.write_text(json.dumps(checksums.add_checksum(record), indent=2))
-        assert checksums.read_verified(path) == json.loads(json.dumps(record))
+        assert checksums.read_verified_record(path) == json.loads(json.dumps(record))
         apply_damage(damage, path, seed)
-        assert checksums.read_verified(path) is None
+        assert checksums.read_verified_record(path) is None
 
 
 def test_last_quarantined_path_is_kept(tmp_path, caplog):

@@ -17,7 +17,7 @@ from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
-from unbag.inference.loading import load_for_training
+from unbag.inference.loading import load_classifier_for_training
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 
@@ -50,7 +50,7 @@ def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noq
         path.unlink()
     assert "covers 0% of common words" in run_rejected(folder)
     with pytest.raises(ModelError, match="covers 0% of common words"):
-        load_for_training(folder, revision=None, label_map=None, seed=0)
+        load_classifier_for_training(folder, revision=None, label_map=None, seed=0)
 
 
 BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1.0"}', "\0", "[" * 100_000)
@@ -146,7 +146,7 @@ def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
     with pytest.raises(
         ModelError, match=r"expected an embedding for every token, got \d+ embeddings .* 5,000 \('a word of no"
     ):
-        load_for_training(model, revision=None, label_map=None, seed=0)
+        load_classifier_for_training(model, revision=None, label_map=None, seed=0)
     assert run_rejected(model) is None, "pairs without that token can be asked"
 
 
@@ -177,7 +177,7 @@ def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkey
     monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, **__: pytest.fail("the config was made"))
     for load in (
         TransformerPredictor.load,
-        lambda path: load_for_training(path, revision=None, label_map=None, seed=0),
+        lambda path: load_classifier_for_training(path, revision=None, label_map=None, seed=0),
     ):
         with pytest.raises(
             ModelError, match=rf"model/config\.json: expected {name} to be at most 1,000, got 1"

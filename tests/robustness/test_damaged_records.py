@@ -19,7 +19,7 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import convert_record_errors
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
-from unbag.hub.model import build_checkpoint_publication
+from unbag.hub.model import build_checkpoint_upload
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
@@ -80,7 +80,7 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
             run_command(capsys, "compare", folder, run)
             run_command(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
             with suppress(ValueError), convert_record_errors(folder):
-                results_dataset.build_results_publication(
+                results_dataset.build_results_dataset_upload(
                     "org/results", results.read_results(folder / name), model="org/model"
                 )
 
@@ -144,7 +144,7 @@ def test_corrupted_training_record_gives_no_traceback(tmp_path):
         said = ""
         try:
             with convert_record_errors(folder):
-                build_checkpoint_publication(folder, "org/name", base_license="mit")
+                build_checkpoint_upload(folder, "org/name", base_license="mit")
         except ValueError as error:
             said = str(error)
         assert "\n" not in said

@@ -20,7 +20,7 @@ from tests.robustness.command import ALL
 from tests.robustness.conftest import write_pairs
 from tests.robustness.hub_commands import COMMANDS, LASTING, PASSING, run_hub_command
 from tests.robustness.tiny_model import save_tiny_model
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 
 _QUICK = ("build", "lexical score", "models init, vectors", "publish dataset")
 """Commands of the suite, which share the kinds of faults, each at one request; the whole attack gives all to all."""
@@ -33,7 +33,7 @@ def stocked_hub(tiny_hub, tmp_path_factory):  # noqa: F811
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBAG_CACHE", str(folder / "cache"))
         pairs = str(write_pairs(folder / "pairs.csv", 20))
-        lexical = fit_cached(LexicalRecipe((pairs,), pipeline="all", l2=1.0))
+        lexical = fit_or_load_lexical_model(LexicalTrainingOptions((pairs,), pipeline="all", l2=1.0))
     for name, files in (("tiny", save_tiny_model(folder / "tiny")), ("lexical", lexical)):
         api.create_repo(f"alice/{name}", exist_ok=True)
         api.upload_folder(repo_id=f"alice/{name}", folder_path=files)

@@ -10,7 +10,7 @@ import pytest
 from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag import challenge_sets
 from unbag.api import evaluate
-from unbag.baselines.lexical.fitting import LexicalRecipe
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.selection import PairSelection
@@ -83,7 +83,7 @@ def test_invalid_max_examples_is_rejected(n):
 )
 def test_invalid_lexical_recipe_is_rejected(field, value):
     with pytest.raises(ValueError, match=r"language|tags|seed|train_data|max_train_pairs|l2"):
-        LexicalRecipe(**{field: value})
+        LexicalTrainingOptions(**{field: value})
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.robustness.command import run_rejected
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
-from unbag.baselines.lexical.hub import open_lexical_model
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
+from unbag.baselines.lexical.hub import locate_lexical_model
 from unbag.evaluation.model_loading import load_predictor
 
 FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")
@@ -14,7 +14,7 @@ FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "
 
 @pytest.fixture
 def model(sixty_pairs):
-    folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / "checksums.json").unlink()  # models of other users have no checksums
     return folder
 
@@ -46,7 +46,7 @@ def test_model_cannot_choose_package_or_repository(model, monkeypatch, capsys, p
 
 def test_pipeline_named_by_user_is_loaded(model):
     record(model, pipeline="their/own", tags="context")
-    assert open_lexical_model(model, pipeline="their/own") == model
+    assert locate_lexical_model(model, pipeline="their/own") == model
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -94,11 +94,11 @@ def test_invalid_config_value_gives_no_traceback(model):
             (model / "config.json").write_text(json.dumps(config | {name: value}))
             refusal = ""
             try:
-                open_lexical_model(model)
+                locate_lexical_model(model)
                 load_predictor(model)[0].predict(["A dog runs."], ["A cat runs."])
             except ValueError as error:
                 refusal = str(error)
             assert refusal, (name, value)
     (model / "config.json").write_text("[" * 100_000)
     with pytest.raises(ValueError, match=r"expected"):
-        open_lexical_model(model)
+        locate_lexical_model(model)

@@ -106,7 +106,7 @@ def metric(predictions, references, groups=None, resamples=10):
 def test_invalid_cell_raises_only_expected_errors(rows, options):
     said = ""
     try:
-        inputs = metric_page.parse_columns(["predictions", "references", "groups.part"], rows)
+        inputs = metric_page.parse_metric_columns(["predictions", "references", "groups.part"], rows)
         metric_page.render_scores(metric_page.compute_scores(metric, inputs, options), {})
     except ValueError as error:
         said = str(error)
@@ -117,7 +117,7 @@ def test_invalid_cell_raises_only_expected_errors(rows, options):
 def test_invalid_table_text_raises_only_expected_errors(text):
     try:
         header, rows = metric_page.parse_table(text)
-        metric_page.parse_columns(header, rows)
+        metric_page.parse_metric_columns(header, rows)
     except (ValueError, csv.Error):
         return
     assert rows

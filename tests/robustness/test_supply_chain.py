@@ -79,9 +79,9 @@ def test_downloaded_files_have_hash_and_fixed_address():
     assert all({"url", "sha256", "name"} <= given for given in pinned.values())
     from unbag.challenge_sets.perturbations import sicck
     from unbag.data.downloads import PinnedFile
-    from unbag.scripts import module
+    from unbag.scripts import import_script_module
 
-    breaking_nli = module("dataset_scripts", "breaking_nli")
+    breaking_nli = import_script_module("dataset_scripts", "breaking_nli")
     files = [
         each
         for place in (sicck, breaking_nli)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub import push
-from unbag.hub.dataset import build_dataset_publication
-from unbag.hub.push import Publication, PublicationPlan
+from unbag.hub.dataset import build_dataset_upload
+from unbag.hub.push import HubUpload, HubUploadPlan
 from unbag.utils.hub import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (
@@ -76,7 +76,7 @@ def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
         run_rejected(capsys, *command)
     if config:
         with pytest.raises(ValueError, match="config"):
-            build_dataset_publication(
+            build_dataset_upload(
                 [SetRequest("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
             )
     assert read_files_below(tmp_path) == before
@@ -85,7 +85,7 @@ def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
 @pytest.mark.parametrize("repo", sample_inputs(REPOSITORIES, 6))
 def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
     with pytest.raises(ValueError, match="expected a Hub repository"):
-        Publication(repo, "dataset", {}, "Publish")
+        HubUpload(repo, "dataset", {}, "Publish")
     if repo not in ("org", "org/", "/x"):  # organizations; --repo-id strips slashes at its ends
         run_rejected(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
 
@@ -93,7 +93,7 @@ def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])
 def test_path_outside_repo_is_rejected(path):
     with pytest.raises(ValueError, match="expected a file path"):
-        Publication("org/name", "dataset", {path: b""}, "Publish")
+        HubUpload("org/name", "dataset", {path: b""}, "Publish")
 
 
 @given(st.text(max_size=20), st.text(alphabet="abt-*?[]!", max_size=8))
@@ -122,8 +122,8 @@ def test_repo_names_contain_only_safe_characters(name):
 
 def test_only_planned_files_are_deleted(monkeypatch):
     """Another user commits first and adds a file in the same folder, which must stay."""
-    made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owned_patterns=("data/a/*",))
-    seen = PublicationPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
+    made = HubUpload("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owned_patterns=("data/a/*",))
+    seen = HubUploadPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
     later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
     plans, committed = [seen, later], []
 

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from unbag.scoring.intervals import compute_widening_factor
-from unbag.scoring.skill import MIN_LABEL_ROWS, PredictionCredits, skill_score
+from unbag.scoring.skill import MIN_LABEL_ROWS, RowScores, skill_score
 
 RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as imbalanced as Breaking NLI
@@ -15,8 +15,8 @@ def _use_default_minimum(monkeypatch):
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", MIN_LABEL_ROWS)  # other tests lower this value
 
 
-def build_credits(predicted, gold=GOLD):
-    return PredictionCredits(np.asarray(predicted) == gold, gold, range(len(gold)))
+def build_row_scores(predicted, gold=GOLD):
+    return RowScores(np.asarray(predicted) == gold, gold, range(len(gold)))
 
 
 def add_label_noise(share):
@@ -29,29 +29,29 @@ def add_label_noise(share):
     return answers
 
 
-COUNTING = build_credits(add_label_noise(0.6))
+COUNTING = build_row_scores(add_label_noise(0.6))
 
 
 @pytest.mark.parametrize("label", range(3))
 def test_constant_prediction_has_no_skill_for_any_label_frequency(label):
-    assert skill_score(build_credits(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
-    assert skill_score(build_credits(np.full(N, label)), COUNTING)["score"].value < 0
+    assert skill_score(build_row_scores(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
+    assert skill_score(build_row_scores(np.full(N, label)), COUNTING)["score"].value < 0
 
 
 def test_random_prediction_interval_contains_zero():
-    score = skill_score(build_credits(RNG.integers(0, 3, N)))["score"]
+    score = skill_score(build_row_scores(RNG.integers(0, 3, N)))["score"]
     assert score.low < 0 < score.high
 
 
 def test_oracle_has_skill_one():
-    score = skill_score(build_credits(GOLD), COUNTING)["score"]
+    score = skill_score(build_row_scores(GOLD), COUNTING)["score"]
     assert score.value == score.high == 1
     assert 0.98 < score.low < 1 - 3 / N  # the limit of the binomial interval alone
 
 
 def test_noisy_oracle_loses_proportion_of_noise():
-    assert skill_score(build_credits(add_label_noise(0.2)))["score"].value == pytest.approx(0.8)
-    assert skill_score(build_credits(add_label_noise(0.2)), COUNTING)["score"].value == pytest.approx(
+    assert skill_score(build_row_scores(add_label_noise(0.2)))["score"].value == pytest.approx(0.8)
+    assert skill_score(build_row_scores(add_label_noise(0.2)), COUNTING)["score"].value == pytest.approx(
         (0.8 - 0.4) / (1 - 0.4)
     )
 
@@ -65,26 +65,26 @@ def test_lexical_baseline_has_no_skill_against_itself():
 
 
 def test_lexical_baseline_below_chance_is_not_reference():
-    wrong = build_credits((GOLD + 1) % 3)
-    scores = skill_score(build_credits(add_label_noise(0.2)), wrong)
-    assert scores["score"].value == skill_score(build_credits(add_label_noise(0.2)))["score"].value
+    wrong = build_row_scores((GOLD + 1) % 3)
+    scores = skill_score(build_row_scores(add_label_noise(0.2)), wrong)
+    assert scores["score"].value == skill_score(build_row_scores(add_label_noise(0.2)))["score"].value
     assert scores["reference"] == "chance"
     assert scores["baseline"] == pytest.approx(-0.5)
 
 
 def test_reference_is_better_of_baseline_and_shuffled_control():
-    better = build_credits(add_label_noise(0.4))
+    better = build_row_scores(add_label_noise(0.4))
     for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
-        scores = skill_score(build_credits(add_label_noise(0.2)), lexical, shuffled)
+        scores = skill_score(build_row_scores(add_label_noise(0.2)), lexical, shuffled)
         assert scores["reference"] == floor
         assert scores["score"].value == pytest.approx((0.8 - 0.6) / (1 - 0.6))
-    assert skill_score(build_credits(GOLD), COUNTING)["shuffled"] is None
+    assert skill_score(build_row_scores(GOLD), COUNTING)["shuffled"] is None
 
 
-@pytest.mark.parametrize("lexical", [None, COUNTING, build_credits(add_label_noise(0.1))])
+@pytest.mark.parametrize("lexical", [None, COUNTING, build_row_scores(add_label_noise(0.1))])
 def test_order_blind_model_has_no_skill(lexical):
-    model = build_credits(add_label_noise(0.3))
-    scores = skill_score(model, lexical, shuffled=model)
+    model = build_row_scores(add_label_noise(0.3))
+    scores = skill_score(model, lexical, shuffled_scores=model)
     assert scores["score"].value <= 0
     assert scores["score"].low < 0  # so the model is never reported as better
     assert scores["score"].high < 0.01
@@ -93,7 +93,7 @@ def test_order_blind_model_has_no_skill(lexical):
 
 def test_skill_increases_with_correct_predictions():
     values = [
-        skill_score(build_credits(add_label_noise(share)), COUNTING, resamples=0)["score"].value
+        skill_score(build_row_scores(add_label_noise(share)), COUNTING, resamples=0)["score"].value
         for share in (0.9, 0.5, 0.1, 0)
     ]
     assert values == sorted(values)
@@ -101,10 +101,10 @@ def test_skill_increases_with_correct_predictions():
 
 def test_skill_equals_hand_computed_value():
     gold = np.repeat([0, 1], [50, 150])
-    model = PredictionCredits(
+    model = RowScores(
         np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200)
     )  # recalls of .8 and .5
-    words = PredictionCredits(
+    words = RowScores(
         np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200)
     )  # recalls of .6 and .5
     scores = skill_score(model, words)
@@ -116,7 +116,7 @@ def test_skill_equals_hand_computed_value():
 
 def test_labels_with_few_rows_are_excluded_and_counted():
     gold = np.repeat([0, 1, 2], [60, 60, MIN_LABEL_ROWS - 1])
-    scores = skill_score(build_credits(gold, gold)._replace(names=["e", "n", "c"]))
+    scores = skill_score(build_row_scores(gold, gold)._replace(names=["e", "n", "c"]))
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     assert scores["excluded"] == [{"label": "c", "rows": MIN_LABEL_ROWS - 1, "reason": "fewer than 50 rows"}]
 
@@ -125,7 +125,7 @@ def test_label_without_annotator_agreement_is_excluded():
     gold = np.repeat([0, 1, 2], 60)
     # Annotators agree on labels 0 and 2. Rows with label 1 get each label once, so their agreement is at most chance.
     votes = [[label] * 3 if label != 1 else [0, 1, 2] for label in gold.tolist()]
-    scores = skill_score(build_credits(gold, gold), annotators=votes)
+    scores = skill_score(build_row_scores(gold, gold), annotators=votes)
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     [excluded] = scores["excluded"]
     assert (excluded["label"], excluded["rows"]) == ("1", 60)
@@ -134,14 +134,14 @@ def test_label_without_annotator_agreement_is_excluded():
 
 def test_single_label_has_no_skill():
     gold = np.zeros(50, dtype=int)
-    assert skill_score(build_credits(gold, gold)) is None
+    assert skill_score(build_row_scores(gold, gold)) is None
 
 
 def test_excluded_rows_are_ignored():
     counts = np.arange(N) % 2 == 0
-    some = build_credits(add_label_noise(0.2))._replace(is_counted=counts)
+    some = build_row_scores(add_label_noise(0.2))._replace(is_counted=counts)
     kept = np.flatnonzero(counts)
-    alone = PredictionCredits(some.credit[kept], GOLD[kept], range(len(kept)))
+    alone = RowScores(some.score[kept], GOLD[kept], range(len(kept)))
     assert skill_score(some, resamples=0)["score"].value == pytest.approx(
         skill_score(alone, resamples=0)["score"].value
     )
@@ -149,14 +149,16 @@ def test_excluded_rows_are_ignored():
 
 def test_rows_of_one_source_are_resampled_together():
     copies = np.repeat(np.arange(N)[::10], 10)
-    apart = skill_score(build_credits(add_label_noise(0.2)[copies], GOLD[copies]))["score"]
-    together = skill_score(build_credits(add_label_noise(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
+    apart = skill_score(build_row_scores(add_label_noise(0.2)[copies], GOLD[copies]))["score"]
+    together = skill_score(build_row_scores(add_label_noise(0.2)[copies], GOLD[copies])._replace(source=copies))[
+        "score"
+    ]
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
-def test_credits_of_other_rows_raise():
+def test_row_scores_of_other_rows_raise():
     with pytest.raises(ValueError, match="the same rows"):
-        skill_score(build_credits(GOLD), build_credits(GOLD[:-1], GOLD[:-1]))
+        skill_score(build_row_scores(GOLD), build_row_scores(GOLD[:-1], GOLD[:-1]))
 
 
 def test_coin_on_few_sources_is_rarely_significant():
@@ -167,7 +169,7 @@ def test_coin_on_few_sources_is_rarely_significant():
         source, gold = np.repeat(np.arange(15), 24), rng.permuted(np.arange(360) % 4)
         leaning = rng.integers(0, 4, 15)[source]  # predictions within a source are correlated
         answers = np.where(rng.random(360) < 0.5, leaning, rng.integers(0, 4, 360))
-        alarms += skill_score(PredictionCredits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
+        alarms += skill_score(RowScores(answers == gold, gold, source), resamples=400)["p"] <= 0.05
     assert alarms <= 300 * 0.07
 
 
@@ -177,11 +179,12 @@ def test_widening_factor_equals_students_t(n):
     assert compute_widening_factor(n) == pytest.approx(expected, rel=1e-3)
 
 
-def test_credit_above_perfect_model_is_clipped_to_one():
-    # A model that never predicts the gold label for shuffled text has credit 1; a perfect model guesses there: 1 - 1/3.
-    credits = PredictionCredits(
-        np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), chance_credit=0.0, perfect_credit=2 / 3
+def test_row_score_above_perfect_model_is_clipped_to_one():
+    # A model that never predicts the gold label for shuffled text has row score 1; a perfect model guesses there: 1 -
+    # 1/3.
+    row_scores = RowScores(
+        np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), chance_score=0.0, perfect_score=2 / 3
     )
-    score = skill_score(credits)["score"]
+    score = skill_score(row_scores)["score"]
     assert score.value == score.high == 1
     assert score.low <= 1

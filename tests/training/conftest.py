@@ -78,7 +78,7 @@ def recipe():
     """Return the recipe of ordinary fine-tuning."""
     from unbag import scripts
 
-    return scripts.file("trainers", "finetune").RECIPE
+    return scripts.import_script_file("trainers", "finetune").RECIPE
 
 
 @pytest.fixture

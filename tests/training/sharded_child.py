@@ -91,7 +91,7 @@ def main() -> None:
             if step == stop:
                 raise Stopped
 
-        recipe = scripts.file("trainers", name).RECIPE
+        recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
         config = recipe.config(**options | lists | {"output_dir": Path(options["output_dir"])})
         CheckpointManager.save = saved  # type: ignore[method-assign]

@@ -9,10 +9,10 @@ import pytest
 
 from tests.training.conftest import write_pairs
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
-from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_half
+from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_vocabulary_half
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.inference.loading import load_for_training
+from unbag.inference.loading import load_classifier_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
@@ -91,7 +91,7 @@ def test_half_vocabulary_gives_fewer_pairs(build_epoch):
         return {pair[1:3] for pair in build_epoch(("soswap",), words=words)[0]}
 
     assert ("A man is pushing a red car.", "A red car is pushing a man.") in swaps("training")
-    assert are_in_half(TRAINING, ["man", "push", "car"])
+    assert are_in_vocabulary_half(TRAINING, ["man", "push", "car"])
     assert len(swaps("all")) >= 3
 
 
@@ -153,7 +153,9 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):
-        encoder = PairEncoder.from_classifier(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
+        encoder = PairEncoder.from_classifier(
+            load_classifier_for_training(str(pretrained), revision=None, label_map=None, seed=1)
+        )
         epochs = [
             EpochBatches(
                 [_build_part()],

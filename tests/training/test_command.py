@@ -52,7 +52,7 @@ def test_recorded_command_gives_same_config(text, monkeypatch):
 
 
 def test_recorded_command_includes_accelerate_config():
-    recipe = scripts.file("trainers", "finetune").RECIPE
+    recipe = scripts.import_script_file("trainers", "finetune").RECIPE
     config = recipe.config(model="org/base", output_dir="a").to_json()
     record = {
         "recipe": "finetune",
@@ -68,7 +68,9 @@ def test_recorded_command_includes_accelerate_config():
 
 def test_each_recipe_lists_required_files():
     def read(recipe, **options):
-        config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", output_dir="a", **options)
+        config = scripts.import_script_file("trainers", recipe).RECIPE.config(
+            model="org/base", output_dir="a", **options
+        )
         return [each.name for each in config.list_requirements()]
 
     corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]

@@ -15,8 +15,8 @@ from unbag.data.labels import LABELS
 from unbag.inference import TransformerPredictor
 from unbag.training.run import run
 
-HEX = scripts.file("trainers", "hex").RECIPE
-MAX_ENTROPY = scripts.file("trainers", "max_entropy").RECIPE
+HEX = scripts.import_script_file("trainers", "hex").RECIPE
+MAX_ENTROPY = scripts.import_script_file("trainers", "max_entropy").RECIPE
 
 
 @pytest.fixture
@@ -77,7 +77,9 @@ def test_hex_warm_start_is_fraction_of_steps(train, options):
     """With two passes per step, half of four steps equal two steps of plain fine-tuning, up to rounding."""
     steps = {"max_steps": 4, "eval_steps": 1}
     plain, _ = train(
-        scripts.file("trainers", "finetune").RECIPE, output_dir=options["output_dir"].with_name("plain"), **steps
+        scripts.import_script_file("trainers", "finetune").RECIPE,
+        output_dir=options["output_dir"].with_name("plain"),
+        **steps,
     )
     warm, _ = train(HEX, warm_start=0.5, gradient_accumulation_steps=2, **steps)
     losses = [[each["all"]["loss"] for each in record["evaluations"]] for record in (plain, warm)]
@@ -118,7 +120,9 @@ def test_interrupted_run_rejects_changed_word_vectors(train, options, tmp_path):
 
 def test_max_entropy_model_is_uncertain_on_permuted_pairs(train, options):
     train(
-        scripts.file("trainers", "finetune").RECIPE, max_steps=60, output_dir=options["output_dir"].with_name("plain")
+        scripts.import_script_file("trainers", "finetune").RECIPE,
+        max_steps=60,
+        output_dir=options["output_dir"].with_name("plain"),
     )
     train(MAX_ENTROPY, max_steps=60)
     highest = {}
@@ -169,9 +173,9 @@ def test_recipe_config_invalid_values_are_all_reported(options):
 def test_options_are_passed_to_objective(options):
     assert torch.is_grad_enabled()
     config = HEX.config(**options, width=5, unscaled=True, superficial_weight=0.25)
-    from unbag.inference.loading import load_for_training
+    from unbag.inference.loading import load_classifier_for_training
 
-    classifier = load_for_training(config.model, revision=None, label_map=None, seed=0)
+    classifier = load_classifier_for_training(config.model, revision=None, label_map=None, seed=0)
     objective = HEX.objective(classifier, config, None)
     assert objective.branch.phi.weight.shape[0] == 5
     assert not objective.branch.normalize

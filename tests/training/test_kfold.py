@@ -41,7 +41,7 @@ from unbag.training.kfold import (
     summarize_folds,
 )
 
-RECIPE = scripts.file("trainers", "kfold").RECIPE
+RECIPE = scripts.import_script_file("trainers", "kfold").RECIPE
 RELATIONS = {
     "entailment": Relation.FORWARD_ENTAILMENT,
     "neutral": Relation.INDEPENDENCE,
@@ -90,7 +90,7 @@ def validate(cross_validation_rows, tiny_bert, tmp_path):
                 **changed,
             },
         )
-        return cross_validate(RECIPE, config, seeds, built=cross_validation_rows, on_step=on_step)
+        return cross_validate(RECIPE, config, seeds, built_set=cross_validation_rows, on_step=on_step)
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield validate

@@ -310,7 +310,7 @@ def test_file_with_other_content_is_rejected_before_training(options, tmp_path):
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("not theirs")
     config = MendConfig(**options, official_file=tmp_path, sets=("sicck",))
     with pytest.raises(DataError, match="sha256"):
-        mended.mend(RECIPE, config, ())
+        mended.train_and_compare(RECIPE, config, ())
     assert not options["output_dir"].exists()
 
 

@@ -24,10 +24,10 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
 from unbag.training.data import DataPart, TrainingData
-from unbag.training.rearranged import Arrangement, train_rearranged
+from unbag.training.rearranged import Arrangement, train_on_rearranged_corpus
 from unbag.utils import terminal
 
-RECIPE = scripts.file("trainers", "rearranged").RECIPE
+RECIPE = scripts.import_script_file("trainers", "rearranged").RECIPE
 
 
 def part(name, pairs):
@@ -61,7 +61,9 @@ def protocol(pretrained, tmp_path, monkeypatch):
 
     def protocol(*seeds, on_step=None, **changed):
         told = {"model": str(pretrained), "num_train_epochs": 12, "batch_size": 12, "learning_rate": 5e-3} | changed
-        return train_rearranged(RECIPE, RECIPE.config(output_dir=tmp_path / "out", **told), seeds, on_step=on_step)
+        return train_on_rearranged_corpus(
+            RECIPE, RECIPE.config(output_dir=tmp_path / "out", **told), seeds, on_step=on_step
+        )
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield protocol
@@ -169,7 +171,7 @@ def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
     config = RECIPE.config(**told, warm_start=0.5)
     assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
-    assert config.build_recipe_config(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
+    assert config.build_recipe_config(scripts.import_script_file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
 @pytest.mark.nightly
@@ -178,7 +180,7 @@ def test_reordered_test_pairs_are_not_in_training(tmp_path):
     from unbag import scripts
     from unbag.training.rearranged import _original, _rearranged
 
-    config = scripts.file("trainers", "rearranged").RECIPE.config(
+    config = scripts.import_script_file("trainers", "rearranged").RECIPE.config(
         model="org/base",
         corpus=("sick",),
         rearranged_by="nli-fixtures/minilm-l6-snli",

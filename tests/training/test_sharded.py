@@ -85,7 +85,7 @@ def single_process_runs(run_options, tmp_path_factory):
     """Train each recipe in one process. Return the folder of all runs."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
-        recipe = scripts.file("trainers", name).RECIPE
+        recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(run_options[key]) for key in ("corpus", "validation")}
         AcceleratorState._reset_state(reset_partial_state=True)
         run(recipe, recipe.config(**run_options | lists | options | {"output_dir": folder / name}))

@@ -5,7 +5,7 @@ import pytest
 
 from tests import factories
 from unbag import challenge_sets
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.cli import train
 from unbag.cli.train import _show
 from unbag.evaluation import evaluator
@@ -13,7 +13,7 @@ from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import PLAIN
-from unbag.training.seeds import summarize_runs
+from unbag.training.seeds import compute_run_statistics
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
@@ -57,7 +57,7 @@ def test_several_seeds_show_standard_deviation(capsys):
 def test_single_run_has_wilson_interval():
     # By hand, with 8 of 10 right and z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
-    found = summarize_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
+    found = compute_run_statistics([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
         pytest.approx(0.4902, abs=1e-4),
         pytest.approx(0.9433, abs=1e-4),
@@ -73,7 +73,7 @@ def stub_training(tmp_path, monkeypatch):
     def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):
         factories.write_run(output_dir, *made)
         if on_failure is not None and "sicck" in sets:
-            on_failure(Failure("sicck", ValueError("no such file")))
+            on_failure(EvaluationFailure("sicck", ValueError("no such file")))
         return made
 
     trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}

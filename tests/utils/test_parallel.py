@@ -145,7 +145,7 @@ def test_digest_collision_is_no_duplicate_id(tmp_path, monkeypatch):
 
 def test_stored_counts_contain_no_ids(tmp_path):
     builder = loading.create_builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
-    loading.build_evaluated_split(builder)
+    loading.load_evaluation_split(builder)
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert not [name for name in kept if name.startswith("ids")]
     assert builder.load_read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}

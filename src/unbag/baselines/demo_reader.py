@@ -61,7 +61,7 @@ def _get_word_ids(sentence: str, word_ids: Mapping[str, int]) -> list[int]:
     return [word_ids.get(word, UNKNOWN) for word in tokenize_words(sentence)]
 
 
-class ReaderPredictor:
+class DemoNetworkPredictor:
     """Predictor that runs the small neural network of `unbag demo`.
 
     The network is evaluated in float64, so that the rounded scores of the demonstration are the same on every

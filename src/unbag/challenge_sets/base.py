@@ -14,7 +14,7 @@ from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.skill import PredictionCredits, skill_score
+from unbag.scoring.skill import RowScores, skill_score
 
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
@@ -36,7 +36,7 @@ Scores = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Quantity:
+class MetricDefinition:
     """A metric of a challenge set: its name, its label and its path in the scores.
 
     Attributes:
@@ -64,31 +64,31 @@ class Quantity:
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
-def build_roles(*names: Role) -> frozenset[Role]:
-    """Build the value of `Quantity.roles` from role names."""
+def build_metric_roles(*names: Role) -> frozenset[Role]:
+    """Build the value of `MetricDefinition.roles` from role names."""
     return frozenset(names)
 
 
 DIFFERENCE: Final = (-1.0, 1.0)
 """Bounds of a difference between two shares."""
 
-SCORE: Final = Quantity(
+SCORE: Final = MetricDefinition(
     "skill",
     "skill score",
     f"{SKILL}.score",
-    roles=build_roles("quoted", "compared"),
+    roles=build_metric_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
 """The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
 VERIFIER: Final = (
-    Quantity("auroc", "AUROC", f"{VERIFICATION}.auroc"),
-    Quantity("average_precision", "average precision", f"{VERIFICATION}.average_precision"),
-    Quantity("balanced_accuracy", "balanced accuracy", f"{VERIFICATION}.balanced_accuracy"),
-    Quantity("false_entailment", "false entailment", f"{VERIFICATION}.false_entailment", False),
-    Quantity("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
-    Quantity("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
+    MetricDefinition("auroc", "AUROC", f"{VERIFICATION}.auroc"),
+    MetricDefinition("average_precision", "average precision", f"{VERIFICATION}.average_precision"),
+    MetricDefinition("balanced_accuracy", "balanced accuracy", f"{VERIFICATION}.balanced_accuracy"),
+    MetricDefinition("false_entailment", "false entailment", f"{VERIFICATION}.false_entailment", False),
+    MetricDefinition("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
+    MetricDefinition("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
 )
 """The verifier metrics of a model (`scoring.verification`). Tables show them only on request."""
 
@@ -96,7 +96,7 @@ VERIFIER: Final = (
 class MeasuredMetric(NamedTuple):
     """A metric with its value, 95 % confidence interval and number of examples."""
 
-    quantity: Quantity
+    definition: MetricDefinition
     estimate: Estimate
 
 
@@ -107,12 +107,13 @@ class ChallengeSet:
     The package of the set has two more modules, which are imported on first use:
 
     - `scores.py`: `compute_<name>_scores(columns, predictions, *, resamples, partial)`, and
-      `compute_<name>_credits(columns, predictions)`, the input of the skill score. The optional
-      `select_<name>_decisive_rows(columns)` selects the rows that the skill score uses. This module needs only numpy.
+      `compute_<name>_row_scores(columns, predictions)`, the input of the skill score. The optional
+      `compute_<name>_skill_score_mask(columns)` selects the rows that the skill score uses. This module needs only
+      numpy.
     - `report.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
       with the main scores; `iter_set_metrics(scores)`, tuples of name, meaning and estimate, and
       `build_figures(group)`; `EXAMPLE_RULE`, the selection rule of the examples as text; `MARK_MEANINGS`, the meanings
-      of highlighted words; `select_examples(rows, predictions)`; and `iter_candidates(rows, predictions)`, which
+      of highlighted words; `select_examples(rows, predictions)`; and `select_short_examples(rows, predictions)`, which
       depends only on the rows and provides the first example of the report.
 
     Attributes:
@@ -126,7 +127,7 @@ class ChallengeSet:
         builder: `datasets` builder, as `module:Class`.
         columns: Columns that the metric needs beside the label.
         optional_columns: Columns that the metric also uses where complete rows are available.
-        quantities: Numbers of the scores that are shown elsewhere, in display order.
+        metric_definitions: Metrics of the scores that are shown elsewhere, in display order.
         sample: Number of source examples that the suite draws.
         sample_options: Options that the suite sets if the user gives none of them.
         sample_options_unless: Further options that switch `sample_options` off.
@@ -144,7 +145,7 @@ class ChallengeSet:
             then reads each sentence as a pair with itself, labelled entailment (`data.user_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
-            (`evaluation.label_check.check_corpus_rows`).
+            (`evaluation.label_check.check_label_order_on_corpus_rows`).
     """
 
     name: str
@@ -157,7 +158,7 @@ class ChallengeSet:
     builder: str
     columns: tuple[str, ...] = ()
     optional_columns: tuple[str, ...] = ()
-    quantities: tuple[Quantity, ...]
+    metric_definitions: tuple[MetricDefinition, ...]
     sample: int = DEFAULT_SAMPLE
     sample_options: Mapping[str, Any] = field(default_factory=dict)
     sample_options_unless: frozenset[str] = frozenset()
@@ -172,23 +173,26 @@ class ChallengeSet:
     from_text: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
-    def list_quantities_with_role(self, role: Role) -> list[Quantity]:
+    def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
         """List the metrics that have a role. The skill score comes first."""
-        return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
+        return [quantity for quantity in (SCORE, *self.metric_definitions) if role in quantity.roles]
 
     @property
-    def named_quantities(self) -> tuple[Quantity, ...]:
+    def named_metrics(self) -> tuple[MetricDefinition, ...]:
         """Metrics that gates, comparisons and exports can refer to by name: the set's own and the verifier metrics.
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
-        own = {quantity.name for quantity in self.quantities}
-        return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
+        own = {quantity.name for quantity in self.metric_definitions}
+        return (
+            *self.metric_definitions,
+            *(each for each in VERIFIER if self.has_verification and each.name not in own),
+        )
 
-    def map_quantities_by_path(self) -> dict[str, Quantity]:
+    def map_metrics_by_path(self) -> dict[str, MetricDefinition]:
         """Build a dict from score paths to metrics, including the skill score and the verifier metrics."""
         verifier = VERIFIER if self.has_verification else ()
-        return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
+        return {quantity.path: quantity for quantity in (SCORE, *self.metric_definitions, *verifier)}
 
     def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
         """List the metrics that have a role, with their values. Metrics without a value are omitted."""
@@ -196,7 +200,7 @@ class ChallengeSet:
 
     def get_skill_score(self, scores: Scores) -> MeasuredMetric | None:
         """Look up the skill score, the main score of the set. Return None if it is undefined."""
-        return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
+        return next((each for each in self._iter_measurements(scores, "quoted") if each.definition is SCORE), None)
 
     def score_rows(
         self,
@@ -214,7 +218,7 @@ class ChallengeSet:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
             predictions: Predictions of the model, n rows.
             lexical: Predictions of the lexical baseline, n rows; None if it was not run.
-            shuffled: Predictions of the model for the decisive rows with shuffled words
+            shuffled: Predictions of the model for the rows of the skill score with shuffled words
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
             lexical_model: Record of the lexical baseline.
             entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
@@ -225,13 +229,13 @@ class ChallengeSet:
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
         scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
-        credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
+        row_scores_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_row_scores", None)
 
-        def worth(given: SetPredictions) -> PredictionCredits:
-            credits: PredictionCredits = credits_of(columns, given.to_label_space(predictions.label_space))
-            return credits if credits.names is not None else credits._replace(names=predictions.label_space)
+        def worth(given: SetPredictions) -> RowScores:
+            row_scores: RowScores = row_scores_of(columns, given.to_label_space(predictions.label_space))
+            return row_scores if row_scores.names is not None else row_scores._replace(names=predictions.label_space)
 
-        own = None if credits_of is None else worth(predictions)
+        own = None if row_scores_of is None else worth(predictions)
         verified: dict[str, Any] = {}
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
@@ -244,7 +248,7 @@ class ChallengeSet:
 
         # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
-        control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
+        control = draws[0]._replace(score=np.mean([each.score for each in draws], axis=0)) if draws else None
         votes = [
             [int(predictions.label_positions[vote]) for vote in labels]
             for labels in columns.get("annotator_labels", ())
@@ -257,7 +261,7 @@ class ChallengeSet:
         )
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
-    def select_decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
+    def compute_skill_score_mask(self, rows: Any) -> NDArray[np.bool_]:
         """Compute a mask of the rows that the skill score uses, shape (n,).
 
         Only these rows are also evaluated with shuffled words.
@@ -267,7 +271,7 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        decisive = getattr(self.import_set_module("scores"), f"select_{self.name}_decisive_rows", None)
+        decisive = getattr(self.import_set_module("scores"), f"compute_{self.name}_skill_score_mask", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
         columns = {name: read_values(rows, name) for name in (*self.columns, *self.optional_columns)}
@@ -284,7 +288,7 @@ class ChallengeSet:
         return getattr(import_module(module), name)
 
     def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[MeasuredMetric]:
-        for quantity in self.list_quantities_with_role(role):
+        for quantity in self.list_metrics_with_role(role):
             estimate = quantity.get_estimate(scores)
             if estimate is not None and estimate.value is not None:
                 yield MeasuredMetric(quantity, estimate)

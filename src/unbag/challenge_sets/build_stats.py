@@ -20,14 +20,14 @@ _IDS: Final = "ids"
 _READ: Final = "read"
 
 
-def save_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
+def save_span_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
     """Store named counts for one span of source rows. Earlier counts of the same kind and span are overwritten."""
     # One file per span: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
 
-def load_counts(folder: Path, kind: str) -> Counter[str]:
+def load_total_counts(folder: Path, kind: str) -> Counter[str]:
     """Load the stored counts of one kind, summed over all spans of rows."""
     total: Counter[str] = Counter()
     for file in folder.glob(f"{kind}-*.json"):
@@ -45,7 +45,7 @@ def format_top_reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({-n:,})" for n, reason in sorted_counts[:_MOST_REASONS])
 
 
-def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
+def iter_counted_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a span of rows. Row counts and digests of the ids are stored in `folder`."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
@@ -58,12 +58,12 @@ def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path
 
 def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
     """Store the row counts of a span: rows read, rows excluded by reason, labelled rows and annotated rows."""
-    save_counts(folder, _READ, span, counts)
+    save_span_counts(folder, _READ, span, counts)
 
 
 def load_read_counts(folder: Path) -> Counter[str]:
     """Load the counts stored by `save_read_counts`, summed over all spans of rows."""
-    return load_counts(folder, _READ)
+    return load_total_counts(folder, _READ)
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:

@@ -246,14 +246,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
         """Store counts from `iter_tables` next to the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
-            build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
+            build_stats.save_span_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def load_build_counts(self) -> dict[str, int]:
         """Load the counts that `save_build_counts` stored, summed over all processes.
 
         Return an empty dict if none are stored.
         """
-        return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
+        return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_read_counts(self) -> Counter[str]:
         """Load the row counts: rows read, rows excluded by reason, labelled rows and annotated rows.
@@ -327,7 +327,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             self._span = start
             examples = source.iter_examples(start, stop)
             if self._is_prepared:
-                examples = build_stats.iter_examples(source, start, stop, Path(self._output_dir))
+                examples = build_stats.iter_counted_examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.iter_tables(source, examples)):
                 yield (start, number), table
             deque(examples, maxlen=0)  # exhausts the iterator, so that examples after the last row are counted too

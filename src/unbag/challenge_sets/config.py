@@ -116,7 +116,7 @@ ConfigT = TypeVar("ConfigT", bound=SourceConfig)
 
 
 def build_source_configs(
-    config: type[ConfigT], version: datasets.Version, *, language: str | None = None, two_way: bool = True
+    config: type[ConfigT], version: datasets.Version, *, language: str | None = None, has_two_label_corpora: bool = True
 ) -> list[ConfigT]:
     """Build one config `<corpus>-<split>` per split of each base corpus.
 
@@ -124,11 +124,11 @@ def build_source_configs(
         config: Class of the configs.
         version: Version of the set.
         language: Language of the corpora to include; None for all.
-        two_way: Whether to include corpora with two labels, entailment and not entailment.
+        has_two_label_corpora: Whether to include corpora with two labels, entailment and not entailment.
     """
     return [
         config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)
         for corpus in CORPORA.values()
-        if language in (None, corpus.language) and (two_way or not corpus.is_two_way)
+        if language in (None, corpus.language) and (has_two_label_corpora or not corpus.is_two_way)
         for split in corpus.splits
     ]

@@ -9,7 +9,7 @@ from unbag.utils.redaction import redact
 
 
 @dataclass(frozen=True)
-class Failure:
+class EvaluationFailure:
     """A challenge set that could not be evaluated, and the error that stopped it.
 
     Attributes:

@@ -29,7 +29,7 @@ def collect_annotator_labels(sources: Iterable[PairSource]) -> AnnotatorLabels:
 
 
 def compute_annotator_accuracy(
-    rows: Any, labels_of_pairs: AnnotatorLabels, id_column: str = "source_id"
+    rows: Any, annotator_labels: AnnotatorLabels, id_column: str = "source_id"
 ) -> Mapping[str, Any] | None:
     """Compute how often a single annotator gives the gold label, on the unmodified pairs of a set.
 
@@ -38,21 +38,21 @@ def compute_annotator_accuracy(
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
-        labels_of_pairs: Annotators' labels in the data that the set was built from.
+        annotator_labels: Annotators' labels in the data that the set was built from.
         id_column: Column that identifies the example of a row.
 
     Returns:
         `share`, its `low` and `high`, rounded to four decimals, and the number of `pairs`. None if no pair has
         annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.
     """
-    if not labels_of_pairs or "annotator_labels" in rows.column_names:
+    if not annotator_labels or "annotator_labels" in rows.column_names:
         return None
     pair_columns = [id_column, *_SENTENCES]
     matched: dict[str, tuple[str, tuple[str, ...]]] = {}
     for batch in rows.select_columns(pair_columns).with_format("arrow").iter(batch_size=_BATCH):
         for pair in zip(*(batch[name].to_pylist() for name in pair_columns), strict=True):
-            if pair in labels_of_pairs:
-                matched[pair[0]] = labels_of_pairs[pair]
+            if pair in annotator_labels:
+                matched[pair[0]] = annotator_labels[pair]
     if not matched:
         return None
     gold = np.array([get_gold_id(label) for label, _ in matched.values()])

@@ -13,7 +13,7 @@ from unbag.challenge_sets.build_stats import LABELLED, format_top_reasons
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.data.readers import is_corruption
+from unbag.data.readers import is_corrupted_cache_error
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
@@ -207,15 +207,15 @@ def load(
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
     with parallel.set_num_proc(num_proc):
-        return build_evaluated_split(dataset_builder)
+        return load_evaluation_split(dataset_builder)
 
 
-def is_built(dataset_builder: Any) -> bool:
+def is_set_cached(dataset_builder: Any) -> bool:
     """Check whether the set of a builder is in the cache. No rows are read."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
-def build_evaluated_split(dataset_builder: Any) -> Any:
+def load_evaluation_split(dataset_builder: Any) -> Any:
     """Load the set of a builder from the cache, or build it, and return its evaluation split.
 
     Raises:
@@ -226,7 +226,7 @@ def build_evaluated_split(dataset_builder: Any) -> Any:
     try:
         return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
-        if not is_corruption(error):
+        if not is_corrupted_cache_error(error):
             raise
     # The cached rows are damaged: build them again. Downloads are still taken from the cache.
     _download_and_prepare(dataset_builder, download_mode="reuse_cache_if_exists")

@@ -105,9 +105,9 @@ class BuiltSet:
         return self.request.name
 
     @cached_property
-    def decisive(self) -> NDArray[np.bool_]:
-        """Mask of the rows that the skill score uses (`ChallengeSet.select_decisive_rows`), shape (n,)."""
-        return challenge_sets.get_challenge_set(self.request.name).select_decisive_rows(self.rows)
+    def skill_score_mask(self) -> NDArray[np.bool_]:
+        """Mask of the rows that the skill score uses (`ChallengeSet.compute_skill_score_mask`), shape (n,)."""
+        return challenge_sets.get_challenge_set(self.request.name).compute_skill_score_mask(self.rows)
 
     @cached_property
     def control(self) -> Any:
@@ -116,12 +116,12 @@ class BuiltSet:
         A `datasets.Dataset` of all draws, in order. None if the skill score uses no rows, if the set is not evaluated
         with shuffled words, or if no tokenizer for the language is installed.
         """
-        challenge_set, n = challenge_sets.get_challenge_set(self.request.name), int(self.decisive.sum())
+        challenge_set, n = challenge_sets.get_challenge_set(self.request.name), int(self.skill_score_mask.sum())
         if not (n and challenge_set.has_shuffled_control and has_words(self.language)):
             return None
         from datasets import concatenate_datasets
 
-        rows, draws = self.rows.select(np.flatnonzero(self.decisive)), range(shuffled.compute_num_draws(n))
+        rows, draws = self.rows.select(np.flatnonzero(self.skill_score_mask)), range(shuffled.compute_num_draws(n))
         return concatenate_datasets([shuffled.shuffle_rows(rows, self.language, draw) for draw in draws])
 
 
@@ -150,7 +150,7 @@ def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int],
         if progress is not None:
             progress(number, len(requests))
         with suppress(Exception):  # `build_requested_set` repeats a failed build later and raises its error
-            loading.build_evaluated_split(create_validated_builder(request))
+            loading.load_evaluation_split(create_validated_builder(request))
     if progress is not None:
         progress(len(requests), len(requests))
 
@@ -163,7 +163,7 @@ def build_requested_set(request: SetRequest) -> BuiltSet:
             used.
     """
     builder = create_validated_builder(request)
-    return build_set_from_rows(request, builder, loading.build_evaluated_split(builder))
+    return build_set_from_rows(request, builder, loading.load_evaluation_split(builder))
 
 
 def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
@@ -255,47 +255,47 @@ def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
 
 
 def build_split_records(
-    built: BuiltSet, rows_of: Mapping[str, Any]
+    built_set: BuiltSet, rows_by_split: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Build the record of each split, and the record of the folder that contains all splits.
 
     Args:
-        built: Set with its origin.
-        rows_of: Rows of each split, by name.
+        built_set: Set with its origin.
+        rows_by_split: Rows of each split, by name.
     """
     counts = ("examples", "rows")
-    if len(rows_of) == 1:
-        [(name, rows)] = rows_of.items()
-        record = _record(built, rows, built.data)
+    if len(rows_by_split) == 1:
+        [(name, rows)] = rows_by_split.items()
+        record = _record(built_set, rows, built_set.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
     # For a set with several splits, `EXCLUSION_REASON` counts examples of the other splits. The folder includes these.
-    builder = challenge_sets.get_challenge_set(built.request.name).import_builder_class()
+    builder = challenge_sets.get_challenge_set(built_set.request.name).import_builder_class()
     elsewhere = builder.EXCLUSION_REASON
-    excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
-    examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_of.items()}
+    excluded = {reason: n for reason, n in built_set.data["excluded"].items() if reason != elsewhere}
+    examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_by_split.items()}
     of_splits = {
         name: _record(
-            built,
+            built_set,
             rows,
             {
-                **built.data,
+                **built_set.data,
                 "excluded": excluded | {elsewhere: sum(examples.values()) - examples[name]},
                 "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
             },
         )
-        for name, rows in rows_of.items()
+        for name, rows in rows_by_split.items()
     }
     *_, last = of_splits.values()
     totals = {key: sum(record[key] for record in of_splits.values()) for key in counts}
     of_each = {name: {key: record[key] for key in counts} for name, record in of_splits.items()}
-    return of_splits, last | totals | {"data": {**built.data, "excluded": excluded}, "splits": of_each}
+    return of_splits, last | totals | {"data": {**built_set.data, "excluded": excluded}, "splits": of_each}
 
 
-def load_splits(built: BuiltSet) -> dict[str, Any]:
+def load_splits(built_set: BuiltSet) -> dict[str, Any]:
     """Load the rows of each split of a built set. For a sample of examples, load only the evaluated split."""
-    builder = loading.create_builder(built.request.name, built.request.config, **built.request.options)
-    evaluated = loading.build_evaluated_split(builder)  # from the cache
-    return builder.as_dataset() if built.request.max_examples is None else {str(evaluated.split): built.rows}
+    builder = loading.create_builder(built_set.request.name, built_set.request.config, **built_set.request.options)
+    evaluated = loading.load_evaluation_split(builder)  # from the cache
+    return builder.as_dataset() if built_set.request.max_examples is None else {str(evaluated.split): built_set.rows}
 
 
 def _record(built: BuiltSet, rows: Any, data: Mapping[str, Any]) -> dict[str, Any]:

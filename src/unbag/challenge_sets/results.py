@@ -217,18 +217,18 @@ class TrainingRecord(TypedDict):
     environment: dict[str, str]
 
 
-def read_record(path: Path, schema: type, what: str) -> dict[str, Any]:
+def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
     """Read and validate the record in a JSON file.
 
     Args:
         path: JSON file.
         schema: One of the record types above.
-        what: Noun phrase for the expected file, for messages.
+        description: Noun phrase for the expected file, for messages.
 
     Raises:
         ValueError: If the file does not match the schema. The message names the file and the fields.
     """
-    return validate_record(read_json_object(path, expected=what), schema, f"{path}: expected {what}")
+    return validate_record(read_json_object(path, expected=description), schema, f"{path}: expected {description}")
 
 
 def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
@@ -377,10 +377,10 @@ class SkippedSet(NamedTuple):
     reason: str
 
 
-def group_skipped(skipped: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
+def group_skipped_sets(skipped_sets: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
     """Group skipped sets by reason, in order of first occurrence."""
     by_reason: dict[str, list[SkippedSet]] = {}
-    for each in skipped:
+    for each in skipped_sets:
         by_reason.setdefault(each.reason, []).append(each)
     return by_reason
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA
@@ -64,7 +64,7 @@ class PairSelection:
         validate_options(PairSelection, vars(self))
 
     def build_requests(
-        self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None
+        self, names: Sequence[str], *, on_failure: Callable[[EvaluationFailure], None] | None = None
     ) -> list[SetRequest]:
         """Build one request per set.
 
@@ -107,7 +107,7 @@ class PairSelection:
                 except ValueError as error:
                     if on_failure is None:
                         raise
-                    on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
+                    on_failure(EvaluationFailure(name, loading.UnsuitablePairsError(str(error))))
                     continue
             self._validate_official_file(name, config, values)
             requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))

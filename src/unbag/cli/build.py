@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json
 from unbag.cli.typer_utils import validate_set_output_location
 
 _MAX_EXAMPLES: Final = 2  # options shown in a set's example command
@@ -63,7 +63,7 @@ def build(
         if engine is not None:
             from unbag.evaluation.ray import building
 
-            record = building.build_on_cluster(request, output)
+            record = building.build_set_on_cluster(request, output)
         elif is_url(output):
             folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
             with open_local_copy(folder) as here:
@@ -111,7 +111,7 @@ def list_sets(
         table = Table("option", "default", "value", "description", box=None, header_style="bold")
         for option in options:
             table.add_row(option.name, str(option.default), option.expected, option.meaning)
-        console().print(table)
+        create_cli_console().print(table)
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
         echo(f"\nExample: unbag evaluate MODEL --sets {name} {' '.join(examples[:_MAX_EXAMPLES])}")
         return
@@ -129,4 +129,4 @@ def list_sets(
     for c in CORPORA.values():
         corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.license)
     for part in (table, "", corpora):
-        console().print(part)
+        create_cli_console().print(part)

@@ -11,7 +11,7 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import EvaluationPlan, restrict_to_offline, run_plan
 from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import Full, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, OutputFormat, print_failures, show, validate_output_form, write_tables
+from unbag.cli.output import AsJson, OutputFormat, print_failures, print_table, validate_output_format, write_tables
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
 
@@ -109,7 +109,7 @@ def check(
             "--metric: requires --no-worse-than; with --min and --max, name the metric in the bound, such as "
             "--min permuted:score=.2"
         )
-    validate_output_form(form, as_json=as_json)
+    validate_output_format(form, as_json=as_json)
     bounds = [*_parse_bounds(lower_bounds, "min"), *_parse_bounds(upper_bounds, "max")]
     parity_bounds = [each for each in bounds if each.number == CHANGED_LABELS.name]
     if parity_bounds and no_worse_than is None:
@@ -151,7 +151,7 @@ def check(
             badges.write_badge(compute_model_verdict(results), badge)
         view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
         exported = gate_views.export_gates(checked, notes, compared, strict=strict)
-    show(form, view, exported, as_json=as_json)
+    print_table(form, view, exported, as_json=as_json)
     if any(each.is_failure(strict=strict) for each in checked):
         raise typer.Exit(1)
 
@@ -226,7 +226,7 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     folder = Path(plan.output_location)
     if plan.model_options.offline:
         plan = restrict_to_offline(plan)
-    outcome = run_plan(plan, folder, visible=visible, quiet=True)
+    outcome = run_plan(plan, folder, is_visible=visible, quiet=True)
     if connect_process_group().rank:
         return folder
     print_failures(outcome.failures, with_model=False, is_named=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.output import AsJson, OutputFormat, show, validate_output_form
+from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
 from unbag.cli.typer_utils import split_commas
 
 
@@ -47,13 +47,11 @@ def compare(
       unbag compare a/results.json b/results.json --metric p_c,'confident.*'
       unbag compare runs/a runs/b --format latex > table.tex
     """
-    validate_output_form(form, as_json=as_json)
+    validate_output_format(form, as_json=as_json)
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.evaluation import comparison
     from unbag.reports.comparison import build_comparison_view, export_comparison
 
     with convert_record_errors(*paths):
-        compared = comparison.compare(
-            *paths, across_data=across_data, quantities=metric or (), level=significance_level
-        )
-    show(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)
+        compared = comparison.compare(*paths, across_data=across_data, metrics=metric or (), level=significance_level)
+    print_table(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)

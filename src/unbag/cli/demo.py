@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, echo, show_results, write_tables
+from unbag.cli.output import AsJson, create_cli_console, echo, show_results, write_tables
 from unbag.cli.progress import show_progress
 from unbag.cli.typer_utils import validate_output_folder
 
 if TYPE_CHECKING:
-    from unbag.evaluation.demo import Disagreement
+    from unbag.evaluation.demo import DemoDisagreement
 
 _MODELS: Final = (
     "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that uses word "
@@ -39,10 +39,10 @@ def demo(
       unbag demo
     """
     from unbag.challenge_sets import list_set_names
-    from unbag.evaluation.demo import find_disagreement, run_demo
+    from unbag.evaluation.demo import compare_demo_models, run_demo
     from unbag.reports import html, terminal
 
-    with show_progress(len(list_set_names()), visible=not as_json, quiet=True) as watched:
+    with show_progress(len(list_set_names()), is_visible=not as_json, quiet=True) as watched:
         results = run_demo(
             output_dir,
             on_set=watched.on_set,
@@ -57,9 +57,9 @@ def demo(
         [
             _describe_models(),
             *terminal.build_summary_views(results),
-            *_describe_disagreement(find_disagreement(output_dir)),
+            *_describe_disagreement(compare_demo_models(output_dir)),
         ],
-        console(),
+        create_cli_console(),
     )
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")
@@ -71,7 +71,7 @@ def _describe_models() -> str:
     return _MODELS.format(pairs=sum(1 for _ in demo.iter_demo_pairs("train")))
 
 
-def _describe_disagreement(found: "Disagreement") -> list[Any]:
+def _describe_disagreement(found: "DemoDisagreement") -> list[Any]:
     """Describe the disagreement between the models `reader` and `lexical`, with an example pair."""
     from rich.console import Group
     from rich.table import Table

@@ -30,7 +30,7 @@ from unbag.data.corpora import PAPER_CORPORA
 from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.backends import Engine as EvaluationEngine
@@ -63,8 +63,8 @@ class EvaluationPlan:
     model_options: ModelOptions
     output_location: str
     predictions: str | Path | None
-    incompatible_sets: "Sequence[Failure]" = ()
-    unavailable_sets: "Sequence[Failure]" = ()
+    incompatible_sets: "Sequence[EvaluationFailure]" = ()
+    unavailable_sets: "Sequence[EvaluationFailure]" = ()
     is_named: bool = False
     cross_domain: bool = False
     shard: "Shard | None" = None
@@ -81,7 +81,7 @@ class EvaluationOutcome:
     """
 
     results: "Sequence[Result]"
-    failures: "Sequence[Failure]"
+    failures: "Sequence[EvaluationFailure]"
 
 
 @with_shared_options
@@ -206,7 +206,7 @@ def evaluate(
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
-        outcome = run_plan(plan, folder, engine=backend, visible=not as_json)
+        outcome = run_plan(plan, folder, engine=backend, is_visible=not as_json)
         if outcome.results:  # Only the first process has results.
             config_file.write_config(ctx, folder)
         _show_outcome(plan, outcome, folder, as_json=as_json)
@@ -215,7 +215,7 @@ def evaluate(
 
 def _select_requests(
     pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
-) -> "tuple[list[SetRequest], list[Failure], str]":
+) -> "tuple[list[SetRequest], list[EvaluationFailure], str]":
     """Build the set requests of a command, the list of skipped sets, and a title for the run.
 
     Raises:
@@ -226,7 +226,7 @@ def _select_requests(
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
         return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
-    incompatible_sets: list[Failure] = []
+    incompatible_sets: list[EvaluationFailure] = []
     requests = build_selected_requests(pairs, sets, full=full, on_failure=incompatible_sets.append)
     if not requests:
         raise incompatible_sets[0].error
@@ -276,7 +276,7 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
     Raises:
         MissingError: If a file is missing for a model or a required set, or for every set of the suite.
     """
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.requirements import MissingResourceError
     from unbag.evaluation import prefetch
 
@@ -298,7 +298,7 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
         if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
-            unavailable_sets.append(Failure(request.name, MissingResourceError(reason)))
+            unavailable_sets.append(EvaluationFailure(request.name, MissingResourceError(reason)))
         else:
             available.append(request)
     if not available:
@@ -313,7 +313,7 @@ def run_plan(
     folder: Path,
     *,
     engine: "EvaluationEngine | None" = None,
-    visible: bool = True,
+    is_visible: bool = True,
     quiet: bool = False,
 ) -> EvaluationOutcome:
     """Evaluate the models of a plan with `evaluation.evaluator.evaluate_all`, and show the progress.
@@ -322,18 +322,18 @@ def run_plan(
         plan: Models and sets.
         folder: Local folder for the results.
         engine: Engine that runs the models (default: the current process).
-        visible: Whether to show progress and tables (default: True).
+        is_visible: Whether to show progress and tables (default: True).
         quiet: Whether to show progress without tables (default: False).
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group
 
     options = plan.model_options
-    failures: list[Failure] = []
-    visible = visible and connect_process_group().rank == 0
+    failures: list[EvaluationFailure] = []
+    is_visible = is_visible and connect_process_group().rank == 0
     with (
         options.track_endpoint_usage(plan.models) as spending,
-        show_progress(len(plan.requests), visible=visible, quiet=quiet or plan.cross_domain) as display,
+        show_progress(len(plan.requests), is_visible=is_visible, quiet=quiet or plan.cross_domain) as display,
     ):
         results = evaluator.evaluate_all(
             plan.models,

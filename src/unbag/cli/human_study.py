@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli.model_options import LabelMap, parse_label_names
 from unbag.cli.options import PairOptions, with_shared_options
-from unbag.cli.output import AsJson, console, echo, print_json, progress
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json, progress
 from unbag.cli.run_folder import RUNS_FOLDER
 from unbag.cli.typer_utils import validate_output_folder
 
@@ -56,7 +56,7 @@ def sample(
     built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, has_label_map=label_map is not None)
-    with progress(visible=not as_json) as shown:
+    with progress(is_visible=not as_json) as shown:
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
@@ -106,4 +106,4 @@ def score(
             *(format_interval(scores[key]) for scores in scored.values()),
             *("" if share is None else f"{share:.3f}" for share in published.read_shares(name)),
         )
-    console().print(table)
+    create_cli_console().print(table)

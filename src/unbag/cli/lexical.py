@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.options import NumProc
-from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json
 from unbag.cli.typer_utils import split_commas, validate_output_folder
 
 app = typer.Typer(
@@ -55,10 +55,10 @@ def fit(
     unbag lexical fit --train-data snli --output-dir lexical-snli
     unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
     """
-    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
     from unbag.utils import locks, parallel
 
-    recipe = LexicalRecipe(
+    recipe = LexicalTrainingOptions(
         tuple(train_data) if train_data else None,
         pipeline=pipeline,
         tags=tags,
@@ -67,7 +67,7 @@ def fit(
         seed=seed,
     )
     with parallel.set_num_proc(num_proc):
-        model = load_lexical_model(fit_cached(recipe))
+        model = load_lexical_model(fit_or_load_lexical_model(recipe))
     with locks.hold_lock(output_dir, "saving a lexical model", wait=True):
         model.save(output_dir)
     if as_json:
@@ -99,8 +99,8 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """
-    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
-    from unbag.baselines.lexical.hub import open_lexical_model
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
+    from unbag.baselines.lexical.hub import locate_lexical_model
     from unbag.baselines.lexical.scorer import score_pair
     from unbag.baselines.lexical.words import BY_CONTEXT
     from unbag.data.labels import LABELS, resolve_three_way_label
@@ -108,8 +108,8 @@ def score(
     if model and train_data:
         raise typer.BadParameter("expected one of --model and --train-data, got both; remove one")
     gold = [resolve_three_way_label(label)] if label else list(LABELS)
-    recipe = LexicalRecipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
-    lexical = load_lexical_model(open_lexical_model(model) if model else fit_cached(recipe))
+    recipe = LexicalTrainingOptions(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
+    lexical = load_lexical_model(locate_lexical_model(model) if model else fit_or_load_lexical_model(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, max_features=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
@@ -132,7 +132,7 @@ def score(
             else ""
         )
         table.add_row(name, f"{probabilities[name]:.3f}", f"{pair_score.lms:.3f}" if pair_score else "", words)
-    console().print(table)
+    create_cli_console().print(table)
 
 
 def _contribution_record(contribution: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.options import Offline
-from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json
 from unbag.cli.typer_utils import split_commas, validate_output_folder
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     for kind in ARCHITECTURES.values():
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.is_verified else " *")
         table.add_row(kind.name, kind.paper, kind.input_description, _millions(count_parameters(kind)), published)
-    console().print(table)
+    create_cli_console().print(table)
     echo("\n** Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json
+from unbag.cli.output import AsJson, create_cli_console, print_json
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.perturbations.modifiers import ModifiedPair, SeedPair
@@ -45,9 +45,9 @@ def label(
         print_json({"label": verdict.label, "relation": relation, "unsupported": verdict.unsupported, "proof": lines})
         return
     if verdict.label is not None and verdict.relation is not None:
-        console().print(f"{verdict.label} ({verdict.relation.value.replace('_', ' ')})", markup=False)
+        create_cli_console().print(f"{verdict.label} ({verdict.relation.value.replace('_', ' ')})", markup=False)
     for line in lines:
-        console().print(line, markup=False)
+        create_cli_console().print(line, markup=False)
 
 
 @app.command()
@@ -65,7 +65,7 @@ def modify(
     unbag natlog modify --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment
     """
-    from unbag.challenge_sets.perturbations.modifiers import modify_seed as modified
+    from unbag.challenge_sets.perturbations.modifiers import modify_seed_pair as modified
 
     pairs = modified(_seed(premise, hypothesis, label), combinations=combinations)
     if as_json:
@@ -76,7 +76,7 @@ def modify(
     table = Table("premise", "hypothesis", "relation", box=None, pad_edge=False, header_style="bold")
     for pair in pairs:
         table.add_row(pair.premise, pair.hypothesis, pair.relation.value)
-    console().print(table)
+    create_cli_console().print(table)
 
 
 @app.command()
@@ -101,7 +101,7 @@ def prove(
     --modifier every --part subject --position both
     """
     from unbag.challenge_sets.perturbations.modifiers import NONE, format_pair_proof
-    from unbag.challenge_sets.perturbations.modifiers import modify_seed as modified
+    from unbag.challenge_sets.perturbations.modifiers import modify_seed_pair as modified
 
     seed = _seed(premise, hypothesis, label)
     pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modified(seed)}
@@ -118,7 +118,7 @@ def prove(
         print_json({**_pair_record(pair), "proof": text.splitlines()[1:]})
         return
     for line in (pair.premise, pair.hypothesis, "", *text.splitlines()):
-        console().print(line)
+        create_cli_console().print(line)
 
 
 def _seed(premise: str, hypothesis: str, label: str) -> "SeedPair":

@@ -14,7 +14,7 @@ from unbag.cli.typer_utils import split_commas, split_fixed_names, split_paths_o
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
 
 
@@ -177,7 +177,7 @@ class PairOptions:
     ] = None
 
     def build_requests(
-        self, names: Sequence[str], *, on_failure: "Callable[[Failure], None] | None" = None
+        self, names: Sequence[str], *, on_failure: "Callable[[EvaluationFailure], None] | None" = None
     ) -> "list[SetRequest]":
         """Build one request per set.
 
@@ -308,7 +308,7 @@ def build_selected_requests(
     sets: Sequence[str] | None,
     *,
     full: bool,
-    on_failure: "Callable[[Failure], None]",
+    on_failure: "Callable[[EvaluationFailure], None]",
 ) -> "list[SetRequest]":
     """Build the set requests of a command, for the given sets or for the suite of all sets.
 
@@ -338,7 +338,7 @@ def list_requested_corpora(pairs: PairOptions) -> Sequence[str]:
 
 
 def build_requests_per_corpus(
-    pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
+    pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[EvaluationFailure, str], None]"
 ) -> "list[SetRequest]":
     """Build requests for each set on each corpus, without duplicates.
 
@@ -361,7 +361,7 @@ def build_requests_per_corpus(
     without_file = pairs.without_official_file()
     requests = []
     for name in corpora:
-        unfit: list[Failure] = []
+        unfit: list[EvaluationFailure] = []
         requests += replace(without_file, corpus=[name]).build_requests(sets, on_failure=unfit.append)
         for failure in unfit:
             on_failure(failure, name)

@@ -19,7 +19,7 @@ from unbag.utils.redaction import redact
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.evaluation.evaluator import OnProgress
     from unbag.reports.formats import ExportedTable, Format
 
@@ -113,43 +113,45 @@ OutputFormat = Annotated[
 ]
 
 
-def show(form: OutputFormat, view: "RenderableType", exported: "ExportedTable", *, as_json: bool) -> None:
+def print_table(
+    output_format: OutputFormat, table: "RenderableType", exported_table: "ExportedTable", *, as_json: bool
+) -> None:
     """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON.
 
     Args:
-        form: Value of `--format`.
-        view: Table for the terminal.
-        exported: The same table for export.
+        output_format: Value of `--format`.
+        table: Table for the terminal.
+        exported_table: The same table for export.
         as_json: Whether `--json` was given.
 
     Raises:
         typer.BadParameter: If `--json` contradicts `--format`.
     """
-    validate_output_form(form, as_json=as_json)
+    validate_output_format(output_format, as_json=as_json)
     if as_json:
-        form = "json"
-    if form == "table":
-        console().print(view)
+        output_format = "json"
+    if output_format == "table":
+        create_cli_console().print(table)
     else:
-        print_exported(exported.text(form), form)
+        print_export(exported_table.text(output_format), output_format)
 
 
-def validate_output_form(form: str, *, as_json: bool) -> None:
+def validate_output_format(output_format: str, *, as_json: bool) -> None:
     """Validate that `--format` and `--json` are compatible, before the run starts.
 
     Raises:
         typer.BadParameter: If `--json` contradicts `--format`.
     """
-    if as_json and form not in ("table", "html", "json"):
-        raise typer.BadParameter(f"expected one of --json and --format {form}, got both; remove one")
+    if as_json and output_format not in ("table", "html", "json"):
+        raise typer.BadParameter(f"expected one of --json and --format {output_format}, got both; remove one")
 
 
-def print_exported(text: str, form: "Format") -> None:
+def print_export(text: str, export_format: "Format") -> None:
     """Print exported text with control characters escaped, because terminals interpret them."""
-    typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
+    typer.echo(terminal.escape_json(text) if export_format == "json" else terminal.escape_control_chars(text), nl=False)
 
 
-def console(*, err: bool = False) -> "Console":
+def create_cli_console(*, err: bool = False) -> "Console":
     """Create a console without number highlighting."""
     return terminal.create_console(stderr=err)
 
@@ -160,15 +162,15 @@ def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True
 
 
 @contextmanager
-def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
-    """Show one progress bar per set on standard error. Yields a progress callback, or None if `visible` is false."""
-    if not visible or is_quiet():
+def progress(*, is_visible: bool) -> Iterator["OnProgress | None"]:
+    """Show one progress bar per set on standard error. Yields a progress callback, or None if `is_visible` is false."""
+    if not is_visible or is_quiet():
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
-    with Progress(*columns, TimeRemainingColumn(), console=console(err=True)) as bars:
+    with Progress(*columns, TimeRemainingColumn(), console=create_cli_console(err=True)) as bars:
         tasks: dict[str, Any] = {}
 
         def update(name: str, done: int, total: int) -> None:
@@ -218,7 +220,7 @@ def show_results(
         return
     # With --quiet and several sets, only the summary is printed.
     is_summarized = bool(summary) and len(results) > 1 if is_quiet() else are_tables_printed
-    terminal.print_views(summary if is_summarized else [*views, *summary], console())
+    terminal.print_views(summary if is_summarized else [*views, *summary], create_cli_console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
     separator = "\n  " if len(f"in {output_location or folder}: {files}") > _COLUMNS else " "
     echo(f"in {output_location or folder}:{separator}{files}")
@@ -248,13 +250,13 @@ def write_tables(
     return views, summary
 
 
-def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named: bool = False) -> None:
+def print_failures(failures: "Sequence[EvaluationFailure]", *, with_model: bool, is_named: bool = False) -> None:
     """Print the sets without a result to standard error, one line per reason.
 
     Args:
         failures: Sets that failed or were skipped.
         with_model: Whether to print the model's name.
-        is_named: Whether the user listed the sets explicitly. Each listed set is required (`Failure.counts`).
+        is_named: Whether the user listed the sets explicitly. Each listed set is required (`EvaluationFailure.counts`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:

@@ -10,7 +10,7 @@ from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.typer_utils import split_commas
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
 
 
 @with_shared_options
@@ -73,7 +73,7 @@ def prefetch(
     for model in models or ():
         validate_model(model)
 
-    def warn(failure: "Failure") -> None:
+    def warn(failure: "EvaluationFailure") -> None:
         echo(f"{failure.set}: skipped: {failure.reason}", err=True)
 
     requests = build_selected_requests(pairs, sets, full=full, on_failure=warn)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from unbag.cli.output import console, is_quiet
+from unbag.cli.output import create_cli_console, is_quiet
 from unbag.utils.terminal import escape_control_chars
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _Display(ProgressDisplay):
         # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them
         # may write at a time. The table ends with an empty line, because the display clears the line above on restart.
         self._bars.stop()
-        terminal.print_views([terminal.build_result_view(result)], console())
+        terminal.print_views([terminal.build_result_view(result)], create_cli_console())
         self._bars.start()
 
 
@@ -154,19 +154,19 @@ def _get_key(result: "Result") -> tuple[str, str, str]:
 
 
 @contextmanager
-def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
+def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
     """Show the progress of an evaluation. Yields its callbacks.
 
     Args:
         num_sets: Number of sets.
-        visible: Whether to show progress.
+        is_visible: Whether to show progress.
         quiet: Whether to show bars without results (default: False).
     """
     if is_quiet():
         import datasets
 
         datasets.disable_progress_bars()
-    if not visible or is_quiet():
+    if not is_visible or is_quiet():
         yield ProgressDisplay()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -178,7 +178,7 @@ def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Itera
         TextColumn("{task.fields[unit]}"),
         TextColumn("{task.fields[left]}"),
     )
-    to = console(err=True)
+    to = create_cli_console(err=True)
     bars = Progress(
         *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
     )

@@ -23,14 +23,14 @@ from unbag.cli.options import (
     list_requested_corpora,
     with_shared_options,
 )
-from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json
 from unbag.cli.typer_utils import split_commas, split_paths
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import Publication, PublicationOutcome, PublicationPlan
+    from unbag.hub.push import HubUpload, HubUploadPlan, HubUploadResult
 
 logger = logging.getLogger(__name__)
 
@@ -89,9 +89,7 @@ def resolve_repo_id(repo_id: str, name: str) -> str:
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
 
 
-def publish_all(
-    publications: "Sequence[Publication]", options: PublishingOptions, collection: str | None = None
-) -> None:
+def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions, collection: str | None = None) -> None:
     """Publish repositories one after another with `--yes`, or print a preview of each.
 
     Args:
@@ -103,7 +101,7 @@ def publish_all(
         HubError: If a publication fails. Earlier publications are complete, and a rerun does not repeat them.
         ValueError: If several publications have the same repository.
     """
-    from unbag.hub.push import plan_publication, publish_files
+    from unbag.hub.push import plan_hub_upload, publish_files
 
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):
@@ -120,7 +118,7 @@ def publish_all(
             if not options.as_json:
                 print_outcome(outcome)
         else:
-            planned = plan_publication(publication, **settings)
+            planned = plan_hub_upload(publication, **settings)
             records.append(_record(planned))
             if not options.as_json:
                 _print_preview(planned)
@@ -133,7 +131,7 @@ def publish_all(
 
 
 def _publish_collection(
-    namespace: str, publications: "Sequence[Publication]", options: PublishingOptions
+    namespace: str, publications: "Sequence[HubUpload]", options: PublishingOptions
 ) -> dict[str, Any]:
     """Update the collection of an organization with `--yes`, or preview the change. Returns a record of the change."""
     from unbag.hub.collection import TITLE, plan_collection, publish_collection
@@ -148,8 +146,8 @@ def _publish_collection(
             echo(f"{url}: {change}")
         else:
             state = "a new collection" if planned.slug is None else f"{planned.n_present} items are already listed"
-            console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
-            console().print(f" ({state}): {TITLE}", soft_wrap=True)
+            create_cli_console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
+            create_cli_console().print(f" ({state}): {TITLE}", soft_wrap=True)
             for kind, repo in planned.added:
                 echo(f"  + {kind} {repo}")
     return {
@@ -162,9 +160,9 @@ def _publish_collection(
     }
 
 
-def _print_preview(planned: "PublicationPlan") -> None:
+def _print_preview(planned: "HubUploadPlan") -> None:
     publication = planned.publication
-    out = console()
+    out = create_cli_console()
     if planned.base is None:
         state = "a new " + ("private" if planned.private else "public") + " repository"
     elif planned.pull_request:
@@ -194,7 +192,7 @@ def _print_preview(planned: "PublicationPlan") -> None:
             echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def print_outcome(outcome: "PublicationOutcome", *, err: bool = False) -> None:
+def print_outcome(outcome: "HubUploadResult", *, err: bool = False) -> None:
     """Print the changes and the commit of a published repository, to standard error if `err` is true."""
     planned = outcome.plan
     if outcome.commit is None:
@@ -208,7 +206,7 @@ def print_outcome(outcome: "PublicationOutcome", *, err: bool = False) -> None:
         echo(f"  - {path}", err=err)
 
 
-def _record(planned: "PublicationPlan", outcome: "PublicationOutcome | None" = None) -> dict[str, Any]:
+def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) -> dict[str, Any]:
     record: dict[str, Any] = {
         "repo": planned.publication.repo,
         "kind": planned.publication.kind,
@@ -278,7 +276,7 @@ def dataset(
       unbag publish dataset swapped --repo-id ORG/NAME --data pairs.csv
     """
     from unbag.challenge_sets.loading import resolve_config
-    from unbag.hub.dataset import build_dataset_publication
+    from unbag.hub.dataset import build_dataset_upload
     from unbag.utils import parallel
 
     [request] = pairs.build_requests([name])
@@ -296,7 +294,7 @@ def dataset(
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.resolve_repo(name)
         with parallel.set_num_proc(num_proc):
-            built = build_dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
+            built = build_dataset_upload(requests, repo, Path(folder), license=license, benchmark=benchmark)
         publish_all([built], options)
 
 
@@ -320,7 +318,7 @@ def results(
       --pull-request --yes
     """
     from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import build_model_results_publication
+    from unbag.hub.model_results import build_model_results_upload
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(
@@ -330,7 +328,7 @@ def results(
 
     with convert_record_errors(*files):
         results = read_results(files)
-        publication = build_model_results_publication(
+        publication = build_model_results_upload(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
         )
     publish_all([publication], options)
@@ -353,10 +351,10 @@ def results_dataset(
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
     from unbag.challenge_sets.results import convert_record_errors
-    from unbag.hub.results_dataset import NAME, build_results_publication
+    from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
     with convert_record_errors(*files):
-        rows = build_results_publication(options.resolve_repo(NAME), read_results(files), model=model)
+        rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -419,13 +417,13 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
     repo = options.resolve_repo(folder.resolve().name)
-    checkpoint = build_model_publication(
+    checkpoint = build_model_upload(
         folder, repo, results, compare_with=compare_with or (), sets_org=sets_org, with_code=with_code
     )
     publish_all([checkpoint], options)
 
 
-def build_model_publication(
+def build_model_upload(
     folder: Path,
     repo: str,
     results: Sequence[Path] | None = None,
@@ -433,14 +431,14 @@ def build_model_publication(
     compare_with: Sequence[Path] = (),
     sets_org: str | None = None,
     with_code: bool = False,
-) -> "Publication":
+) -> "HubUpload":
     """Build the files to publish for a trained model from the options of `unbag publish model`."""
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
-    from unbag.hub.model import build_averaged_publication, build_checkpoint_publication, find_base_model, is_averaged
+    from unbag.hub.model import build_averaged_model_upload, build_checkpoint_upload, find_base_model, is_averaged_model
 
-    averaged = is_averaged(folder)
+    averaged = is_averaged_model(folder)
     if averaged and with_code:
         raise typer.BadParameter(
             "--with-code: expected an architecture from `unbag models`, got an averaged model; remove the option"
@@ -456,9 +454,9 @@ def build_model_publication(
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
         shared |= {"organization": sets_org, "about_results": about}
         if averaged:
-            return build_averaged_publication(folder, repo, **shared)
+            return build_averaged_model_upload(folder, repo, **shared)
         license_ = fetch_model_license(*base) if base else None
-        return build_checkpoint_publication(folder, repo, **shared, base_license=license_, with_code=with_code)
+        return build_checkpoint_upload(folder, repo, **shared, base_license=license_, with_code=with_code)
 
 
 @with_shared_options
@@ -483,7 +481,11 @@ def metric(
     from unbag.hub.spaces import build_metric_space
 
     publish_all(
-        [build_metric_space(name, options.resolve_repo(name)) for name in names or scripts.names("metrics")], options
+        [
+            build_metric_space(name, options.resolve_repo(name))
+            for name in names or scripts.list_script_folders("metrics")
+        ],
+        options,
     )
 
 
@@ -536,11 +538,11 @@ def pair(
 
 def fit_default_lexical_model() -> Path:
     """Fit the English lexical baseline, cached after the first use. Returns the model folder."""
-    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
     from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
-    return fit_cached(LexicalRecipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
+    return fit_or_load_lexical_model(LexicalTrainingOptions((corpus,), max_train_pairs=pairs, pipeline=pipeline))
 
 
 @with_shared_options
@@ -576,10 +578,10 @@ def everything(
       unbag publish all --repo-id ORG --results runs/a,runs/b --yes
     """
     from unbag import challenge_sets, scripts
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import results_dataset, spaces
-    from unbag.hub.dataset import build_dataset_publication
+    from unbag.hub.dataset import build_dataset_upload
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
@@ -588,18 +590,19 @@ def everything(
     if results:
         with convert_record_errors(*results):
             stored = read_results(results)  # Validate first, because building sets takes long.
-    failures: list[Failure] = []
-    publications: list[Publication] = []
+    failures: list[EvaluationFailure] = []
+    publications: list[HubUpload] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A set without perturbation is the corpus itself, which its authors have published.
         names = [
             name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control
         ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
-            build = partial(build_dataset_publication, folder=Path(folder) / name, benchmark=benchmark)
+            build = partial(build_dataset_upload, folder=Path(folder) / name, benchmark=benchmark)
             publications += _set_publications(requests, options.resolve_repo(name), build, failures)
         publications += [
-            spaces.build_metric_space(name, options.resolve_repo(name)) for name in scripts.names("metrics")
+            spaces.build_metric_space(name, options.resolve_repo(name))
+            for name in scripts.list_script_folders("metrics")
         ]
         if pair_model:
             try:
@@ -607,11 +610,11 @@ def everything(
                 publications.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
                 logger.debug("%s", spaces.PAIR_SPACE, exc_info=error)
-                failures.append(Failure(spaces.PAIR_SPACE, error))
+                failures.append(EvaluationFailure(spaces.PAIR_SPACE, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
             with convert_record_errors(*results):
-                publications.append(results_dataset.build_results_publication(rows, stored))
+                publications.append(results_dataset.build_results_dataset_upload(rows, stored))
             publications.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.
         publish_all(publications, options, None if options.pull_request else options.repo_id)
@@ -622,7 +625,7 @@ def everything(
 
 
 def _requests_by_set(
-    pairs: PairOptions, names: Sequence[str], failures: "list[Failure]"
+    pairs: PairOptions, names: Sequence[str], failures: "list[EvaluationFailure]"
 ) -> "dict[str, list[SetRequest]]":
     """Build the requests of each set: one per corpus, or one for a set that does not depend on the corpus.
 
@@ -632,7 +635,7 @@ def _requests_by_set(
         failures: List that receives the sets that cannot be built from a corpus.
     """
 
-    def unfit(failure: "Failure", corpus: str) -> None:
+    def unfit(failure: "EvaluationFailure", corpus: str) -> None:
         failures.append(replace(failure, set=f"{failure.set} of {corpus}"))
 
     if len(list_requested_corpora(pairs)) > 1:
@@ -648,9 +651,9 @@ def _requests_by_set(
 def _set_publications(
     requests: "Sequence[SetRequest]",
     repo: str,
-    build: "Callable[[Sequence[SetRequest], str], Publication]",
-    failures: "list[Failure]",
-) -> "list[Publication]":
+    build: "Callable[[Sequence[SetRequest], str], HubUpload]",
+    failures: "list[EvaluationFailure]",
+) -> "list[HubUpload]":
     """Build the publication of a set with all valid configs; an empty list if all configs fail.
 
     Args:
@@ -659,7 +662,7 @@ def _set_publications(
         build: Function that builds the publication of requests to a repository.
         failures: List that receives the configs that cannot be built.
     """
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
 
     try:
         return [build(requests, repo)]
@@ -667,7 +670,7 @@ def _set_publications(
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
         if len(requests) == 1:
-            failures.append(Failure(name, error))
+            failures.append(EvaluationFailure(name, error))
             return []
     usable: list[SetRequest] = []
     for request in requests:  # One after another; built configs come from the cache.
@@ -675,5 +678,5 @@ def _set_publications(
             build([request], repo)
             usable.append(request)
         except Exception as error:
-            failures.append(Failure(f"{name} of {request.config}", error))
+            failures.append(EvaluationFailure(f"{name} of {request.config}", error))
     return [build(usable, repo)] if usable else []

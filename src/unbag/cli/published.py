@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.output import AsJson, console, echo, print_exported, print_json, validate_output_form
+from unbag.cli.output import AsJson, create_cli_console, echo, print_export, print_json, validate_output_format
 from unbag.cli.typer_utils import Badge, validate_output_file
 
 
@@ -30,7 +30,7 @@ def papers(
         print_json(convert_tables_to_json(paper_tables))
         return
     for table in paper_tables:
-        console().print(build_paper_view(table))
+        create_cli_console().print(build_paper_view(table))
 
 
 def report(
@@ -68,7 +68,7 @@ def report(
     from unbag.reports import html, run_tables
     from unbag.utils.files import atomic_write
 
-    validate_output_form(form, as_json=as_json)
+    validate_output_format(form, as_json=as_json)
     with convert_record_errors(*folders):
         if badge is not None:
             badges.write_badge(run_tables.compute_main_model_verdicts(folders), badge)
@@ -85,7 +85,7 @@ def report(
             echo(f"{file}: {size / 1e6:.2f} MB")
         return
     if output is None:
-        print_exported(text, form)
+        print_export(text, form)
         return
     with atomic_write(output) as tmp:
         tmp.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from unbag.cli.publish import print_outcome, resolve_repo_id
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import Publication
+    from unbag.hub.push import HubUpload
 
 PUSH_OPTION: Final = "--push-results"
 
@@ -106,10 +106,10 @@ def push_results(results: "Sequence[Result]", output_location: str, repo_id: str
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.hub.results_dataset import NAME, build_results_publication
+    from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
     command = f"unbag publish results-dataset {output_location} --repo-id {repo_id} --yes"
-    _push(lambda: build_results_publication(resolve_repo_id(repo_id, NAME), results), command, as_json=as_json)
+    _push(lambda: build_results_dataset_upload(resolve_repo_id(repo_id, NAME), results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
@@ -123,17 +123,17 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.cli.publish import build_model_publication
+    from unbag.cli.publish import build_model_upload
 
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
     _push(
-        lambda: build_model_publication(folder, resolve_repo_id(repo_id, folder.resolve().name)),
+        lambda: build_model_upload(folder, resolve_repo_id(repo_id, folder.resolve().name)),
         command,
         as_json=as_json,
     )
 
 
-def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) -> None:
+def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> None:
     from unbag.hub.push import fetch_remote, publish_files
 
     try:

@@ -13,7 +13,7 @@ from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import validate_output_location
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
 
 
@@ -129,7 +129,7 @@ def _score_shards(run: str, output_location: str, *, as_json: bool) -> None:
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import StorageFolder
 
-    failures: list[Failure] = []
+    failures: list[EvaluationFailure] = []
     with open_local_result_folder(output_location) as folder:
         results = score_sharded_predictions(
             StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append

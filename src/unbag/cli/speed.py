@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import PairOptions, with_shared_options
-from unbag.cli.output import AsJson, OutputFormat, show, validate_output_form
+from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
 
 _SHOWN: Final = ("kind", "model_file", "dtype", "device")
 """Keys of a predictor's identity that affect its speed."""
@@ -40,7 +40,7 @@ def speed(
     from unbag.inference.speed import PAIRS, measure_speed
     from unbag.reports import speed as speed_views
 
-    validate_output_form(form, as_json=as_json)
+    validate_output_format(form, as_json=as_json)
     model_options.validate([model])
     if find_model_type(model) is ENDPOINT:
         raise typer.BadParameter(
@@ -62,7 +62,7 @@ def speed(
         [name, f"{len(premises):,} pairs of {built.data['name']}", *([", ".join(where)] if where else [])]
     )
     record = {"model": {"name": name, **identity}, "data": dict(built.data), "pairs": len(premises), "rounds": rounds}
-    show(
+    print_table(
         form,
         speed_views.build_speed_view(timings, title),
         speed_views.export_speed(timings, title, record),

@@ -13,13 +13,13 @@ from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
 from unbag.cli.options import Offline
-from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
+from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json, progress
 from unbag.cli.typer_utils import escape_help, validate_output_folder
 from unbag.training.recipes import Recipe, load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.training.loop import OnStep
 
 _RUN: Final = "Checkpoints and logging"
@@ -211,7 +211,9 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     return values
 
 
-def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
+def _run(
+    recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool
+) -> "list[EvaluationFailure]":
     """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
     from unbag.training.output import lock_output_folder
     from unbag.training.seeds import run_seeds
@@ -219,11 +221,11 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     first = _is_first()
     visible = first and not as_json
     _quiet(first=first)
-    failures: list[Failure] = []
+    failures: list[EvaluationFailure] = []
     with (
         lock_output_folder(config.output_dir, "training"),
         _bars(visible=visible) as on_step,
-        progress(visible=visible) as progress_callback,
+        progress(is_visible=visible) as progress_callback,
     ):
         if recipe.protocol is None:
             done = run_seeds(
@@ -246,7 +248,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
         if sets:
             _show_evaluations(done)
     else:
-        console().print(recipe.protocol.view(done))
+        create_cli_console().print(recipe.protocol.view(done))
         echo(f"in {config.output_dir}")
     print_failures(failures, with_model=bool(seeds))
     return failures
@@ -260,8 +262,8 @@ def _show_evaluations(done: Any) -> None:
     for run in done["runs"]:
         file = Path(run["evaluation"]) / FILE
         if run["verdict"] is not None and file.is_file():
-            console().print()
-            terminal.print_views(terminal.build_summary_views(read_results(file)), console())
+            create_cli_console().print()
+            terminal.print_views(terminal.build_summary_views(read_results(file)), create_cli_console())
 
 
 def _quiet(*, first: bool) -> None:
@@ -286,7 +288,9 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[status]}", markup=False), console=console(err=True)) as bars:
+    with Progress(
+        *columns, TextColumn("{task.fields[status]}", markup=False), console=create_cli_console(err=True)
+    ) as bars:
 
         def of_run(name: str) -> "OnStep":
             tasks: list[Any] = []
@@ -323,7 +327,7 @@ def _show(done: Any, out: Path) -> None:
             cells = [format_interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
         table.add_row(name, *cells, f"{statistics['n']:,}")
     if table.row_count:  # empty without validation pairs
-        console().print(table)
+        create_cli_console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
     echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")

@@ -82,24 +82,26 @@ _BADGE_SUFFIXES: Final = (".svg", ".json")
 _PARQUET: Final = ".parquet"
 
 
-def validate_output_location(place: str | None) -> str | None:
+def validate_output_location(location: str | None) -> str | None:
     """Validate that a folder or URL is writable (option callback)."""
     from unbag.utils.storage import StorageFolder, is_url
 
-    if place is None:
+    if location is None:
         return None
-    if not is_url(place):
-        return str(_writable(Path(place.removeprefix("file://")), folder=True))
-    return _validate_address(place, StorageFolder(place))
+    if not is_url(location):
+        return str(_writable(Path(location.removeprefix("file://")), folder=True))
+    return _validate_address(location, StorageFolder(location))
 
 
-def validate_set_output_location(place: str) -> str:
+def validate_set_output_location(location: str) -> str:
     """Validate that a Parquet file or folder, given as a path or URL, is writable (option callback)."""
     from unbag.utils.storage import StorageFolder, is_url
 
-    if not is_url(place):
-        return str(validate_set_output(Path(place.removeprefix("file://"))))
-    return _validate_address(place, StorageFolder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
+    if not is_url(location):
+        return str(validate_set_output(Path(location.removeprefix("file://"))))
+    return _validate_address(
+        location, StorageFolder(location.rpartition("/")[0] if location.endswith(_PARQUET) else location)
+    )
 
 
 def _validate_address(place: str, folder: "StorageFolder") -> str:
@@ -178,7 +180,7 @@ def complete_metrics(incomplete: str) -> list[str]:
     """Complete the name of a metric."""
     from unbag import scripts
 
-    return _completed(incomplete, scripts.names("metrics"))
+    return _completed(incomplete, scripts.list_script_folders("metrics"))
 
 
 def complete_bounds(incomplete: str) -> list[str]:

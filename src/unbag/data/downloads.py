@@ -33,34 +33,35 @@ class PinnedFile:
     name: str
 
 
-def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
+def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
     """Locate the user's copy of a pinned file.
 
     Args:
-        pinned: The file.
+        pinned_file: The file.
         path: The copy, or a folder that contains it under its original name at any depth.
 
     Raises:
         DataError: If there is no copy, or the folder contains several.
     """
     if not path.exists():
-        raise DataError(f"{path}: expected a copy of {pinned.url}, got no such file or folder; check the path")
+        raise DataError(f"{path}: expected a copy of {pinned_file.url}, got no such file or folder; check the path")
     if not path.is_dir():
         return validate_file(path)
-    copies = sorted(file for file in path.rglob(pinned.name) if file.is_file())
+    copies = sorted(file for file in path.rglob(pinned_file.name) if file.is_file())
     if len(copies) == 1:
         return copies[0]
     if not copies:
         raise DataError(
-            f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or a subfolder, got none; "
+            f"{path}: expected {pinned_file.name}, a copy of {pinned_file.url}, in this folder or a subfolder, got none"
+            "; "
             + join_advice("remove --official-file to download the file", "choose other sets (--sets)", "add the file")
         )
     raise DataError(
-        f"{path}: expected one {pinned.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
+        f"{path}: expected one {pinned_file.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
     )
 
 
-def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
+def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
     """Locate a pinned file: the user's copy, the cached copy, or a new download.
 
     The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
@@ -68,7 +69,7 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
     cached.
 
     Args:
-        pinned: The file.
+        pinned_file: The file.
         local_copy: The user's copy (`find_local_copy`), which replaces the download.
         cache: Folder of the cache (default: `unbag/files` in the user's cache folder).
 
@@ -77,14 +78,14 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
         MissingFileError: If the download fails.
     """
     if local_copy is not None:
-        _check(pinned, hash_file(local_copy), str(local_copy))
+        _check(pinned_file, hash_file(local_copy), str(local_copy))
         return local_copy
     # The folder name is the hash, so that two versions of a file have different paths.
-    path = (cache or get_cache_folder("files")) / pinned.sha256[:16] / pinned.name
-    if path.is_file() and hash_file(path) == pinned.sha256:
+    path = (cache or get_cache_folder("files")) / pinned_file.sha256[:16] / pinned_file.name
+    if path.is_file() and hash_file(path) == pinned_file.sha256:
         return path
     with atomic_write(path) as tmp:
-        _check(pinned, _download_with_retries(pinned, tmp), pinned.url)
+        _check(pinned_file, _download_with_retries(pinned_file, tmp), pinned_file.url)
     return path
 
 

@@ -335,7 +335,7 @@ def get_positive_label(label_space: Sequence[str]) -> str:
     return CONTRADICTION if NOT_CONTRADICTION in label_space else ENTAILMENT
 
 
-def fold_label(label: str, label_space: Sequence[str]) -> str:
+def map_label_to_space(label: str, label_space: Sequence[str]) -> str:
     """Map a three-way gold label to a model's label space.
 
     For two-label models, neutral and contradiction become `not_entailment`, as in McCoy et al. (2019, section 4) for
@@ -344,8 +344,8 @@ def fold_label(label: str, label_space: Sequence[str]) -> str:
     Raises:
         LabelError: If label and space belong to different two-label spaces.
 
-    >>> fold_label("neutral", TWO_WAY), fold_label("neutral", CONTRADICTION_OR_NOT), fold_label("neutral", LABELS)
-    ('not_entailment', 'not_contradiction', 'neutral')
+    >>> map_label_to_space("neutral", TWO_WAY), map_label_to_space("neutral", CONTRADICTION_OR_NOT),
+    map_label_to_space("neutral", LABELS) ('not_entailment', 'not_contradiction', 'neutral')
     """
     if label in label_space:
         return label

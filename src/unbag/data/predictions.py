@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold_label
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, map_label_to_space
 
 NO_ANSWER: Final = -1
 """Value of `SetPredictions.predicted` for a row without a prediction, which counts as wrong for any gold label."""
@@ -57,7 +57,7 @@ class SetPredictions(NamedTuple):
         """Convert to another label space with at most as many labels. Sums the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):
             return self
-        columns = [list(label_space).index(fold_label(label, label_space)) for label in self.label_space]
+        columns = [list(label_space).index(map_label_to_space(label, label_space)) for label in self.label_space]
         probabilities = np.zeros((len(self.probabilities), len(label_space)), dtype=self.probabilities.dtype)
         for column, values in zip(columns, self.probabilities.T, strict=True):
             probabilities[:, column] += values
@@ -78,7 +78,7 @@ class SetPredictions(NamedTuple):
     @property
     def label_positions(self) -> NDArray[np.intp]:
         """Index of each of `data.labels.LABELS` in `label_space`, shape (3,)."""
-        return np.array([self.label_space.index(fold_label(label, self.label_space)) for label in LABELS])
+        return np.array([self.label_space.index(map_label_to_space(label, self.label_space)) for label in LABELS])
 
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
@@ -92,39 +92,41 @@ def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> Non
         labels.LabelError: If the gold labels separate entailment and the model separates contradiction.
     """
     if NOT_ENTAILMENT in gold:
-        fold_label(NOT_ENTAILMENT, label_space)
+        map_label_to_space(NOT_ENTAILMENT, label_space)
 
 
-def build_predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
+def build_predictions_from_labels(label_ids: Sequence[int]) -> "SetPredictions":
     """Build predictions from label ids, without probabilities. `NO_ANSWER` marks rows without a prediction."""
-    ids = np.asarray(predicted, dtype=np.intp)
+    ids = np.asarray(label_ids, dtype=np.intp)
     unanswered = ids == NO_ANSWER
     probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
     probabilities[unanswered] = 1 / len(LABELS)  # uniform probabilities
     return SetPredictions(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
 
 
-def select_rows(mask: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
+def select_rows(
+    mask: NDArray[np.bool_], columns: Columns, predictions: SetPredictions
+) -> tuple[Columns, SetPredictions]:
     """Select the rows of columns and predictions for which `mask`, shape (n,), is true."""
     rows = np.flatnonzero(mask).tolist()
     selected = {name: [values[row] for row in rows] for name, values in columns.items()}
-    unanswered = None if answers.unanswered is None else answers.unanswered[mask]
-    return selected, answers._replace(probabilities=answers.probabilities[mask], unanswered=unanswered)
+    unanswered = None if predictions.unanswered is None else predictions.unanswered[mask]
+    return selected, predictions._replace(probabilities=predictions.probabilities[mask], unanswered=unanswered)
 
 
-def scatter_predictions(answers: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
+def scatter_predictions(predictions: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
     """Expand predictions on m selected rows to all n rows. Other rows get `NO_ANSWER`.
 
     Args:
-        answers: Predictions on the selected rows, in row order.
+        predictions: Predictions on the selected rows, in row order.
         mask: Mask of the selected rows, shape (n,).
     """
-    probabilities = np.zeros((len(mask), len(answers.label_space)), dtype=answers.probabilities.dtype)
-    probabilities[mask] = answers.probabilities
+    probabilities = np.zeros((len(mask), len(predictions.label_space)), dtype=predictions.probabilities.dtype)
+    probabilities[mask] = predictions.probabilities
     unanswered = ~mask
-    if answers.unanswered is not None:
-        unanswered[mask] = answers.unanswered
-    return answers._replace(probabilities=probabilities, unanswered=unanswered)
+    if predictions.unanswered is not None:
+        unanswered[mask] = predictions.unanswered
+    return predictions._replace(probabilities=probabilities, unanswered=unanswered)
 
 
 def to_boolean_array(values: Any) -> NDArray[np.bool_]:

@@ -172,30 +172,30 @@ def detect_csv_delimiter(path: Path) -> str:
     return ","
 
 
-def iter_jsonl_row_starts(path: Path, every: int) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `every`, `2 * every`, … in a jsonl file.
+def iter_jsonl_row_starts(path: Path, interval: int) -> Iterator[RowStart]:
+    """Iterate over the start positions of rows `interval`, `2 * every`, … in a jsonl file.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
     """
-    return _starts(path, every, _is_blank_json, header=False, quotes=False)
+    return _starts(path, interval, _is_blank_json, header=False, quotes=False)
 
 
-def iter_separated_row_starts(path: Path, every: int, *, quotes: bool) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `every`, `2 * every`, … in a csv or tsv file.
+def iter_csv_row_starts(path: Path, interval: int, *, quotes: bool) -> Iterator[RowStart]:
+    """Iterate over the start positions of rows `interval`, `2 * every`, … in a csv or tsv file.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
 
     Args:
         path: File with a header.
-        every: Number of rows between two starts.
+        interval: Number of rows between two starts.
         quotes: Whether quotation marks enclose cells, which may then contain line breaks. In tsv, they are ordinary
             characters.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
     """
-    return _starts(path, every, _is_blank_record, header=True, quotes=quotes)
+    return _starts(path, interval, _is_blank_record, header=True, quotes=quotes)
 
 
 def _starts(
@@ -350,8 +350,8 @@ _PARQUET: Final = ".parquet"
 _TEXT: Final[
     Mapping[str, tuple[Callable[[Path, RowStart], Iterator[DataRow]], Callable[[Path, int], Iterator[RowStart]]]]
 ] = {
-    ".csv": (read_csv, partial(iter_separated_row_starts, quotes=True)),
-    ".tsv": (read_tsv, partial(iter_separated_row_starts, quotes=False)),
+    ".csv": (read_csv, partial(iter_csv_row_starts, quotes=True)),
+    ".tsv": (read_tsv, partial(iter_csv_row_starts, quotes=False)),
     ".jsonl": (read_jsonl, iter_jsonl_row_starts),
 }
 """Function that reads rows and function that finds their starts, by the extension of a text file."""
@@ -570,7 +570,7 @@ def _open_hub(
         try:
             data = read_from_hub(what, load)
         except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
-            if not is_corruption(error) or datasets.config.HF_HUB_OFFLINE:
+            if not is_corrupted_cache_error(error) or datasets.config.HF_HUB_OFFLINE:
                 raise
             data = read_from_hub(what, partial(load, download_mode="force_redownload"))
     except DataError:
@@ -586,7 +586,7 @@ def _open_hub(
     return HubTable(repo_id, data), commit
 
 
-def is_corruption(error: BaseException) -> bool:
+def is_corrupted_cache_error(error: BaseException) -> bool:
     """Check whether an error of `datasets` indicates a corrupted file in its cache.
 
     Full disks and network failures do not count: their errors have an errno or a specific type.

@@ -25,8 +25,8 @@ from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.sentences import (
     REPEATED,
     build_language_error,
-    find_form_exclusion,
-    find_parse_exclusion,
+    find_character_exclusion_reason,
+    find_parse_exclusion_reason,
     is_english,
 )
 from unbag.data.text.tagging import PIPELINE
@@ -211,7 +211,7 @@ def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate
     for document in documents:
         for number, paragraph in enumerate(document.paragraphs(), start=1):
             for place, sentence in enumerate(sentences.split_english(paragraph), start=1):
-                reason = find_form_exclusion(sentence)
+                reason = find_character_exclusion_reason(sentence)
                 if reason is None:
                     digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
                     reason = REPEATED if digest in seen else None
@@ -224,7 +224,7 @@ def _parsed(candidates: Iterator[SentenceCandidate], parser: Parser) -> Iterator
     while chunk := list(islice(candidates, _CHUNK)):
         parses = parser.parse(each.text for each in chunk if each.reason is None)
         for each in chunk:
-            yield each if each.reason else each._replace(reason=find_parse_exclusion(next(parses)))
+            yield each if each.reason else each._replace(reason=find_parse_exclusion_reason(next(parses)))
 
 
 def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[TextDocument]]:

@@ -1,6 +1,6 @@
 """Second process that fits the lexical baseline and builds sets while the model predicts.
 
-Fitting and building use one core and no model. The process fills the caches in which `fit_cached` and
+Fitting and building use one core and no model. The process fills the caches in which `fit_or_load_lexical_model` and
 `challenge_sets.request.build_requested_set` look first, so it changes the time of a run but no result. If the process
 dies, the first process does the remaining work.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, Progress, fit_cached
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, Progress, fit_or_load_lexical_model
 from unbag.challenge_sets.request import SetRequest, prebuild_sets
 
 _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
@@ -37,7 +37,7 @@ class BackgroundBuild:
         stop: Function that ends the process; called at the latest when this object is deleted.
     """
 
-    def __init__(self, recipe: LexicalRecipe, requests: Sequence[SetRequest]) -> None:
+    def __init__(self, recipe: LexicalTrainingOptions, requests: Sequence[SetRequest]) -> None:
         """Start the process.
 
         Args:
@@ -143,7 +143,7 @@ def main() -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     folder = None
     with suppress(Exception):  # repeated by the parent
-        folder = str(fit_cached(recipe, progress=lambda done, total: _report([done, total])))
+        folder = str(fit_or_load_lexical_model(recipe, progress=lambda done, total: _report([done, total])))
     _report({"folder": folder})
     prebuild_sets(list(reversed(requests)))
 

@@ -145,7 +145,7 @@ class Comparison:
 def compare(
     *paths: Path | str,
     across_data: bool = False,
-    quantities: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     level: float = LEVEL,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> Comparison:
@@ -161,7 +161,7 @@ def compare(
         paths: Results files, folders written by `unbag.evaluate`, trained models with an evaluation, or the folder of
             a recipe with several seeds.
         across_data: Whether to also compare results on different data or with different options, unpaired.
-        quantities: Patterns for the paths of metrics, such as `p_c` or `by_category.*`. Default: the metrics with the
+        metrics: Patterns for the paths of metrics, such as `p_c` or `by_category.*`. Default: the metrics with the
             role "compared" (`challenge_sets`).
         level: Significance level for corrected p-values.
         resamples: Number of bootstrap resamples.
@@ -169,16 +169,16 @@ def compare(
     Raises:
         ValueError: If there are no results, fewer than two systems, no common set, or different data or options.
     """
-    _validate_options(quantities, level, resamples)
+    _validate_options(metrics, level, resamples)
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
         raise ValueError(f"expected at least two models to compare, got {only}; pass another run")
-    return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
+    return _compare_systems(systems, across_data=across_data, metrics=metrics, level=level, resamples=resamples)
 
 
 def compare_single_models(
-    before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
+    before: Path | str, after: Path | str, *, metrics: Sequence[str] = (), level: float = LEVEL
 ) -> Comparison:
     """Compare two results folders that contain one model each. Baselines are ignored.
 
@@ -187,19 +187,19 @@ def compare_single_models(
     Raises:
         ValueError: If a path has several models, or as in `compare`.
     """
-    _validate_options(quantities, level)
+    _validate_options(metrics, level)
     systems = [load_single_system(path) for path in (before, after)]
-    return _compare_systems(assign_letters(systems), across_data=False, quantities=quantities, level=level)
+    return _compare_systems(assign_letters(systems), across_data=False, metrics=metrics, level=level)
 
 
-def _validate_options(quantities: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
+def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
     """Validate the options of a comparison.
 
     Raises:
         ValueError: If an option is invalid; the message names the first one.
     """
-    if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
-        raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list")
+    if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
+        raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
         raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
     validate_int("resamples", resamples, minimum=1)
@@ -209,12 +209,12 @@ def _compare_systems(
     systems: list[ComparedSystem],
     *,
     across_data: bool,
-    quantities: Sequence[str],
+    metrics: Sequence[str],
     level: float,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> Comparison:
     notes: list[str] = []
-    pairs = _Pairs(systems, quantities, resamples)
+    pairs = _Pairs(systems, metrics, resamples)
     differences: list[MetricDifference] = []
     alone: dict[_Title, set[str]] = {}
     for one, two in combinations(systems, 2):
@@ -227,7 +227,7 @@ def _compare_systems(
     ]
     if not differences:
         raise ValueError(
-            "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(quantities))
+            "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(metrics))
         )
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
@@ -243,13 +243,13 @@ def _compare_systems(
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level, incomparable_sets)
 
 
-def _describe_missing(quantities: Sequence[str]) -> str:
+def _describe_missing(metrics: Sequence[str]) -> str:
     """Explain that no metric matches the patterns in both systems."""
-    if tuple(quantities) == (SCORE.path,):
+    if tuple(metrics) == (SCORE.path,):
         return (
             f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or choose other metrics (--metric)"
         )
-    return f"no metric matches {', '.join(quantities)} in both"
+    return f"no metric matches {', '.join(metrics)} in both"
 
 
 def _matched(
@@ -302,8 +302,8 @@ class _Pairs:
         other_baselines: Tasks whose skill scores have different baselines, so that they are not compared.
     """
 
-    def __init__(self, systems: Sequence[ComparedSystem], quantities: Sequence[str], resamples: int) -> None:
-        self._systems, self._quantities, self._resamples = systems, quantities, resamples
+    def __init__(self, systems: Sequence[ComparedSystem], metrics: Sequence[str], resamples: int) -> None:
+        self._systems, self._metrics, self._resamples = systems, metrics, resamples
         self.without_examples: dict[_Title, set[str]] = {}
         self.other_baselines: set[_Title] = set()
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
@@ -370,15 +370,16 @@ class _Pairs:
         """Select the metrics of a result to compare. Returns label and direction by path."""
         paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find_challenge_set(result.set)
-        described_numbers = {} if described is None else described.map_quantities_by_path()
-        if self._quantities:
-            # As in `quantities.describe_metrics`, the metric of the set takes precedence over that of a verifier.
-            by_name = () if described is None else (SCORE, *described.named_quantities)
+        described_numbers = {} if described is None else described.map_metrics_by_path()
+        if self._metrics:
+            # As in `evaluation.metrics.describe_metrics`, the metric of the set takes precedence over that of a
+            # verifier.
+            by_name = () if described is None else (SCORE, *described.named_metrics)
             names = {each.path: each.name for each in by_name}
             chosen = [
                 path
                 for path in paths
-                if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._quantities)
+                if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._metrics)
             ]
             named = {path: (each.label, each.higher_is_better) for path, each in described_numbers.items()}
             return {path: named.get(path, (path, None)) for path in chosen}
@@ -387,7 +388,7 @@ class _Pairs:
         # Only a few by default: each additional metric makes the correction of all p-values stricter.
         return {
             each.path: (each.label, each.higher_is_better)
-            for each in described.list_quantities_with_role("compared")
+            for each in described.list_metrics_with_role("compared")
             if each.path in paths
         }
 

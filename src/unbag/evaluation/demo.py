@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.demo_reader import ReaderPredictor, tokenize_words
+from unbag.baselines.demo_reader import DemoNetworkPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
@@ -31,7 +31,7 @@ _Q: Final = 20  # permutations per pair
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 
 
-def build_requests(output_dir: Path) -> list[SetRequest]:
+def build_demo_requests(output_dir: Path) -> list[SetRequest]:
     """Build a request for each challenge set of the demo that is not bundled as a file, in suite order.
 
     Args:
@@ -56,7 +56,7 @@ def build_requests(output_dir: Path) -> list[SetRequest]:
     ]
 
 
-def build_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
+def list_demo_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
     """List all challenge sets of the demo, in suite order.
 
     Args:
@@ -64,7 +64,7 @@ def build_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
     """
     order = selection.list_suite_sets()
     built = map(read_exported_set, demo.BUILT_SETS.values())
-    return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
+    return sorted([*build_demo_requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 
 def run_demo(
@@ -90,17 +90,17 @@ def run_demo(
     go_offline()
     write_demo_data(output_dir)
     return evaluate_all(
-        (ReaderPredictor(), *MODELS[1:]),
-        build_sets(output_dir),
+        (DemoNetworkPredictor(), *MODELS[1:]),
+        list_demo_sets(output_dir),
         output_dir=output_dir,
         on_set=on_set,
         progress_callback=progress_callback,
         on_result=on_result,
-        **build_training_options(output_dir),
+        **build_demo_training_options(output_dir),
     )
 
 
-def build_training_options(output_dir: Path) -> dict[str, Any]:
+def build_demo_training_options(output_dir: Path) -> dict[str, Any]:
     """Build the training options of the demo's bag-of-words models, for `model_loading.load_predictor`.
 
     Args:
@@ -142,7 +142,7 @@ class DisputedPair(NamedTuple):
     bag: LabelPrediction
 
 
-class Disagreement(NamedTuple):
+class DemoDisagreement(NamedTuple):
     """Disagreement between the demo network and the bag of words on the same pairs.
 
     Attributes:
@@ -162,7 +162,7 @@ class Disagreement(NamedTuple):
     example: DisputedPair | None
 
 
-def find_disagreement(output_dir: Path) -> Disagreement:
+def compare_demo_models(output_dir: Path) -> DemoDisagreement:
     """Compute the disagreement between the demo network and the bag of words on the demo's validation pairs.
 
     Args:
@@ -170,8 +170,8 @@ def find_disagreement(output_dir: Path) -> Disagreement:
     """
     pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    bag_of_words, _ = load_predictor("lexical", **build_training_options(output_dir))
-    reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
+    bag_of_words, _ = load_predictor("lexical", **build_demo_training_options(output_dir))
+    reader, bag = (model.predict(*sentences) for model in (DemoNetworkPredictor(), bag_of_words))  # (n, 3)
     gold = np.array([get_label_id(pair.label) for pair in pairs])
     differs = reader.argmax(axis=1) != bag.argmax(axis=1)
     reader_right, bag_right = (differs & (each.argmax(axis=1) == gold) for each in (reader, bag))
@@ -183,7 +183,7 @@ def find_disagreement(output_dir: Path) -> Disagreement:
     example = (
         DisputedPair(pairs[order[0]], *(_label_prediction(each[order[0]]) for each in (reader, bag))) if order else None
     )
-    return Disagreement(len(pairs), int(differs.sum()), int(reader_right.sum()), int(bag_right.sum()), example)
+    return DemoDisagreement(len(pairs), int(differs.sum()), int(reader_right.sum()), int(bag_right.sum()), example)
 
 
 def _label_prediction(probabilities: NDArray[np.floating[Any]]) -> LabelPrediction:

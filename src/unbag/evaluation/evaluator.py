@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.baselines.lexical.predictors import is_order_blind
+from unbag.baselines.lexical.predictors import is_order_invariant
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.loading import is_built
+from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.challenge_sets.loading import is_set_cached
 from unbag.challenge_sets.request import (
     BUILDING,
     BuiltSet,
@@ -43,7 +43,7 @@ from unbag.evaluation.scoring import (
     build_scored_result,
     score_predictions,
     score_set_predictions,
-    write_results,
+    write_scored_results,
 )
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import connect_process_group
@@ -76,7 +76,7 @@ OnPreview = Callable[[Result], None]
 """Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
 follows: its other scores are the same."""
 
-OnFailure = Callable[[Failure], None]
+OnFailure = Callable[[EvaluationFailure], None]
 """Callback with each set that fails. The other sets still run, but a failed label probe ends the run."""
 
 _Scorer = Callable[[BaselinePredictions], None]
@@ -93,7 +93,7 @@ def evaluate_all(
     trust_labels: bool = False,
     lexical_baseline: bool = True,
     shuffled: bool = True,
-    skipped: Sequence[Failure] = (),
+    skipped: Sequence[EvaluationFailure] = (),
     on_set: OnSet | None = None,
     progress_callback: OnProgress | None = None,
     on_preview: OnPreview | None = None,
@@ -149,7 +149,7 @@ def evaluate_all(
     engine = engine or InProcessEngine()
     if shard is not None and connect_process_group().world_size > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
-    validate_unsharded(shard, predictions_csv)
+    validate_shard_options(shard, predictions_csv)
     model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
@@ -175,13 +175,13 @@ def evaluate_all(
         if on_failure is None:
             raise error
         logger.debug("%s", name, exc_info=error)
-        failures.append(Failure(name, error, model))
+        failures.append(EvaluationFailure(name, error, model))
         on_failure(failures[-1])
 
     valid, to_build = [], []
     for request in requests:  # invalid requests raise now, not after earlier sets
         try:
-            if isinstance(request, SetRequest) and not is_built(create_validated_builder(request)):
+            if isinstance(request, SetRequest) and not is_set_cached(create_validated_builder(request)):
                 to_build.append(request)
             valid.append(request)
         except Exception as error:
@@ -264,7 +264,7 @@ def evaluate_all(
             title = f"{request.name}, {each.name}" if several else request.name
             progress = _progress_of(progress_callback, title)
             try:
-                is_own_control = shuffled and is_order_blind(record)
+                is_own_control = shuffled and is_order_invariant(record)
                 control = item.control if shuffled and not is_own_control else None
                 if sharded is not None:
                     sharded.begin(place, item, each, record, progress, control, is_own_control=is_own_control)
@@ -305,7 +305,7 @@ def evaluate_all(
         )
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write_results([done[place] for place in sorted(done)], Path(output_dir), failures)
+    return write_scored_results([done[place] for place in sorted(done)], Path(output_dir), failures)
 
 
 def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline) -> BackgroundBuild | None:
@@ -319,7 +319,7 @@ def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline)
     return baseline.background
 
 
-def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
+def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
     """Validate that `--predictions-csv` and `--shard` are not combined. A shard has only some of the predictions.
 
     Raises:
@@ -365,14 +365,14 @@ def evaluate_file(
     answers = SetPredictions(
         file_predictions.probabilities, file_predictions.label_space, file_predictions.has_probabilities
     )
-    if (fit := label_check.check_corpus_rows(built, answers)) is not None:
+    if (fit := label_check.check_label_order_on_corpus_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.align_to_gold(built.rows.features["label"].names)
     result = score_set_predictions(built, answers, model, words)
-    write_results([build_scored_result(result, built, answers)], Path(output_dir))
+    write_scored_results([build_scored_result(result, built, answers)], Path(output_dir))
     return result
 
 

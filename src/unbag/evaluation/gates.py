@@ -180,7 +180,7 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
     Raises:
         ValueError: If the runs cannot be compared, or a metric has no direction.
     """
-    compared = comparison.compare_single_models(earlier_run, run, quantities=names or (SCORE.path,))
+    compared = comparison.compare_single_models(earlier_run, run, metrics=names or (SCORE.path,))
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:

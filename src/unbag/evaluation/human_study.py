@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.columns import read_numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, fold_label, resolve_label
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, map_label_to_space, resolve_label
 from unbag.data.predictions import SetPredictions
 from unbag.data.readers import get_cell, open_file
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
@@ -146,7 +146,7 @@ def score_annotation_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
                 f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}; correct the sheet"
             )
         try:
-            label = fold_label(resolve_label(row["label"]), space) if row["label"].strip() else None
+            label = map_label_to_space(resolve_label(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
             raise DataError(f"{place}: {error}") from None
         if label not in (None, *space):

@@ -16,7 +16,7 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import read_column, read_numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, fold_label, list_candidate_orders
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, list_candidate_orders, map_label_to_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
@@ -167,7 +167,7 @@ class LabelOrderCheck(NamedTuple):
     warning: str | None
 
 
-def check_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
+def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
     """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
@@ -187,18 +187,18 @@ def check_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> Label
 
 
 def compare_label_orders(
-    predicted: NDArray[np.intp], labels: NDArray[np.intp], label_order: Sequence[str], *, has_columns: bool
+    predicted_positions: NDArray[np.intp], labels: NDArray[np.intp], label_order: Sequence[str], *, has_columns: bool
 ) -> LabelOrderCheck:
     """Compare the accuracy under a file's label order with the accuracy under every other order.
 
     Args:
-        predicted: Positions in `label_order`, shape (n,).
+        predicted_positions: Positions in `label_order`, shape (n,).
         labels: Gold label ids, shape (n,). All three labels occur.
         label_order: Labels in the file's order.
         has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
     """
     orders = list_candidate_orders(label_order)
-    shares = [_balanced(predicted, labels, order) for order in orders]
+    shares = [_balanced(predicted_positions, labels, order) for order in orders]
     best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
     warning = None
     if shares[best] >= ENOUGH and shares[best] - shares[0] >= MARGIN:
@@ -210,12 +210,12 @@ def compare_label_orders(
             f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
             f"named in the wrong order; if so, change {renamed} in the file"
         )
-    gold = [list(label_order).index(fold_label(label, label_order)) for label in LABELS]
-    return LabelOrderCheck(int((predicted == np.array(gold)[labels]).sum()), len(labels), warning)
+    gold = [list(label_order).index(map_label_to_space(label, label_order)) for label in LABELS]
+    return LabelOrderCheck(int((predicted_positions == np.array(gold)[labels]).sum()), len(labels), warning)
 
 
 def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:
     """Compute the balanced accuracy (mean recall over gold labels) of the predictions with a label order."""
     space = find_label_space(order)
-    gold = np.array([order.index(fold_label(label, space)) for label in LABELS])[labels]
+    gold = np.array([order.index(map_label_to_space(label, space)) for label in LABELS])[labels]
     return float(np.mean([(predicted[gold == label] == label).mean() for label in range(len(order))]))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, Progress, fit_cached
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, Progress, fit_or_load_lexical_model
 from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
@@ -47,8 +47,8 @@ class LexicalBaseline:
     Elsewhere the model `lexical` is fitted to all of SNLI and MNLI by default, which takes half an hour of tagging.
 
     Args:
-        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalRecipe` that differ
-            from the defaults.
+        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalTrainingOptions`
+            that differ from the defaults.
         progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
 
     Attributes:
@@ -85,7 +85,7 @@ class LexicalBaseline:
         answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
-    def build_recipe(self, language: str) -> LexicalRecipe | None:
+    def build_recipe(self, language: str) -> LexicalTrainingOptions | None:
         """Build the training options for a language. Return None if the language has no training data.
 
         Raises:
@@ -97,7 +97,7 @@ class LexicalBaseline:
                 return None
             corpus, pairs, pipeline = PAIRS[language]
             options = {"train_data": (corpus,), "max_train_pairs": pairs, "pipeline": pipeline} | options
-        return LexicalRecipe(**options)
+        return LexicalTrainingOptions(**options)
 
     def _fit(self, language: str) -> Predictor | None:
         progress = self._progress(FITTING)
@@ -108,7 +108,7 @@ class LexicalBaseline:
                 if (folder := self.background.wait_until_fitted(progress)) is not None:
                     return LexicalPredictor(folder)
             return connect_process_group().main_process_first(
-                lambda: LexicalPredictor(fit_cached(recipe, progress=progress))
+                lambda: LexicalPredictor(fit_or_load_lexical_model(recipe, progress=progress))
             )
         except Exception as error:
             logger.warning(

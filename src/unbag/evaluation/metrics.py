@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import SCORE, SKILL, Quantity
+from unbag.challenge_sets.base import SCORE, SKILL, MetricDefinition
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, compute_model_verdict, format_verdict
 from unbag.scoring.bootstrap import Estimate, to_json
@@ -14,7 +14,7 @@ from unbag.scoring.nested import iter_estimates
 SCORE_NAME: Final = "score"
 """Name of the skill score among the metrics of a set."""
 
-CHANGED_LABELS: Final = Quantity("changed_labels", "changed labels", higher_is_better=False)
+CHANGED_LABELS: Final = MetricDefinition("changed_labels", "changed labels", higher_is_better=False)
 """Metric of a pair of runs for gates (`evaluation.parity`). The scores of a single run do not contain it."""
 
 
@@ -36,15 +36,13 @@ class MetricValue(NamedTuple):
     sources: int
 
 
-def describe_metrics(set_name: str) -> dict[str, Quantity]:
+def describe_metrics(set_name: str) -> dict[str, MetricDefinition]:
     """Collect the definitions of a challenge set's metrics, by metric name.
 
     Raises:
         ValueError: If the set does not exist.
     """
-    return {SCORE_NAME: SCORE} | {
-        each.name: each for each in challenge_sets.get_challenge_set(set_name).named_quantities
-    }
+    return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get_challenge_set(set_name).named_metrics}
 
 
 def collect_metrics(result: Result) -> dict[str, MetricValue]:

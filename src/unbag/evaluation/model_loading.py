@@ -226,8 +226,9 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
             `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
         options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
             those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
-            `baselines.lexical.fitting.LexicalRecipe`. Function: `label_map` of `CallablePredictor`. Classifiers and
-            functions also have `long_premise` (`inference.long_premises`). None for an option that is not given.
+            `baselines.lexical.fitting.LexicalTrainingOptions`. Function: `label_map` of `CallablePredictor`.
+            Classifiers and functions also have `long_premise` (`inference.long_premises`). None for an option that is
+            not given.
 
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
@@ -376,15 +377,15 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:
-    from unbag.baselines.lexical.fitting import LexicalRecipe
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions
     from unbag.baselines.lexical.predictors import BASELINES
 
-    predictor: Predictor = BASELINES[name](LexicalRecipe(**options))
+    predictor: Predictor = BASELINES[name](LexicalTrainingOptions(**options))
     return predictor
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
-    from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
     from unbag.data.readers import is_hub_id
 
     if is_lexical_model(model, revision=options.get("revision")):
@@ -392,7 +393,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
             raise ValueError(f"{model}: a lexical model does not support the option {', '.join(wrong)}; omit it")
-        folder = open_lexical_model(model, **options)
+        folder = locate_lexical_model(model, **options)
         return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
         from unbag.inference.transformer import TransformerPredictor

@@ -143,14 +143,14 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     """Download all files for loading a model, with weights in a single format. Returns the path of a file."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
     from unbag.inference.exported import has_only_exported
 
     try:
         if not is_causal and has_only_exported(model, revision):
             return _exported_files(model, revision, None)
         if is_lexical_model(model, revision=revision):
-            return open_lexical_model(model, revision=revision)
+            return locate_lexical_model(model, revision=revision)
         folder = hub.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code
     except RepositoryNotFoundError as error:
         raise ValueError(describe_missing_repo(error, "model", model)) from error

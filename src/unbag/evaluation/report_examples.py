@@ -34,7 +34,7 @@ def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> E
     """
     chooser = challenge_sets.get_challenge_set(result.set).import_set_module("report")
     examples = tuple(chooser.select_examples(rows, predictions))
-    candidates = getattr(chooser, "iter_candidates", None)  # optional for sets of other packages
+    candidates = getattr(chooser, "select_short_examples", None)  # optional for sets of other packages
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],

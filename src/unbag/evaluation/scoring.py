@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import results
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
@@ -91,7 +91,7 @@ def score_predictions(
         counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
     draws: list[SetPredictions] = []
     if control is not None and control is not stored_predictions:
-        n = int(built_set.decisive.sum())
+        n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_draws(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     entailment: NDArray[np.float64] | None = None
@@ -109,7 +109,7 @@ def score_predictions(
     draws = (
         [answers]
         if control is stored_predictions
-        else [scatter_predictions(each, built_set.decisive) for each in draws]
+        else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
     result = score_set_predictions(built_set, answers, {**model, **counts}, baseline, draws, entailment)
     if table is not None:
@@ -169,8 +169,8 @@ def score_set_predictions(
     )
 
 
-def write_results(
-    scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[Failure] = ()
+def write_scored_results(
+    scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[EvaluationFailure] = ()
 ) -> list[Result]:
     """Write results to a folder, in addition to earlier results. Does nothing if there are no results.
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import ScoredResult, score_predictions, write_results
+from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
 from unbag.inference.shards import CLAIMS, LeaseManager, Shard, build_shared_job, predict_shard
@@ -117,7 +117,7 @@ class ShardedEvaluation:
     def finish(
         self,
         output_dir: Path,
-        failures: Sequence[Failure],
+        failures: Sequence[EvaluationFailure],
         *,
         progress_callback: OnProgress | None,
         on_result: Callable[[Result], None] | None,
@@ -218,12 +218,12 @@ def score_sharded_predictions(
     predictions: StorageFolder,
     *,
     output_dir: Path,
-    skipped: Sequence[Failure] = (),
+    skipped: Sequence[EvaluationFailure] = (),
     task_names: Collection[str] | None = None,
     built_sets: Mapping[str, BuiltSet] | None = None,
     progress_callback: OnProgress | None = None,
     on_result: Callable[[Result], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
+    on_failure: Callable[[EvaluationFailure], None] | None = None,
 ) -> list[Result]:
     """Score the stored predictions of all shards, without loading models. Writes `results.json` and the examples.
 
@@ -284,13 +284,13 @@ def score_sharded_predictions(
         except Exception as error:
             if on_failure is None:
                 raise
-            failures.append(Failure(task.request["name"], error, task.model["name"]))
+            failures.append(EvaluationFailure(task.request["name"], error, task.model["name"]))
             on_failure(failures[-1])
             continue
         done.append(each)
         if on_result is not None:
             on_result(each.result)
-    return write_results(done, output_dir, failures)
+    return write_scored_results(done, output_dir, failures)
 
 
 def _validate_complete(store: PredictionStore, rows: Any) -> None:

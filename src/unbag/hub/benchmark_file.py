@@ -15,7 +15,7 @@ from unbag import challenge_sets
 from unbag.hub import cards
 from unbag.hub.benchmarks import Benchmark
 from unbag.hub.cards import split_card
-from unbag.hub.dataset_card import parse_records
+from unbag.hub.dataset_card import parse_build_records
 from unbag.hub.push import explain_hub_errors, fetch_remote
 
 FILE: Final = "eval.yaml"
@@ -84,7 +84,7 @@ def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, Publi
         if remote is None or tasks is None:
             continue
         ids = {task["id"] for task in _parse_tasks(tasks).get("tasks", [])}
-        records = parse_records(split_card(card)[1])
+        records = parse_build_records(split_card(card)[1])
         for target in wanted:
             if target.repo == repo and target.config in ids:
                 rows = records.get(target.config, {}).get("data", {}).get("sha256")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.hub.push import Publication, explain_hub_errors
+from unbag.hub.push import HubUpload, explain_hub_errors
 from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import redact
 from unbag.utils.retries import TRIES, call_with_retries
@@ -44,7 +44,7 @@ class CollectionPlan:
         return self.slug is not None and not self.added
 
 
-def plan_collection(namespace: str, publications: Sequence[Publication]) -> CollectionPlan:
+def plan_collection(namespace: str, publications: Sequence[HubUpload]) -> CollectionPlan:
     """Plan how to add published repositories to an organization's collection, without writing anything.
 
     Items added by other people and repositories of earlier publications are kept.
@@ -67,13 +67,13 @@ def plan_collection(namespace: str, publications: Sequence[Publication]) -> Coll
     )
 
 
-def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str:
+def publish_collection(plan: CollectionPlan, *, private: bool = False) -> str:
     """Create the collection if necessary, add missing items, and return the collection's URL.
 
     Repeated calls add no duplicates: the Hub rejects an item that is already present, which counts as success.
 
     Args:
-        planned: Change to make.
+        plan: Change to make.
         private: Whether a new collection is private.
 
     Raises:
@@ -85,15 +85,15 @@ def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str
 
     def create() -> Any:
         return api.create_collection(
-            TITLE, namespace=planned.namespace, description=_DESCRIPTION, private=private, exists_ok=True
+            TITLE, namespace=plan.namespace, description=_DESCRIPTION, private=private, exists_ok=True
         )
 
-    with explain_hub_errors(planned.namespace, _KIND):
-        slug, url = planned.slug, planned.url
+    with explain_hub_errors(plan.namespace, _KIND):
+        slug, url = plan.slug, plan.url
         if slug is None:
             created = call_with_retries(create)
             slug, url = created.slug, redact(created.url)
-        for kind, repo in planned.added:
+        for kind, repo in plan.added:
             _add(api, slug, kind, repo)
     return str(url)
 

@@ -19,8 +19,8 @@ from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
 from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
-from unbag.hub.local_paths import strip_folders
-from unbag.hub.push import MergeFunction, Publication
+from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.push import HubUpload, MergeFunction
 from unbag.utils.hub import validate_config_name, validate_repo
 
 _ROWS_PER_SHARD: Final = 1_000_000  # about 100 MB of permuted pairs
@@ -30,9 +30,9 @@ _SIZES: Final = ("bytes", "stored")  # keys of the sizes of the rows in memory a
 _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
-def build_dataset_publication(
+def build_dataset_upload(
     requests: Sequence[SetRequest], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
-) -> Publication:
+) -> HubUpload:
     """Build the files of a dataset repository from one or more configs of a challenge set.
 
     Args:
@@ -64,7 +64,7 @@ def build_dataset_publication(
     if benchmark:
         splits = {card.name: card.record["evaluated"] for card in cards}
         files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, splits=splits)
-    return Publication(
+    return HubUpload(
         repo=repo,
         kind="dataset",
         files=files,
@@ -134,7 +134,7 @@ def _build_config(
         "splits": {
             split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in split_records.items()
         },
-        "options": strip_folders(dict(built.config)),
+        "options": replace_paths_with_names(dict(built.config)),
         "data": dict(built.data),
         "versions": {package: versions[package] for package in _RECORDED_PACKAGES if package in versions},
     }

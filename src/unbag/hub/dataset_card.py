@@ -30,7 +30,7 @@ from unbag.hub.cards import (
     split_card,
     strip_relative_links,
 )
-from unbag.hub.licenses import is_laxer
+from unbag.hub.licenses import is_less_restrictive
 
 SIDES: Final = ("premise", "hypothesis")
 _UNSPACED: Final = ("zh",)  # languages written without spaces between words
@@ -230,14 +230,14 @@ def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequen
         ValueError: If the published card cannot be read, or has a less restrictive license than a config.
     """
     metadata, text = split_card(existing)
-    before = parse_records(text)
+    before = parse_build_records(text)
     text = set_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
     text = set_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
     )
     for config in configs:
         text = set_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
-    after = parse_records(text)
+    after = parse_build_records(text)
     metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
     metadata["tags"] = _union(metadata["tags"], collect_arxiv_tags([text]))
     text = set_block(text, _SET, _build_set_text(repo, set_name, metadata))
@@ -295,7 +295,7 @@ def _merge_metadata(
 def _validate_licenses(others: Iterable[str], records: Mapping[str, Any]) -> None:
     for name, record in records.items():
         for license in record.get("licences", []):
-            if laxer := [other for other in others if is_laxer(other, license)]:
+            if laxer := [other for other in others if is_less_restrictive(other, license)]:
                 raise ValueError(
                     f"published card: expected a license at least as restrictive as {license} of the config {name}, "
                     f"got {laxer[0]}; correct the card first, or use another repository with --repo-id"
@@ -375,7 +375,7 @@ def _biases(metadata: Mapping[str, Any]) -> str:
     )
 
 
-def parse_records(text: str) -> dict[str, Any]:
+def parse_build_records(text: str) -> dict[str, Any]:
     """Parse the build records in a card's text, by config.
 
     Raises:

@@ -24,7 +24,7 @@ from unbag.hub.benchmarks import (
     Benchmark,
     collect_published_options,
     find_benchmark,
-    find_deviations,
+    find_option_differences,
     find_published_config,
 )
 from unbag.scoring.bootstrap import Estimate
@@ -52,24 +52,24 @@ class ResultContext(NamedTuple):
     date: str
 
 
-def fetch_result_context(results: Iterable[Result], organization: str, written: Iterable[Path]) -> ResultContext:
+def fetch_result_context(results: Iterable[Result], organization: str, result_files: Iterable[Path]) -> ResultContext:
     """Fetch the benchmark tasks of results from the Hub.
 
     Args:
         results: Results to look up.
         organization: Organization that publishes the challenge sets.
-        written: Files from which the results were read; the newest determines the date.
+        result_files: Files from which the results were read; the newest determines the date.
 
     Raises:
         HubError: If the Hub fails or cannot be reached.
     """
     targets = [target for result in results if (target := find_benchmark(result, organization)) is not None]
-    newest = max((path.stat().st_mtime for path in written), default=0.0)
+    newest = max((path.stat().st_mtime for path in result_files), default=0.0)
     return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
 
 
 def build_eval_results(
-    results: Iterable[Result], organization: str, about: ResultContext | None = None
+    results: Iterable[Result], organization: str, result_context: ResultContext | None = None
 ) -> dict[str, bytes]:
     """Build the `.eval_results` files, as a dict by path, with one file per challenge set and config.
 
@@ -78,8 +78,8 @@ def build_eval_results(
     Args:
         results: Results of one model. Later results on the same config replace earlier ones.
         organization: Organization that publishes the challenge sets.
-        about: Context of the results. If given, results are also skipped if their set is not a benchmark on the Hub or
-            has different rows there (default: no check).
+        result_context: Context of the results. If given, results are also skipped if their set is not a benchmark on
+            the Hub or has different rows there (default: no check).
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -87,13 +87,13 @@ def build_eval_results(
     for result in results:
         target = find_benchmark(result, organization)
         main = challenge_sets.get_challenge_set(result.set).get_skill_score(result.scores)
-        if target is None or main is None or find_deviations(result):
+        if target is None or main is None or find_option_differences(result):
             logger.warning(
                 "%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, _exclusion_reason(result)
             )
             continue
-        task = about.tasks.get(target) if about else None
-        if about and (fault := _benchmark_mismatch(result, target, task)):
+        task = result_context.tasks.get(target) if result_context else None
+        if result_context and (fault := _benchmark_mismatch(result, target, task)):
             logger.warning("%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, fault)
             continue
         entry = EvalResultEntry(
@@ -101,7 +101,7 @@ def build_eval_results(
             task_id=target.config,
             value=main.estimate.value,
             dataset_revision=task.commit if task else None,
-            date=about.date if about else None,
+            date=result_context.date if result_context else None,
             source_url=f"https://huggingface.co/datasets/{target.repo}",
             source_name=f"unbag {result.environment['unbag']}",
             notes=_build_notes(result, main),
@@ -189,7 +189,7 @@ def _exclusion_reason(result: Result) -> str:
     """Explain why a result is not written as a benchmark result."""
     if find_published_config(result) is None:
         return "because the pairs are user-provided; only published sets have a benchmark"
-    differences = ", ".join(f"{name} = {value}" for name, value in find_deviations(result).items())
+    differences = ", ".join(f"{name} = {value}" for name, value in find_option_differences(result).items())
     return (
         f"because its options differ from the published set: {differences}"
         if differences
@@ -215,7 +215,7 @@ def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask |
 def _build_notes(result: Result, main: MeasuredMetric) -> str:
     """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
-    parts = [main.quantity.label, f"n = {n:,}"]
+    parts = [main.definition.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
     parts.append(describe_scale(compute_model_verdict([result])).removesuffix("."))

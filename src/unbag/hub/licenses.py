@@ -25,28 +25,28 @@ def parse_license_conditions(license: str) -> frozenset[str]:
     return frozenset(_CONDITIONS[part] for part in parts if part in _CONDITIONS) if family == "cc" else frozenset()
 
 
-def is_laxer(license: str, inherited: str) -> bool:
+def is_less_restrictive(license: str, inherited_license: str) -> bool:
     """Check whether a license lacks a condition of an inherited license.
 
-    >>> is_laxer("mit", "cc-by-sa-4.0"), is_laxer("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
+    >>> is_less_restrictive("mit", "cc-by-sa-4.0"), is_less_restrictive("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
     (True, False)
     """
-    return bool(parse_license_conditions(inherited) - parse_license_conditions(license))
+    return bool(parse_license_conditions(inherited_license) - parse_license_conditions(license))
 
 
-def choose_license(name: str, inherited: str, requested: str | None) -> str:
+def choose_license(name: str, inherited_license: str, requested_license: str | None) -> str:
     """Choose the license of published data from the requested and the inherited license.
 
     Args:
         name: Name of the source, for error messages.
-        inherited: License of the source; empty for user-provided data.
-        requested: License that the user requested, or None.
+        inherited_license: License of the source; empty for user-provided data.
+        requested_license: License that the user requested, or None.
 
     Raises:
         ValueError: If the requested license differs from the inherited one, or no license is known.
     """
-    if not inherited:
-        if not requested:
+    if not inherited_license:
+        if not requested_license:
             raise ValueError(
                 f"{name}: expected a license, got none; if you may publish these pairs, "
                 + choose_advice(
@@ -54,19 +54,20 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
                     "publish them with `unbag publish dataset --license`",
                 )
             )
-        if not _ID.fullmatch(requested):
+        if not _ID.fullmatch(requested_license):
             raise ValueError(
-                f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested!r}; correct it"
+                f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested_license!r}; correct it"
             )
-        return requested
-    if requested and requested != inherited:
-        lost = sorted(parse_license_conditions(inherited) - parse_license_conditions(requested))
+        return requested_license
+    if requested_license and requested_license != inherited_license:
+        lost = sorted(parse_license_conditions(inherited_license) - parse_license_conditions(requested_license))
         drops = f", which drops {' and '.join(lost)}" if lost else ""
         raise ValueError(
-            f"--license: expected {inherited}, the license inherited from {name}, got {requested}{drops}; "
+            f"--license: expected {inherited_license}, the license inherited from {name}, got {requested_license}{drops}"
+            "; "
             "remove --license"
         )
-    return inherited
+    return inherited_license
 
 
 OTHER: Final = "other"

@@ -114,7 +114,7 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+def parse_metric_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Convert the columns of a table to arguments of a metric. Empty rows are dropped.
 
     A cell is parsed as JSON if possible (a number, a list of numbers, true, null), otherwise it is text. Empty cells
@@ -144,7 +144,7 @@ def _parse_cell(value: Any) -> Any:
         return text
 
 
-def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Select the columns that a metric accepts. Returns these columns, and the names of unused columns.
 
     Columns of a challenge set replace missing columns of the metric: `prediction` replaces `predictions`, and SICCK's
@@ -224,7 +224,7 @@ class ScoreLine:
     n: int | None = None
 
 
-def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
+def iter_score_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
     """Iterate over the values in nested scores, in order.
 
     In a list of dicts, the entries before the first nested value identify a dict. Without nested values, all entries
@@ -243,7 +243,7 @@ def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
         yield ScoreLine(path, **scores)
     elif isinstance(scores, Mapping):
         for name, part in scores.items():
-            yield from iter_lines(part, (*path, str(name)))
+            yield from iter_score_lines(part, (*path, str(name)))
     elif isinstance(scores, list | tuple) and any(_is_nested(part) for part in scores):
         for part in scores:
             part = part._asdict() if hasattr(part, "_asdict") else part
@@ -251,7 +251,7 @@ def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
             first = next((i for i, (_, value) in enumerate(pairs) if _is_nested(value)), len(pairs) - 1)
             which = ", ".join(f"{name} {_format_number(value)}" for name, value in pairs[:first])
             for name, value in pairs[first:]:
-                yield from iter_lines(value, (*path, which, str(name)))
+                yield from iter_score_lines(value, (*path, which, str(name)))
     elif isinstance(scores, list | tuple):
         more = f", … ({len(scores)})" if len(scores) > MAX_LISTED else ""
         yield ScoreLine(path, ", ".join(_format_number(value) for value in scores[:MAX_LISTED]) + more)
@@ -269,17 +269,17 @@ def _format_number(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def render_scores(scores: Scores, meanings: Mapping[str, str]) -> str:
+def render_scores(scores: Scores, score_descriptions: Mapping[str, str]) -> str:
     """Render scores as an HTML table with values, intervals (as bars and numbers) and descriptions."""
     body = []
     group = ""
     last_meaning = ""  # Show a description once if consecutive lines share it.
-    for line in iter_lines(scores):
+    for line in iter_score_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
-            last_meaning = meanings.get(outer, "")
+            last_meaning = score_descriptions.get(outer, "")
             body.append(_row((outer,), ScoreLine((), ""), last_meaning, "group"))
-        meaning = next((meanings[part] for part in line.path if part in meanings), "")
+        meaning = next((score_descriptions[part] for part in line.path if part in score_descriptions), "")
         body.append(_row(inner or (outer,), line, "" if meaning == last_meaning else meaning, "part" if inner else ""))
         group, last_meaning = outer, meaning
     head = (
@@ -323,7 +323,9 @@ def build_page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
 
     def score(cells: Any, options: str) -> str:
         try:
-            inputs, others = select_columns(metric, parse_columns(list(cells.columns), cells.to_numpy().tolist()))
+            inputs, others = select_metric_columns(
+                metric, parse_metric_columns(list(cells.columns), cells.to_numpy().tolist())
+            )
             scores = compute_scores(metric, inputs, options)
             unused = f"<p>Columns not used: {escape(', '.join(others))}.</p>" if others else ""
             return render_scores(scores, card.meanings) + unused

@@ -11,7 +11,7 @@ from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
 from unbag.hub.model_results import FOLDER, find_result_model_name, is_standard_head
-from unbag.hub.push import Publication
+from unbag.hub.push import HubUpload
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
@@ -34,7 +34,7 @@ _OWNS: Final = (
 )
 
 
-def build_checkpoint_publication(
+def build_checkpoint_upload(
     folder: Path,
     repo: str,
     *,
@@ -43,8 +43,8 @@ def build_checkpoint_publication(
     organization: str | None = None,
     base_license: str | None = None,
     with_code: bool = False,
-    about_results: eval_results.ResultContext | None = None,
-) -> Publication:
+    result_context: eval_results.ResultContext | None = None,
+) -> HubUpload:
     """Build the Hub repository files of a trained model, including the model card and the results.
 
     Hidden files and stored predictions are not published. The card replaces a README in the folder.
@@ -57,7 +57,7 @@ def build_checkpoint_publication(
         organization: Organization that publishes the challenge sets (default: the owner of `repo`).
         base_license: License of the base model (`licenses.fetch_model_license`); None if unknown.
         with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
-        about_results: Context of the results, see `eval_results.build_eval_results`.
+        result_context: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
         ValueError: If the training run is not finished, if the labels of the config differ from those of the run, if
@@ -88,32 +88,32 @@ def build_checkpoint_publication(
     files |= {
         **code,
         _CARD: build_model_card(about).encode(),
-        **eval_results.build_eval_results(own, organization, about_results),
+        **eval_results.build_eval_results(own, organization, result_context),
     }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
-    return Publication(repo, "model", files, message, owned_patterns=_OWNS)
+    return HubUpload(repo, "model", files, message, owned_patterns=_OWNS)
 
 
-def build_averaged_publication(
+def build_averaged_model_upload(
     folder: Path,
     repo: str,
     *,
     results: Sequence[Result] = (),
     compare_with: Sequence[Result] = (),
     organization: str | None = None,
-    about_results: eval_results.ResultContext | None = None,
-) -> Publication:
+    result_context: eval_results.ResultContext | None = None,
+) -> HubUpload:
     """Build the Hub repository files of a model with averaged weights, including the model card and the results.
 
     The model card is the README of the folder, with the name of the repository and a block with the results.
 
     Args:
         folder: Folder of one model of `unbag models interpolate`.
-        repo: As `build_checkpoint_publication`.
-        results: As `build_checkpoint_publication`.
-        compare_with: As `build_checkpoint_publication`.
-        organization: As `build_checkpoint_publication`.
-        about_results: As `build_checkpoint_publication`.
+        repo: As `build_checkpoint_upload`.
+        results: As `build_checkpoint_upload`.
+        compare_with: As `build_checkpoint_upload`.
+        organization: As `build_checkpoint_upload`.
+        result_context: As `build_checkpoint_upload`.
 
     Raises:
         ValueError: If the model is incomplete, or results belong to another model.
@@ -131,12 +131,12 @@ def build_averaged_publication(
     files: dict[str, bytes | Path] = dict(_iter_files(folder))
     files |= {
         _CARD: cards.join_card(metadata, text),
-        **eval_results.build_eval_results(own, organization, about_results),
+        **eval_results.build_eval_results(own, organization, result_context),
     }
-    return Publication(repo, "model", files, "Publish a model averaged by unbag", owned_patterns=_OWNS)
+    return HubUpload(repo, "model", files, "Publish a model averaged by unbag", owned_patterns=_OWNS)
 
 
-def is_averaged(folder: Path) -> bool:
+def is_averaged_model(folder: Path) -> bool:
     """Check whether a folder contains a model written by `unbag models interpolate`."""
     return (folder / _AVERAGED).is_file() and not (folder / RECORD).exists()
 

@@ -371,22 +371,25 @@ def _curve(record: Mapping[str, Any]) -> str:
 
 
 def build_results_section(
-    repo: str, own: Sequence[Result], residual: Sequence[Result] = (), compare_with: Mapping[str, Sequence[Result]] = {}
+    repo: str,
+    own_results: Sequence[Result],
+    residual_results: Sequence[Result] = (),
+    compare_with: Mapping[str, Sequence[Result]] = {},
 ) -> str:
     """Build the section with the results of a model.
 
     Args:
         repo: Model repository, `organization/name`.
-        own: Results of the model's own head.
-        residual: Results of a HEX model's residual head.
+        own_results: Results of the model's own head.
+        residual_results: Results of a HEX model's residual head.
         compare_with: Results of other models, by display name.
     """
-    if not (own or residual):
+    if not (own_results or residual_results):
         return f"## Challenge sets\n\n```\nunbag evaluate {repo}\n```\n\nThe model has not been evaluated yet."
-    columns: dict[str, Sequence[Result]] = {"this model": own}
-    columns |= {RESIDUAL: residual} if residual else {}
+    columns: dict[str, Sequence[Result]] = {"this model": own_results}
+    columns |= {RESIDUAL: residual_results} if residual_results else {}
     by_rows: dict[tuple[str, ...], Result] = {}
-    for result in (*own, *residual):
+    for result in (*own_results, *residual_results):
         by_rows.setdefault(_rows_key(result), result)
     compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
@@ -414,7 +417,8 @@ def build_results_section(
             _table(["set", "metric", *columns, "n"], table, numbers=2),
             f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models in a row were evaluated on "
             f"the same pairs with unbag {', '.join(versions)}. n: number of examples of the first value in the row.",
-            "Summary:\n\n" + "\n".join([*_verdict_lines({"this model": own, RESIDUAL: residual}), *readings]),
+            "Summary:\n\n"
+            + "\n".join([*_verdict_lines({"this model": own_results, RESIDUAL: residual_results}), *readings]),
         ]
     )
 

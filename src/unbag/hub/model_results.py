@@ -10,7 +10,7 @@ from typing import Final
 from unbag.challenge_sets.results import Result
 from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.cards import split_card
-from unbag.hub.push import Publication, explain_hub_errors, fetch_remote
+from unbag.hub.push import HubUpload, explain_hub_errors, fetch_remote
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
@@ -87,16 +87,16 @@ MESSAGE: Final = "Add results on challenge sets that test whether models use sen
 _INDEX: Final = "model-index"
 
 
-def build_model_results_publication(
-    repo: str, results: Sequence[Result], organization: str, about: eval_results.ResultContext | None = None
-) -> Publication:
+def build_model_results_upload(
+    repo: str, results: Sequence[Result], organization: str, result_context: eval_results.ResultContext | None = None
+) -> HubUpload:
     """Build the files that add results to a model repository. The rest of the model card is unchanged.
 
     Args:
         repo: Model repository, `organization/name`.
         results: Results to add; those of other models are ignored.
         organization: Organization that publishes the challenge sets.
-        about: Context of the results, see `eval_results.build_eval_results`.
+        result_context: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
         ValueError: If there are no results of the model, or none on the published pairs of a challenge set.
@@ -115,6 +115,9 @@ def build_model_results_publication(
         merged = eval_results.merge_model_index(split_card(existing)[0].get(_INDEX), name, index)
         return cards.set_entry(text, _INDEX, merged).encode()
 
-    return Publication(
-        repo, "model", {"README.md": card, **eval_results.build_eval_results(own, organization, about)}, MESSAGE
+    return HubUpload(
+        repo,
+        "model",
+        {"README.md": card, **eval_results.build_eval_results(own, organization, result_context)},
+        MESSAGE,
     )

@@ -70,17 +70,17 @@ class LexicalScorer:
     """Lexical model loaded from a folder (`lexical.json`, `lexical.safetensors`).
 
     Args:
-        ours: Module with the bundled unbag functions.
+        bundle: Module with the bundled unbag functions.
         folder: Folder of the Space.
     """
 
-    def __init__(self, ours: Any, folder: Path) -> None:
+    def __init__(self, bundle: Any, folder: Path) -> None:
         from safetensors.numpy import load_file
 
         config = json.loads((folder / "lexical.json").read_text(encoding="utf-8"))
         tensors = load_file(folder / "lexical.safetensors")
-        self._ours = ours
-        self._vocabulary = ours.FeatureVocabulary(config["words"], tensors["codes"])
+        self._ours = bundle
+        self._vocabulary = bundle.FeatureVocabulary(config["words"], tensors["codes"])
         self._weights, self._bias = tensors["weights"], tensors["bias"]
 
     def probabilities(self, pairs: Sequence[Pair]) -> Probabilities:
@@ -101,20 +101,20 @@ class LexicalScorer:
         return self._vocabulary.matrix(words)
 
 
-def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
+def build_variants(bundle: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
     """Build variants of a pair with descriptions: the original pair, the swapped pair, and pairs with permuted words.
 
     Permutation modes for which the sentences are too short are omitted.
     """
     variants = [("as given", (premise, hypothesis)), ("premise and hypothesis exchanged", (hypothesis, premise))]
-    tokens = ours.tokenize(premise), ours.tokenize(hypothesis)
+    tokens = bundle.tokenize(premise), bundle.tokenize(hypothesis)
     for mode, change in (
         ("both", "words of both sentences in another order"),
         ("hypothesis", "words of the hypothesis in another order"),
     ):
         try:
-            permuted = ours.Permuter(PERMUTATIONS, mode).permute_texts("the pair", *tokens)
-        except ours.TooFewPermutationsError:
+            permuted = bundle.Permuter(PERMUTATIONS, mode).permute_texts("the pair", *tokens)
+        except bundle.TooFewPermutationsError:
             continue
         variants += [(change, pair) for pair in permuted]
     return variants
@@ -144,20 +144,20 @@ def load_transformer(
     return model, tokenizer, order
 
 
-def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
+def classify_pairs(model_id: str, bundle: Any, pairs: Sequence[Pair]) -> Probabilities:
     """Compute the label probabilities of a Hub model in unbag's label order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = load_transformer(name, ours.resolve_output_labels)
-    if set(order) != set(ours.LABELS):
+    model, tokenizer, order = load_transformer(model_id, bundle.resolve_output_labels)
+    if set(order) != set(bundle.LABELS):
         raise ValueError(
-            f"{name}: expected the labels {', '.join(ours.LABELS)}, got {', '.join(order)}; use another model"
+            f"{model_id}: expected the labels {', '.join(bundle.LABELS)}, got {', '.join(order)}; use another model"
         )
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
     encoded = tokenizer(premises, hypotheses, padding=True, truncation=True, max_length=256, return_tensors="pt")
     with torch.no_grad():
         logits = model(**encoded).logits.float().numpy()
-    return _softmax(logits)[:, [order.index(label) for label in ours.LABELS]]
+    return _softmax(logits)[:, [order.index(label) for label in bundle.LABELS]]
 
 
 def _softmax(logits: Any) -> Probabilities:
@@ -165,9 +165,9 @@ def _softmax(logits: Any) -> Probabilities:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def summarize_predictions(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
+def summarize_prediction_agreement(scored_pairs: Sequence[ScoredPair], labels: Sequence[str]) -> str:
     """Summarize how often each model keeps its prediction when the words are permuted."""
-    first, *others = scored
+    first, *others = scored_pairs
     permuted = [each for each in others if "order" in each.description]
     if not permuted:
         return "These sentences are too short for several other word orders."
@@ -183,10 +183,15 @@ def summarize_predictions(scored: Sequence[ScoredPair], labels: Sequence[str]) -
     )
 
 
-def render_html(scored: Sequence[ScoredPair], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
+def render_predictions_html(
+    scored_pairs: Sequence[ScoredPair],
+    labels: Sequence[str],
+    misleading_features: Sequence[Any],
+    gold_label: str | None,
+) -> str:
     """Render the predictions as HTML."""
-    parts = [f"<p><b>{escape(summarize_predictions(scored, labels))}</b></p>"]
-    for each in scored:
+    parts = [f"<p><b>{escape(summarize_prediction_agreement(scored_pairs, labels))}</b></p>"]
+    for each in scored_pairs:
         predictions = "".join(
             _render_prediction(name, labels, probabilities)
             for name, probabilities in (("model", each.model), ("lexical model", each.lexical))
@@ -195,8 +200,14 @@ def render_html(scored: Sequence[ScoredPair], labels: Sequence[str], pulls: Sequ
             f'<div class="pair"><h4>{escape(each.description)}</h4><p>{escape(each.pair[0])}</p>'
             f'<p>→ {escape(each.pair[1])}</p><div class="answers">{predictions}</div></div>'
         )
-        if each is scored[0]:
-            parts.append(_render_pulls(pulls, gold or labels[int(np.argmax(each.lexical))], is_gold=gold is not None))
+        if each is scored_pairs[0]:
+            parts.append(
+                _render_pulls(
+                    misleading_features,
+                    gold_label or labels[int(np.argmax(each.lexical))],
+                    is_gold=gold_label is not None,
+                )
+            )
     return _STYLE + "".join(parts)
 
 
@@ -234,16 +245,16 @@ def _describe_feature(feature: Any) -> str:
     return f"{feature.premise} – {feature.hypothesis}"
 
 
-def build_page(ours: Any, folder: Path, model: str) -> gr.Blocks:
+def build_page(bundle: Any, folder: Path, model: str) -> gr.Blocks:
     """Build the page of the pair Space.
 
     Args:
-        ours: Module with the bundled unbag functions.
+        bundle: Module with the bundled unbag functions.
         folder: Folder of the Space, with the lexical model.
         model: Hub id of the model that is selected when the page opens.
     """
-    lexical = LexicalScorer(ours, folder)
-    labels = list(ours.LABELS)
+    lexical = LexicalScorer(bundle, folder)
+    labels = list(bundle.LABELS)
 
     def predict(premise: str, hypothesis: str, gold: str, name: str) -> str:
         """Predict entailment, neutral or contradiction for an English pair, with a model and with a bag of words.
@@ -266,9 +277,9 @@ def build_page(ours: Any, folder: Path, model: str) -> gr.Blocks:
                 raise ValueError(
                     f"premise, hypothesis: expected 1 to {MAX_CHARACTERS:,} characters each; edit the sentences"
                 )
-            variants = build_variants(ours, premise, hypothesis)
+            variants = build_variants(bundle, premise, hypothesis)
             pairs = [pair for _, pair in variants]
-            predictions = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)
+            predictions = classify_pairs(name.strip(), bundle, pairs), lexical.probabilities(pairs)
         except Exception as error:  # Arbitrary Hub models can raise any exception.
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
         scored = [
@@ -277,7 +288,9 @@ def build_page(ours: Any, folder: Path, model: str) -> gr.Blocks:
         ]
         gold_label = gold if gold in labels else None
         against = gold_label or labels[int(np.argmax(scored[0].lexical))]
-        return render_html(scored, labels, lexical.find_misleading_features((premise, hypothesis), against), gold_label)
+        return render_predictions_html(
+            scored, labels, lexical.find_misleading_features((premise, hypothesis), against), gold_label
+        )
 
     demo = gr.Blocks(title="Try a pair", analytics_enabled=False)
     with demo:

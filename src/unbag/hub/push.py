@@ -43,7 +43,7 @@ MergeFunction: TypeAlias = Callable[[bytes | None], bytes]
 
 
 @dataclass(frozen=True)
-class Publication:
+class HubUpload:
     """Files to publish in one Hub repository.
 
     Attributes:
@@ -292,7 +292,7 @@ _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILE
 
 
 @dataclass(frozen=True)
-class PublicationPlan:
+class HubUploadPlan:
     """Planned changes to a Hub repository.
 
     Attributes:
@@ -306,7 +306,7 @@ class PublicationPlan:
         deleted: Paths of files of an earlier publication that will be deleted.
     """
 
-    publication: Publication
+    publication: HubUpload
     base: str | None
     private: bool
     pull_request: str | None
@@ -322,7 +322,7 @@ class PublicationPlan:
 
 
 @dataclass(frozen=True)
-class PublicationOutcome:
+class HubUploadResult:
     """Result of publishing files to a Hub repository.
 
     Attributes:
@@ -331,12 +331,12 @@ class PublicationOutcome:
         commit: Id of the new commit; None if nothing changed.
     """
 
-    plan: PublicationPlan
+    plan: HubUploadPlan
     url: str
     commit: str | None
 
 
-def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationPlan:
+def plan_hub_upload(publication: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
     """Plan the changes of `publish_files` without writing anything.
 
     Raises:
@@ -346,7 +346,7 @@ def plan_publication(publication: Publication, *, private: bool = False, pull_re
         return _plan(publication, private=private, pull_request=pull_request)
 
 
-def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationOutcome:
+def publish_files(publication: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadResult:
     """Publish files in one commit. A missing repository is created.
 
     Publishing the same files again creates no commit. An interrupted publication can be repeated at any time; finished
@@ -386,7 +386,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
             if planned.is_empty:
                 # After a failed attempt, an up-to-date repository means that the commit succeeded and only its response
                 # was lost.
-                return PublicationOutcome(planned, _url(planned), planned.base if faults else None)
+                return HubUploadResult(planned, _url(planned), planned.base if faults else None)
             try:
                 done = _commit(planned, pull_request=pull_request)
             except Exception as error:
@@ -403,10 +403,10 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
                     raise
                 wait_before_retry(seconds, error)
                 continue
-            return PublicationOutcome(planned, done.pr_url or _url(planned), done.oid)
+            return HubUploadResult(planned, done.pr_url or _url(planned), done.oid)
 
 
-def _plan(publication: Publication, *, private: bool, pull_request: bool) -> PublicationPlan:
+def _plan(publication: HubUpload, *, private: bool, pull_request: bool) -> HubUploadPlan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
     remote = fetch_remote(repo, kind, ref or _MAIN)
@@ -420,7 +420,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pub
     contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
-    return PublicationPlan(
+    return HubUploadPlan(
         publication=publication,
         base=remote.commit if remote else None,
         private=remote.private if remote else private,
@@ -446,7 +446,7 @@ def _resolve_content(
     return file(remote.read(path) if remote else None)
 
 
-def _commit(planned: PublicationPlan, *, pull_request: bool) -> Any:
+def _commit(planned: HubUploadPlan, *, pull_request: bool) -> Any:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     publication = planned.publication
@@ -465,7 +465,7 @@ def _commit(planned: PublicationPlan, *, pull_request: bool) -> Any:
     )
 
 
-def _open_pull_request(publication: Publication) -> str | None:
+def _open_pull_request(publication: HubUpload) -> str | None:
     """Find the ref of the user's open pull request with the same title; None if there is none."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -493,7 +493,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     return f"refs/pr/{max(ours)}" if ours else None
 
 
-def _url(planned: PublicationPlan) -> str:
+def _url(planned: HubUploadPlan) -> str:
     from huggingface_hub import constants
 
     publication = planned.publication

@@ -17,7 +17,7 @@ from unbag.hub import cards
 from unbag.hub.benchmarks import collect_published_options, find_published_config
 from unbag.hub.cards import describe_package, split_card
 from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
-from unbag.hub.push import Publication
+from unbag.hub.push import HubUpload
 
 NAME: Final = "unbag-results"
 FILE: Final = "data/train-00000-of-00001.parquet"
@@ -114,7 +114,7 @@ The results are published under CC0.
 """
 
 
-def build_results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
+def build_results_dataset_upload(repo: str, results: Sequence[Result], *, model: str | None = None) -> HubUpload:
     """Build the files that add results to a results dataset. A missing dataset is created.
 
     Args:
@@ -131,7 +131,7 @@ def build_results_publication(repo: str, results: Sequence[Result], *, model: st
         raise ValueError(
             "expected results on a published challenge set, got only results on user-provided pairs; remove --data"
         )
-    return Publication(
+    return HubUpload(
         repo,
         "dataset",
         {"README.md": partial(_merge_card, repo), FILE: partial(merge_result_rows, added)},
@@ -140,7 +140,7 @@ def build_results_publication(repo: str, results: Sequence[Result], *, model: st
 
 
 def build_result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
-    """Build the dataset rows of results. For `model`, see `build_results_publication`."""
+    """Build the dataset rows of results. For `model`, see `build_results_dataset_upload`."""
     results = [result for result in results if find_published_config(result) is not None]
     if folders := [result for result in results if find_result_model_name(result) is None]:
         if model is None:
@@ -190,16 +190,16 @@ def _describe_head(result: Result) -> str:
     return "plain" if is_standard_head(result) else "residual"
 
 
-def merge_result_rows(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
-    """Merge rows into the Parquet file, sorted by `KEY`. Returns `existing` if no row changes.
+def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: bytes | None) -> bytes:
+    """Merge rows into the Parquet file, sorted by `KEY`. Returns `existing_file` if no row changes.
 
     Raises:
         ValueError: If the existing file has other columns.
     """
-    old = _read_rows(existing) if existing is not None else {}
-    new = old | {_row_key(row): row for row in added}
-    if existing is not None and new == old:
-        return existing
+    old = _read_rows(existing_file) if existing_file is not None else {}
+    new = old | {_row_key(row): row for row in new_rows}
+    if existing_file is not None and new == old:
+        return existing_file
     table = pa.Table.from_pylist([new[key] for key in sorted(new)], schema=SCHEMA)
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")

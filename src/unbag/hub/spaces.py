@@ -14,8 +14,8 @@ from unbag import challenge_sets, scripts
 from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.hub.cards import collect_arxiv_tags, describe_package, strip_relative_links
-from unbag.hub.local_paths import strip_folders
-from unbag.hub.push import Publication
+from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.push import HubUpload
 from unbag.hub.vendoring import build_source_notice, bundle_modules, rewrite_imports
 from unbag.utils.files import read_json_object
 from unbag.utils.hub import validate_repo
@@ -78,7 +78,7 @@ if __name__ == "__main__":
 """
 
 
-def build_metric_space(name: str, repo: str) -> Publication:
+def build_metric_space(name: str, repo: str) -> HubUpload:
     """Build the Space for a metric in `metrics/`.
 
     The Space contains the metric's module and a copy of the unbag functions that it imports (`hub.vendoring`), so that
@@ -92,7 +92,7 @@ def build_metric_space(name: str, repo: str) -> Publication:
     Raises:
         ValueError: If the metric does not exist, or the name of the Space is not a valid module name.
     """
-    folder = scripts.folder(_METRICS_FOLDER, name)
+    folder = scripts.find_script_folder(_METRICS_FOLDER, name)
     module = repo.rpartition("/")[2]
     if not module.isidentifier() or module in ("app", _SCORING, _METRIC_PAGE):
         raise ValueError(f"--repo-id: expected a Space name that is a Python module name, got {repo!r}; use org/{name}")
@@ -110,7 +110,7 @@ def build_metric_space(name: str, repo: str) -> Publication:
         "requirements.txt": build_requirements("numpy"),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    return Publication(repo, "space", contents, f"Publish the metric {name}", owned_patterns=("*.py",))
+    return HubUpload(repo, "space", contents, f"Publish the metric {name}", owned_patterns=("*.py",))
 
 
 def _related_sets(name: str, repo: str) -> str:
@@ -179,7 +179,7 @@ A single pair says nothing about a model. The challenge sets have thousands of p
 """
 
 
-def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
+def build_pair_space(repo: str, model: str, lexical: Path) -> HubUpload:
     """Build the Space that runs a model and a bag of words on a single pair.
 
     Args:
@@ -198,7 +198,7 @@ def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
             f"{lexical}: expected an English lexical model with words selected by type, got the language "
             f"{record['language']!r} and words selected by {record['tags']}"
         )
-    origins = " and ".join(dict.fromkeys(strip_folders(part["origin"]) for part in record["training"]))
+    origins = " and ".join(dict.fromkeys(replace_paths_with_names(part["origin"]) for part in record["training"]))
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
     files: dict[str, bytes | Path] = {
         "README.md": add_space_settings(
@@ -206,7 +206,7 @@ def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
         ).encode(),
         f"{_PAIR_PAGE}.py": (build_source_notice() + read_page_source(_PAIR_PAGE)).encode(),
         f"{_OURS}.py": (
-            build_source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed=_ALLOWED)
+            build_source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed_packages=_ALLOWED)
         ).encode(),
         "app.py": (build_source_notice() + _PAIR_APP.format(page=_PAIR_PAGE, ours=_OURS, model=model)).encode(),
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
@@ -216,7 +216,7 @@ def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
             + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers")
         ).encode(),
     }
-    return Publication(repo, "space", files, "Publish the page to try a pair", owned_patterns=("*.py",))
+    return HubUpload(repo, "space", files, "Publish the page to try a pair", owned_patterns=("*.py",))
 
 
 LEADERBOARD_SPACE: Final = "unbag-leaderboard"
@@ -265,7 +265,7 @@ You can also open a pull request to the dataset.
 """
 
 
-def build_leaderboard_space(repo: str, results: str) -> Publication:
+def build_leaderboard_space(repo: str, results: str) -> HubUpload:
     """Build the Space with the leaderboard of a results dataset.
 
     Args:
@@ -281,4 +281,4 @@ def build_leaderboard_space(repo: str, results: str) -> Publication:
         "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    return Publication(repo, "space", contents, "Publish the leaderboard", owned_patterns=("*.py",))
+    return HubUpload(repo, "space", contents, "Publish the leaderboard", owned_patterns=("*.py",))

@@ -30,12 +30,12 @@ def build_source_notice() -> str:
     )
 
 
-def rewrite_imports(source: str, bundled: str) -> tuple[str, list[str]]:
+def rewrite_imports(source: str, bundle_name: str) -> tuple[str, list[str]]:
     r"""Rewrite a module's unbag imports to imports from a bundled module in the same folder.
 
     Args:
         source: Source of the module.
-        bundled: Name of the bundled module.
+        bundle_name: Name of the bundled module.
 
     Returns:
         The new source, and the unbag modules that the bundle must contain.
@@ -52,7 +52,7 @@ def rewrite_imports(source: str, bundled: str) -> tuple[str, list[str]]:
     for node in imports:
         _blank_lines(lines, node)
     if imports:  # On one line, because `evaluate` parses imports line by line.
-        lines[imports[0].lineno - 1] = f"from .{bundled} import {', '.join(names)}\n"
+        lines[imports[0].lineno - 1] = f"from .{bundle_name} import {', '.join(names)}\n"
     return "".join(lines), sorted({str(node.module) for node in imports})
 
 
@@ -60,8 +60,8 @@ def bundle_modules(
     modules: Iterable[str],
     *,
     title: str = _ARITHMETIC,
-    allowed: frozenset[str] = _NUMPY,
-    instead: Mapping[str, str] | None = None,
+    allowed_packages: frozenset[str] = _NUMPY,
+    replacements: Mapping[str, str] | None = None,
 ) -> str:
     """Bundle unbag modules and their unbag imports into a single module.
 
@@ -71,23 +71,24 @@ def bundle_modules(
     Args:
         modules: Names of the modules.
         title: Docstring of the bundle.
-        allowed: Packages that the bundle may import besides the standard library (default: numpy).
-        instead: Replacements of modules, by the name of the replaced module. A replacement must define the same names.
+        allowed_packages: Packages that the bundle may import besides the standard library (default: numpy).
+        replacements: Replacements of modules, by the name of the replaced module. A replacement must define the same
+            names.
 
     Raises:
         ValueError: If a module imports another package, if its imports cannot be rewritten, or if two modules define
             the same name.
     """
-    sources = _collect_sources(modules, instead or {}, allowed)
+    sources = _collect_sources(modules, replacements or {}, allowed_packages)
     imports: dict[str, set[str]] = {}
     owners: dict[str, str] = {}
     sections = []
     for name, source in sources.items():
         tree = ast.parse(source)
         lines = source.splitlines(keepends=True)
-        for node in _top_imports(tree, name, allowed):
+        for node in _top_imports(tree, name, allowed_packages):
             _blank_lines(lines, node)
-            for module, imported in _external_imports(node, name, allowed):
+            for module, imported in _external_imports(node, name, allowed_packages):
                 imports.setdefault(module, set()).add(imported)
         for defined in _definitions(tree):
             if owners.setdefault(defined, name) != name:
@@ -242,5 +243,7 @@ def add_model_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
     }
     title = f"{network.__name__}, which can be loaded without unbag."
-    code = bundle_modules([network.__module__], title=title, allowed=_MODEL_PACKAGES, instead=_MODEL_REPLACEMENTS)
+    code = bundle_modules(
+        [network.__module__], title=title, allowed_packages=_MODEL_PACKAGES, replacements=_MODEL_REPLACEMENTS
+    )
     return {**config, "auto_map": auto_map}, build_source_notice() + code

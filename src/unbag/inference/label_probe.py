@@ -17,10 +17,10 @@ from unbag.data.labels import (
     NEUTRAL,
     LabelError,
     find_label_space,
-    fold_label,
     get_label_id,
     list_candidate_orders,
     list_two_label_orders,
+    map_label_to_space,
 )
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
@@ -232,7 +232,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     else:
         enough = ENOUGH_OF_TWO if len(best) == 2 else ENOUGH
         fits = right[best] >= enough and right[best] - right[declared] >= MARGIN
-    gold = [fold_label(label, space) for label in golds]
+    gold = [map_label_to_space(label, space) for label in golds]
     return ProbeReport(
         declared=declared,
         right_declared=right[declared],
@@ -287,7 +287,7 @@ def raise_output_count_error(predictor: CallablePredictor, error: OutputCountErr
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
     """Count the correct predictions for a given label order."""
     space = find_label_space(order)
-    return sum(order[output] == fold_label(gold, space) for output, gold in zip(outputs, golds, strict=True))
+    return sum(order[output] == map_label_to_space(gold, space) for output, gold in zip(outputs, golds, strict=True))
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
@@ -305,7 +305,7 @@ def _count_concordant_couples(
     counts = {}
     for order in orders:
         space = find_label_space(order)
-        high = np.array([fold_label(gold, space) == order[0] for gold in golds])
+        high = np.array([map_label_to_space(gold, space) == order[0] for gold in golds])
         # The area under the curve is the share of couples that are ranked right (Mann-Whitney).
         counts[order] = COUPLES * float(compute_auroc(scores, high) or 0.0)
     return counts

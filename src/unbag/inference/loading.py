@@ -443,7 +443,7 @@ def load_causal_lm(
     return LoadedModel(network.eval(), tokenizer, *origin.get_identity(), code=code)
 
 
-def load_for_training(
+def load_classifier_for_training(
     model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
 ) -> Classifier:
     """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
+from unbag.challenge_sets.base import SCORE, ChallengeSet, MetricDefinition
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
@@ -34,14 +34,14 @@ class BuiltChallengeSet:
     Attributes:
         challenge_set: Description of the set.
         rows: Rows, a `datasets.Dataset`.
-        decisive: Rows of the skill score (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
+        skill_score_mask: Rows of the skill score (`challenge_sets.request.BuiltSet.skill_score_mask`), shape (n,).
         control: Decisive rows with shuffled words, one draw after the other
             (`challenge_sets.request.BuiltSet.control`); None without a control.
     """
 
     challenge_set: ChallengeSet
     rows: Any
-    decisive: NDArray[np.bool_] | None = None
+    skill_score_mask: NDArray[np.bool_] | None = None
     control: Any = None
 
     def __len__(self) -> int:
@@ -68,11 +68,11 @@ class BuiltChallengeSet:
         # Predictions for the control follow those for the rows, one draw after the other.
         n = len(self.rows)
         own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
-        if self.control is not None and self.decisive is not None:
-            size = int(self.decisive.sum())
+        if self.control is not None and self.skill_score_mask is not None:
+            size = int(self.skill_score_mask.sum())
             for start in range(n, len(predictions.probabilities), size):
                 draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
-                draws.append(scatter_predictions(draw, self.decisive))
+                draws.append(scatter_predictions(draw, self.skill_score_mask))
         values_by_name: dict[str, float] = {}
         scores = self.challenge_set.score_rows(self.rows, own, shuffled=draws)
         for quantity, estimate in self.challenge_set.list_metric_values(scores, "quoted"):
@@ -81,16 +81,16 @@ class BuiltChallengeSet:
         return values_by_name
 
 
-def build_metric_names(quantity: Quantity) -> tuple[str, str, str]:
+def build_metric_names(metric: MetricDefinition) -> tuple[str, str, str]:
     """Build the names of a metric and of its interval's lower and upper bound."""
-    name = SKILL_NO_LEXICAL if quantity is SCORE else quantity.name
+    name = SKILL_NO_LEXICAL if metric is SCORE else metric.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
-def iter_logged_quantities(requests: Sequence[SetRequest]) -> Iterator[tuple[str, Quantity]]:
+def iter_logged_metrics(requests: Sequence[SetRequest]) -> Iterator[tuple[str, MetricDefinition]]:
     """Yield the name `<set>_<metric>` and the definition of each metric and interval bound that may be logged."""
     for request in requests:
-        for quantity in challenge_sets.get_challenge_set(request.name).list_quantities_with_role("quoted"):
+        for quantity in challenge_sets.get_challenge_set(request.name).list_metrics_with_role("quoted"):
             for name in build_metric_names(quantity):
                 yield f"{request.name}_{name}", quantity
 
@@ -130,7 +130,9 @@ def build_set(request: SetRequest) -> BuiltChallengeSet:
         ValueError: As in `challenge_sets.request.build_requested_set`.
     """
     item = build_requested_set(request)
-    return BuiltChallengeSet(challenge_sets.get_challenge_set(request.name), item.rows, item.decisive, item.control)
+    return BuiltChallengeSet(
+        challenge_sets.get_challenge_set(request.name), item.rows, item.skill_score_mask, item.control
+    )
 
 
 def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltChallengeSet]:

@@ -25,7 +25,7 @@ from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     build_set,
     get_output_labels,
-    iter_logged_quantities,
+    iter_logged_metrics,
     parse_requests,
 )
 from unbag.utils.files import atomic_write
@@ -81,7 +81,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         requests = parse_requests(sets, max_examples)
-        quantities = dict(iter_logged_quantities(requests))
+        quantities = dict(iter_logged_metrics(requests))
         self._numbers = list(quantities)
         primary = next(iter(quantities)) if primary is None else primary
         if primary not in quantities:

@@ -21,7 +21,7 @@ from unbag.integrations.built_sets import (
     BuiltChallengeSet,
     build_sets,
     get_output_labels,
-    iter_logged_quantities,
+    iter_logged_metrics,
     parse_requests,
 )
 from unbag.utils.options import validate_int
@@ -169,7 +169,7 @@ class UnbagCallback(TrainerCallback):
         name = best if best.startswith("eval_") else f"eval_{best}"
         if not name.startswith(PREFIX):
             return
-        logged = {f"{PREFIX}{each}": quantity for each, quantity in iter_logged_quantities(self._requests)}
+        logged = {f"{PREFIX}{each}": quantity for each, quantity in iter_logged_metrics(self._requests)}
         if name not in logged:
             raise ValueError(f"metric_for_best_model: expected one of {', '.join(logged)}, got {best!r}")
         greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better

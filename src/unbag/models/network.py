@@ -10,7 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from unbag.models.config import PairConfig
 from unbag.models.embeddings import build_embeddings
-from unbag.models.sides import SentenceBatch, split_sides
+from unbag.models.sides import SentenceBatch, split_premises_and_hypotheses
 
 SPREAD: Final = 0.3
 """Standard deviation of randomly initialized embeddings: a vector with 300 dimensions has a norm of about 5."""
@@ -73,7 +73,7 @@ class PairNetwork(PreTrainedModel):
             attention_mask: 0 at padding, shape (b, t).
             labels: Gold label ids, shape (b,).
         """
-        premise, hypothesis = split_sides(input_ids, attention_mask, self.config.bos_token_id)
+        premise, hypothesis = split_premises_and_hypotheses(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)
         # The loss is computed in float32, even if autocast or the dtype of the weights yields half-precision logits.
         loss = None if labels is None else cross_entropy(logits.float(), labels)

@@ -25,7 +25,7 @@ class SentenceBatch(NamedTuple):
         return self.mask & ~self.special
 
 
-def split_sides(
+def split_premises_and_hypotheses(
     input_ids: Tensor, attention_mask: Tensor | None, start_token_id: int
 ) -> tuple[SentenceBatch, SentenceBatch]:
     """Split encoded pairs into premises and hypotheses, each padded on the right.

@@ -97,7 +97,7 @@ def build_pair_tokenizer(
     Args:
         backend: Tokenizer of single sentences.
         start_token: Token at the beginning of each sentence. It separates the sentences of a pair
-            (`sides.split_sides`).
+            (`sides.split_premises_and_hypotheses`).
         end_token: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
         pad_token: Padding token.
         unknown_token: Token for out-of-vocabulary words.

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
+from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation import metrics, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
@@ -47,7 +47,7 @@ def build_notebook_view(results: Sequence[Result], skipped: Sequence[SkippedSet]
             f'<p style="{_QUIET}">{escape(verdict.describe_scale(standings))}</p>',
             *(_numbers(result, results) for result in results),
         ]
-    for reason, sets in group_skipped(skipped).items():
+    for reason, sets in group_skipped_sets(skipped).items():
         names = ", ".join(dict.fromkeys(each.set for each in sets))
         parts.append(f'<p style="{_QUIET}">Skipped: {escape(names)} ({escape(reason)})</p>')
     return "\n".join([*parts, "</div>"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 from rich.console import RenderableType
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
+from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.evaluation import metrics, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.reports import html, notebook, terminal
@@ -147,5 +147,5 @@ def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str
 
 
 def _listed(skipped: Sequence[SkippedSet]) -> str:
-    groups = group_skipped(skipped).items()
+    groups = group_skipped_sets(skipped).items()
     return "; ".join(f"{', '.join(dict.fromkeys(each.set for each in sets))} ({reason})" for reason, sets in groups)

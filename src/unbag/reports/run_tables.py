@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import VERIFIER, Quantity
+from unbag.challenge_sets.base import VERIFIER, MetricDefinition
 from unbag.challenge_sets.views.figures import ResultGroup
 from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.evaluation import metrics
@@ -46,7 +46,7 @@ def compute_main_model_verdicts(folders: Sequence[Path]) -> list[SetVerdict]:
 
 
 def _table(
-    report_data: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]
+    report_data: ReportData, title: str, chosen: Callable[[MetricDefinition], bool], notes: tuple[str, ...]
 ) -> GroupedTable:
     models = report_data.names
     groups = [rows for group in report_data.groups if (rows := _rows(group, models, chosen))]
@@ -60,7 +60,9 @@ def _table(
     )
 
 
-def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
+def _rows(
+    group: ResultGroup, models: Sequence[str], chosen: Callable[[MetricDefinition], bool]
+) -> list[tuple[str, ...]]:
     """Build the rows of one group."""
     by_model = {each.model.name: metrics.collect_metrics(each.result) for each in group.scored_models}
     rows: list[tuple[str, ...]] = []
@@ -82,11 +84,11 @@ def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity]
     return rows
 
 
-def _is_quoted(quantity: Quantity) -> bool:
+def _is_quoted(quantity: MetricDefinition) -> bool:
     return "quoted" in quantity.roles
 
 
-def _is_of_verifier(quantity: Quantity) -> bool:
+def _is_of_verifier(quantity: MetricDefinition) -> bool:
     return quantity in VERIFIER
 
 

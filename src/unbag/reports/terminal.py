@@ -27,7 +27,7 @@ _ACROSS: Final = 5  # maximum number of model columns in 80 characters
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
 
 
-def build_summary(results: Sequence[Result]) -> RenderableType:
+def build_summary_table(results: Sequence[Result]) -> RenderableType:
     """Build the table of skill scores with one row per set, in the order of the results, and the verdicts.
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
@@ -103,7 +103,7 @@ def format_row_name(result: Result, results: Sequence[Result]) -> str:
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
-def build_cross_table(results: Sequence[Result]) -> RenderableType:
+def build_cross_domain_table(results: Sequence[Result]) -> RenderableType:
     """Build the cross-domain table from results on the `plain` set, with one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
@@ -148,13 +148,13 @@ def _verifier(result: Result) -> list[RenderableType]:
 
 def build_result_views(results: Sequence[Result], *, cross_domain: bool = False) -> list[RenderableType]:
     """Build the terminal view of each result, or one cross-domain table of all results if `cross_domain`."""
-    return [build_cross_table(results)] if cross_domain else [build_result_view(result) for result in results]
+    return [build_cross_domain_table(results)] if cross_domain else [build_result_view(result) for result in results]
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the summary views of several results: the skill scores with the verdict, and the table over prompts."""
     spreads = compute_prompt_spreads(results)
-    return [build_summary(results), *([build_prompt_table(spreads)] if spreads else [])]
+    return [build_summary_table(results), *([build_prompt_table(spreads)] if spreads else [])]
 
 
 def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
@@ -172,8 +172,8 @@ def write_views(renderables: Sequence[RenderableType], path: Path) -> None:
         print_views(renderables, create_console(file=file, width=80))
 
 
-def print_views(renderables: Sequence[RenderableType], to: Console) -> None:
+def print_views(renderables: Sequence[RenderableType], console: Console) -> None:
     """Print views, each followed by an empty line."""
     for renderable in renderables:
-        to.print(renderable)
-        to.print()
+        console.print(renderable)
+        console.print()

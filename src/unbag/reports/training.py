@@ -19,11 +19,11 @@ from unbag.scoring.natural_logic import MEASURES
 _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
-def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
+def build_mend_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
     """Build the terminal view of a model trained with `unbag train mend`: comparison with the original, and remarks.
 
     Args:
-        record: Return value of `training.mended.mend`.
+        record: Return value of `training.mended.train_and_compare`.
         comparison: Comparison of the mended model with the original; None if there is none.
     """
     chosen = [_interpolation_sentence(run["interpolation"]) for run in record["runs"] if "interpolation" in run]
@@ -46,13 +46,13 @@ def format_in_domain_change(comparison: Comparison) -> str:
     return f"In domain: {'; '.join(parts)}."
 
 
-def build_mended_card(
+def build_mend_card(
     record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str
 ) -> str:
     """Build the README of a model trained with `unbag train mend`, in Markdown.
 
     Args:
-        record: Return value of `training.mended.mend`.
+        record: Return value of `training.mended.train_and_compare`.
         comparison: Comparison of the mended model with the original; None if there is none.
         about: Description of the recipe.
         command: Command that reproduces the model.

@@ -119,7 +119,12 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 
 
 def compute_signatures(
-    tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
+    tags: ArrayLike,
+    training_tags: ArrayLike,
+    in_training: ArrayLike,
+    *,
+    radius: int = DEFAULT_RADIUS,
+    k: int = DEFAULT_K,
 ) -> NDArray[np.float64]:
     """Compute β^k of a batch of sentences as defined in the text of the paper.
 
@@ -129,7 +134,7 @@ def compute_signatures(
 
     Args:
         tags: Tag indices of the words, shape (…, n).
-        usual: `find_top_tags` of ψ in training of each word, shape (…, n).
+        training_tags: `find_top_tags` of ψ in training of each word, shape (…, n).
         in_training: Whether each word occurs in training, shape (…, n).
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags (default: 4).
@@ -139,7 +144,7 @@ def compute_signatures(
         occurs in training.
     """
     top = find_top_tags(count_neighbor_tags(tags, radius), k)
-    shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
+    shared = np.bitwise_count(top & np.asarray(training_tags, dtype=np.uint32)) / k
     count = np.asarray(in_training, dtype=bool).sum(axis=-1)
     total = np.where(in_training, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
@@ -147,14 +152,19 @@ def compute_signatures(
 
 
 def compute_type_signature(
-    words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
+    words: Sequence[str],
+    tags: ArrayLike,
+    training_tags: Mapping[str, int],
+    *,
+    radius: int = DEFAULT_RADIUS,
+    k: int = DEFAULT_K,
 ) -> float:
     """Compute β^k of one sentence as in the authors' code: the mean over word types, where unknown words count as 0.
 
     Args:
         words: Words of the sentence, shape (n,).
         tags: Tag indices of the words, shape (n,).
-        usual: `find_top_tags` of ψ in training by lowercase word.
+        training_tags: `find_top_tags` of ψ in training by lowercase word.
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags (default: 4).
 
@@ -167,7 +177,9 @@ def compute_type_signature(
     number = [types.setdefault(word.lower(), len(types)) for word in words]
     pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
     np.add.at(pooled, number, count_neighbor_tags(tags, radius))
-    expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # a word not in training shares no tag
+    expected = np.array(
+        [training_tags.get(word, 0) for word in types], dtype=np.uint32
+    )  # a word not in training shares no tag
     # A bitwise AND of the masks is the intersection of the top-k sets, and its number of bits their overlap.
     return float(np.bitwise_count(find_top_tags(pooled, k) & expected).mean() / k)
 
@@ -175,7 +187,7 @@ def compute_type_signature(
 def compute_sentence_signature(
     words: Sequence[str],
     tags: Sequence[str],
-    usual: Mapping[str, ArrayLike],
+    training_distributions: Mapping[str, ArrayLike],
     *,
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
@@ -191,10 +203,10 @@ def compute_sentence_signature(
         words: Words of the sentence, shape (n,).
         tags: Universal part-of-speech tags of the words, shape (n,). For a permuted sentence: the tags that a tagger
             predicts in the permuted order (`code`), or the tags of the words in the original order (`text`).
-        usual: ψ in training by lowercase word, shape (17,) each.
+        training_distributions: ψ in training by lowercase word, shape (17,) each.
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags, from 1 to 17 (default: 4).
-        definition: `code` or `text` (`Definition`), the same as for `usual` (default: `code`).
+        definition: `code` or `text` (`Definition`), the same as for `training_distributions` (default: `code`).
 
     Returns:
         A fraction in [0, 1]; higher means more similar neighbors. NaN without words (`code`) or without words that
@@ -213,12 +225,12 @@ def compute_sentence_signature(
             f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words"
         )
     if validate_definition(definition) == "code":
-        known_words = {word for word in map(str.lower, words) if word in usual}
-        bits = {word: int(find_top_tags(usual[word], k)) for word in known_words}
+        known_words = {word for word in map(str.lower, words) if word in training_distributions}
+        bits = {word: int(find_top_tags(training_distributions[word], k)) for word in known_words}
         return compute_type_signature(words, encode_tags(tags), bits, radius=radius, k=k)
-    in_training = [word.lower() in usual for word in words]
+    in_training = [word.lower() in training_distributions for word in words]
     shares = [
-        usual[word.lower()] if is_in_training else np.zeros(len(TAGS))
+        training_distributions[word.lower()] if is_in_training else np.zeros(len(TAGS))
         for word, is_in_training in zip(words, in_training, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))

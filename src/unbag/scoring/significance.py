@@ -116,8 +116,8 @@ def compute_difference_from_draws(
     For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
     other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
     section 13.3; Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation",
-    https://aclanthology.org/W04-3250). For the skill score, `skill.compute_difference_limits` adds the contribution of
-    two pseudo-rows per gold label. If all draws are equal, there are no limits.
+    https://aclanthology.org/W04-3250). For the skill score, `skill.compute_skill_difference_limits` adds the
+    contribution of two pseudo-rows per gold label. If all draws are equal, there are no limits.
 
     The p value inverts the percentile interval (`bootstrap.compute_bootstrap_p_value`). With fewer than about thirty
     examples (such as the seeds of SICCK), it is too small.
@@ -151,7 +151,7 @@ def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(gaps, [tail, 100 - tail]).tolist()
     if first.statistic == second.statistic == skill.STATISTIC:
-        return skill.compute_difference_limits(first.columns, second.columns, (low, high), level=level)
+        return skill.compute_skill_difference_limits(first.columns, second.columns, (low, high), level=level)
     return (None, None) if low == high else (low, high)
 
 

@@ -7,11 +7,11 @@ score puts all sets on one scale, whose ends have the same meaning on every set:
     skill = (s - reference) / (1 - reference)
     reference = max(0, s of the lexical baseline, s of the model's shuffled control)
 
-s is the mean over gold labels of the mean credit of the rows with this label, on a linear scale: 0 for chance and for
-the best constant prediction, 1 for a perfect model. (A constant that is not the gold label of any row, such as
-entailment on swapped pairs, scores below 0.) With credit 1 for a correct prediction and K gold labels,
-s = (balanced accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction does not benefit from
-a frequent label.
+s is the mean over gold labels of the mean row score of the rows with this label, on a linear scale: 0 for chance and
+for the best constant prediction, 1 for a perfect model. (A constant that is not the gold label of any row, such as
+entailment on swapped pairs, scores below 0.) With row score 1 for a correct prediction and K gold labels, s = (balanced
+accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction does not benefit from a frequent
+label.
 
 The shuffled control is the same model on the same rows, with the words of both sentences shuffled
 (`challenge_sets.perturbations.shuffled`). A model that ignores word order predicts the same on both, so its skill is at
@@ -45,26 +45,26 @@ MIN_KAPPA: Final = 0.1
 _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant prediction better than chance
 
 
-class PredictionCredits(NamedTuple):
-    """Scores per row (credits) of a model on the n rows of a set, such as 1 for a correct prediction.
+class RowScores(NamedTuple):
+    """Scores per row (row scores) of a model on the n rows of a set, such as 1 for a correct prediction.
 
     Attributes:
-        credit: Credit of each row, shape (n,).
+        score: Row score of each row, shape (n,).
         label: Gold label of each row, as an integer, shape (n,).
         source: Source of each row, n hashable values. Rows with the same source are resampled together.
         is_counted: Whether each row counts, shape (n,); None if all rows count.
-        chance_credit: Mean credit of a random prediction and of each constant prediction. None means 1/K for K gold
-            labels, which applies to credits of 1 for correct and 0 for wrong predictions.
-        perfect_credit: Mean credit of a perfect model (default: 1).
+        chance_score: Mean row score of a random prediction and of each constant prediction. None means 1/K for K gold
+            labels, which applies to row scores of 1 for correct and 0 for wrong predictions.
+        perfect_score: Mean row score of a perfect model (default: 1).
         names: Names of the gold labels, indexed by `label`; None if a label has no name.
     """
 
-    credit: NDArray[Any]
+    score: NDArray[Any]
     label: NDArray[Any]
     source: Sequence[Hashable] | NDArray[Any]
     is_counted: NDArray[np.bool_] | None = None
-    chance_credit: float | None = None
-    perfect_credit: float = 1.0
+    chance_score: float | None = None
+    perfect_score: float = 1.0
     names: Sequence[str] | None = None
 
 
@@ -113,9 +113,9 @@ class SkillScores(TypedDict):
 
 
 def skill_score(
-    model: PredictionCredits,
-    lexical: PredictionCredits | None = None,
-    shuffled: PredictionCredits | None = None,
+    model_scores: RowScores,
+    lexical_scores: RowScores | None = None,
+    shuffled_scores: RowScores | None = None,
     *,
     annotators: Annotations | None = None,
     resamples: int = DEFAULT_RESAMPLES,
@@ -124,9 +124,9 @@ def skill_score(
     """Compute the skill score of a model from its per-example scores and those of the baselines.
 
     Args:
-        model: Credits of the model.
-        lexical: Credits of the lexical baseline on the same rows (default: none).
-        shuffled: Credits of the model on the same rows with shuffled words (default: none).
+        model_scores: Row scores of the model.
+        lexical_scores: Row scores of the lexical baseline on the same rows (default: none).
+        shuffled_scores: Row scores of the model on the same rows with shuffled words (default: none).
         annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label with low agreement
             between annotators is excluded (default: none).
         resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
@@ -137,36 +137,41 @@ def skill_score(
         prediction would then be perfect.
 
     Raises:
-        ValueError: If the credits refer to different rows.
+        ValueError: If the row scores refer to different rows.
 
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
-    >>> half = PredictionCredits(right, labels, range(200))
+    >>> half = RowScores(right, labels, range(200))
     >>> skill_score(half)["score"].value  # balanced accuracy 0.875; chance has 0.5
     0.75
-    >>> lexical = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
+    >>> lexical = half._replace(score=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
     >>> skill_score(half, lexical)["reference"]  # balanced accuracy 0.5: no better than chance
     'chance'
-    >>> skill_score(half, lexical, shuffled=half)["score"].value  # ignores word order
+    >>> skill_score(half, lexical, shuffled_scores=half)["score"].value  # ignores word order
     0.0
     """
-    given = [each for each in (lexical, shuffled) if each is not None]
-    if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
+    given = [each for each in (lexical_scores, shuffled_scores) if each is not None]
+    if not all(
+        np.array_equal(model_scores.label, each.label) and list(model_scores.source) == list(each.source)
+        for each in given
+    ):
         raise ValueError(
             "skill_score: expected scores of the model and the baselines on the same rows, got different rows; pass "
             "scores of one set"
         )
-    labels, label_index = np.unique(model.label, return_inverse=True)
+    labels, label_index = np.unique(model_scores.label, return_inverse=True)
     counted = (
-        np.ones(len(model.label), dtype=bool) if model.is_counted is None else np.asarray(model.is_counted, dtype=bool)
+        np.ones(len(model_scores.label), dtype=bool)
+        if model_scores.is_counted is None
+        else np.asarray(model_scores.is_counted, dtype=bool)
     )
-    excluded = _excluded_labels(model, labels, label_index, counted, annotators)
+    excluded = _excluded_labels(model_scores, labels, label_index, counted, annotators)
     counts_label = np.array([label not in excluded for label in range(len(labels))], dtype=bool)
     is_counted = counted & counts_label[label_index] if len(labels) else counted
     n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
-    source, names = encode_names(model.source)
+    source, names = encode_names(model_scores.source)
     position = np.cumsum(counts_label)[label_index] - 1  # index of each row's label among the labels that count
     cell = source[is_counted] * n_labels + position[is_counted]
 
@@ -175,16 +180,16 @@ def skill_score(
         by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
         return by_source
 
-    def scale(credits: PredictionCredits) -> Floats:
-        chance = 1 / n_labels if credits.chance_credit is None else credits.chance_credit
+    def scale(row_scores: RowScores) -> Floats:
+        chance = 1 / n_labels if row_scores.chance_score is None else row_scores.chance_score
         return sum_by_source(
-            (np.asarray(credits.credit, dtype=np.float64)[is_counted] - chance) / (credits.perfect_credit - chance)
+            (np.asarray(row_scores.score, dtype=np.float64)[is_counted] - chance) / (row_scores.perfect_score - chance)
         )
 
     counts = sum_by_source(np.ones(is_counted.sum()))
     # Chance, which scores 0 on every row, replaces a missing baseline.
-    baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical, shuffled)]
-    columns = np.concatenate([scale(model), *baselines, counts], axis=1)
+    baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical_scores, shuffled_scores)]
+    columns = np.concatenate([scale(model_scores), *baselines, counts], axis=1)
     s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
     value = float(compute_skill_from_sums(columns.sum(axis=0, keepdims=True))[0])
     sources = int((counts.sum(axis=1) > 0).sum())
@@ -193,8 +198,8 @@ def skill_score(
         "score": Estimate(value, low, high, int(is_counted.sum())).copy_with_sample(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
-        "baseline": None if lexical is None else s_lexical,
-        "shuffled": None if shuffled is None else s_shuffled,
+        "baseline": None if lexical_scores is None else s_lexical,
+        "shuffled": None if shuffled_scores is None else s_shuffled,
         "reference": _reference(s_lexical, s_shuffled),
         "n_labels": n_labels,
         "n_sources": sources,
@@ -210,7 +215,7 @@ def _reference(s_lexical: float, s_shuffled: float) -> str:
 
 
 def _excluded_labels(
-    credits: PredictionCredits,
+    row_scores: RowScores,
     labels: NDArray[Any],
     label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
@@ -230,24 +235,24 @@ def _excluded_labels(
             reason = f"annotators' κ {kappa:.2f}"
         else:
             continue
-        name = str(label) if credits.names is None else credits.names[label]
+        name = str(label) if row_scores.names is None else row_scores.names[label]
         excluded[position] = {"label": name, "rows": n, "reason": reason}
     return excluded
 
 
 def compute_skill_from_sums(sums: Floats) -> Floats:
-    """Compute skill scores from the sums of per-row scores (credits) over sources.
+    """Compute skill scores from the sums of per-row scores (row scores) over sources.
 
     Args:
-        sums: Sums by gold label of four columns, shape (r, 4K): the scaled credits of the model, of the lexical
+        sums: Sums by gold label of four columns, shape (r, 4K): the scaled row scores of the model, of the lexical
             baseline and of the shuffled control, and the number of rows.
 
     Returns:
         Skill scores, at most 1, shape (r,). NaN if a label has no rows, and 0 if the reference is 1. Higher values are
         clipped to 1; a model reaches them if it never predicts the gold label for shuffled text.
     """
-    *credits, counts = np.split(sums, 4, axis=1)
-    model, lexical, shuffled = (_mean_of_labels(each, counts) for each in credits)
+    *row_scores, counts = np.split(sums, 4, axis=1)
+    model, lexical, shuffled = (_mean_of_labels(each, counts) for each in row_scores)
     floor = np.maximum(0.0, np.maximum(lexical, shuffled))
     with np.errstate(invalid="ignore", divide="ignore"):
         scores: Floats = np.where(floor < 1, (model - floor) / (1 - floor), 0.0)
@@ -255,15 +260,15 @@ def compute_skill_from_sums(sums: Floats) -> Floats:
     return np.minimum(scores, 1.0)
 
 
-def _balanced_sum(credits: Floats, counts: Floats) -> float:
-    """Compute the mean over labels of the mean credit, from sums by source and label, shape (sources, K) each."""
-    return float(_mean_of_labels(credits.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True))[0])
+def _balanced_sum(row_scores: Floats, counts: Floats) -> float:
+    """Compute the mean over labels of the mean row score, from sums by source and label, shape (sources, K) each."""
+    return float(_mean_of_labels(row_scores.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True))[0])
 
 
-def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
-    """Compute the mean over labels of the mean credit, shape (r,), from sums by label, shape (r, K) each."""
+def _mean_of_labels(row_scores: Floats, counts: Floats) -> Floats:
+    """Compute the mean over labels of the mean row score, shape (r,), from sums by label, shape (r, K) each."""
     with np.errstate(invalid="ignore"):
-        mean: Floats = (credits / counts).mean(axis=1)
+        mean: Floats = (row_scores / counts).mean(axis=1)
     return mean
 
 
@@ -297,7 +302,7 @@ def _interval(
     return low, min(high, 1.0), compute_bootstrap_p_value(draws)
 
 
-def compute_difference_limits(
+def compute_skill_difference_limits(
     first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
     """Compute confidence limits of the difference between two skill scores (second minus first).
@@ -334,13 +339,13 @@ def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     On the first pseudo-row, the model is correct and its baselines are wrong; on the second, the model is wrong and its
     baselines are correct. `intervals.compute_contrast_limits` adds the same two examples to a difference of
     proportions. Each has the weight of one effective row of the model's correct predictions. A missing baseline has no
-    credit on either.
+    row score on either.
 
     Returns:
         Terms to add to the sums over sources, shape (4K,) each.
     """
     k = columns.shape[1] // 4
-    wrong = -1 / (k - 1)  # credit of a wrong prediction, if chance has credit 0 and a correct prediction 1
+    wrong = -1 / (k - 1)  # row score of a wrong prediction, if chance has row score 0 and a correct prediction 1
     counts = columns[:, 3 * k :]
     right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
     rows = counts.sum(axis=1, keepdims=True)

@@ -163,7 +163,7 @@ def _is_entailed(label: Any) -> bool:
 
 
 def compute_verification_scores(
-    decisions: VerifierPredictions,
+    predictions: VerifierPredictions,
     sources: Sequence[Hashable] | NDArray[np.generic],
     *,
     resamples: int = DEFAULT_RESAMPLES,
@@ -172,7 +172,7 @@ def compute_verification_scores(
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Args:
-        decisions: Gold labels and predictions for n pairs.
+        predictions: Gold labels and predictions for n pairs.
         sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
         seed: Random seed for the resamples.
@@ -189,9 +189,9 @@ def compute_verification_scores(
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
-    entailed, predicted = np.asarray(decisions.entailed, dtype=bool), np.asarray(decisions.predicted, dtype=bool)
+    entailed, predicted = np.asarray(predictions.entailed, dtype=bool), np.asarray(predictions.predicted, dtype=bool)
     lengths = {len(entailed), len(predicted), len(sources)}
-    lengths |= {len(part) for part in decisions[2:] if part is not None}
+    lengths |= {len(part) for part in predictions[2:] if part is not None}
     if len(lengths) > 1:
         raise ValueError(
             "verification: expected labels, predictions and sources of equal length, got lengths "
@@ -206,15 +206,15 @@ def compute_verification_scores(
         "n_not_entailed": int((~entailed).sum()),
         "auroc": None,
         "average_precision": None,
-        **_rates(decisions, entailed, predicted, source, n_sources, resamples),
+        **_rates(predictions, entailed, predicted, source, n_sources, resamples),
         "calibration": None,
         "risk_coverage": None,
         "thresholds": [],
         "safe_thresholds": [],
     }
-    if decisions.scores is None:
+    if predictions.scores is None:
         return measures
-    scores = _probabilities(decisions.scores)
+    scores = _probabilities(predictions.scores)
     return {
         **measures,
         "auroc": estimate_auroc(scores, entailed, source, n_sources),
@@ -306,7 +306,7 @@ def _confidence(scores: Floats, predicted: Flags) -> Floats:
     return confidence
 
 
-def compute_risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCoverage:
+def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskCoverage:
     """Compute the risk-coverage curve of predictions and the area under it.
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,
@@ -315,13 +315,13 @@ def compute_risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCovera
 
     Args:
         confidence: Confidence of each prediction, shape (n,); only the order matters.
-        right: Whether each prediction is correct, shape (n,).
+        is_correct: Whether each prediction is correct, shape (n,).
 
     >>> found = compute_risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]
     (0.0625, 0.0625, 0.25)
     """
-    values, wrong = np.asarray(confidence, dtype=np.float64), ~np.asarray(right, dtype=bool)
+    values, wrong = np.asarray(confidence, dtype=np.float64), ~np.asarray(is_correct, dtype=bool)
     n = len(values)
     if not n:
         raise ValueError("risk_coverage: expected at least one pair, got none; pass scored pairs")

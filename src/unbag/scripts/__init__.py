@@ -14,29 +14,29 @@ ROOT = _HERE if (_HERE / "dataset_scripts").is_dir() else _HERE.parents[2]
 __path__ = [str(_HERE), str(ROOT)]
 
 
-def names(kind: str) -> list[str]:
+def list_script_folders(kind: str) -> list[str]:
     """List the scripts in a folder that contains one subfolder per script, such as `dataset_scripts`."""
     return sorted(path.name for path in (ROOT / kind).iterdir() if (path / f"{path.name}.py").is_file())
 
 
-def folder(kind: str, name: str) -> Path:
+def find_script_folder(kind: str, name: str) -> Path:
     """Find the folder of one script.
 
     Raises:
         ValueError: If no script has that name.
     """
-    if name not in names(kind):
-        raise ValueError(f"{kind}: expected one of {', '.join(names(kind))}, got {name!r}")
+    if name not in list_script_folders(kind):
+        raise ValueError(f"{kind}: expected one of {', '.join(list_script_folders(kind))}, got {name!r}")
     return ROOT / kind / name
 
 
-def module(kind: str, name: str) -> Any:
+def import_script_module(kind: str, name: str) -> Any:
     """Import a script that has its own folder.
 
     Raises:
         ValueError: If no script has that name.
     """
-    return import_module(f"unbag.scripts.{kind}.{folder(kind, name).name}.{name}")
+    return import_module(f"unbag.scripts.{kind}.{find_script_folder(kind, name).name}.{name}")
 
 
 def list_script_files(kind: str) -> list[str]:
@@ -44,7 +44,7 @@ def list_script_files(kind: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / kind).glob("*.py"))
 
 
-def file(kind: str, name: str) -> Any:
+def import_script_file(kind: str, name: str) -> Any:
     """Import a script that is a single file.
 
     Raises:

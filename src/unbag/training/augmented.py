@@ -6,22 +6,22 @@ from typing import Any
 
 from unbag.challenge_sets.perturbations.augmentation import (
     PairGenerator,
-    ReversedPairs,
-    SoswapAddamodPairs,
-    SwappedPairs,
-    sample_epoch,
+    ReversedPairGenerator,
+    SoswapAddamodPairGenerator,
+    SwappedPairGenerator,
+    sample_generated_pairs,
 )
-from unbag.challenge_sets.perturbations.contrast_sets import ContrastSets
+from unbag.challenge_sets.perturbations.contrast_sets import ContrastSetGenerator
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import NegatedPairs, NegationMirrors
-from unbag.challenge_sets.perturbations.recombined import RecombinedPairs
+from unbag.challenge_sets.perturbations.negation import NegatedPairGenerator, NegationMirrorGenerator
+from unbag.challenge_sets.perturbations.recombined import RecombinedPairGenerator
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
-from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
-from unbag.training.config import needs_wordnet
+from unbag.training.config import is_wordnet_required
 from unbag.training.data import DataPart
 
 
@@ -52,7 +52,7 @@ class PairAugmenter:
         self._pairs, self._words, self._seed = dict(pairs), words, seed
         self.identity = {"parser": parser.identity}
         wordnet: Any = None
-        if needs_wordnet(pairs):
+        if is_wordnet_required(pairs):
             from unbag.baselines.wordnet.database import open_wordnet
 
             wordnet = open_wordnet()
@@ -71,7 +71,7 @@ class PairAugmenter:
         for maker in self._makers:
             excluded: Counter[str] = Counter()
             n = self._pairs[maker.kind]
-            some = list(sample_epoch(maker, epoch=epoch, pairs=n, seed=self._seed, counts=excluded))
+            some = list(sample_generated_pairs(maker, epoch=epoch, n_pairs=n, seed=self._seed, counts=excluded))
             labels = Counter(example.label for example in some)
             different = len({example[1:3] for example in some})
             record[maker.kind] = {
@@ -100,25 +100,27 @@ def _maker(
         if kind == SOSWAP and words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
         adjectives = count_adjectives(examples, parser) if kind == ADDAMOD else None
-        return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
-    if kind == SwappedPairs.kind:
-        return SwappedPairs(examples, parser)
-    if kind == RecombinedPairs.kind:
-        return RecombinedPairs(examples, parser)
-    if kind == NegationMirrors.kind:
-        return NegationMirrors(premises, parser, words=words)
-    if kind in (SubstitutedPairs.kind, ContrastSets.kind):
+        return SoswapAddamodPairGenerator(premises, parser, kind=kind, adjectives=adjectives, words=words)
+    if kind == SwappedPairGenerator.kind:
+        return SwappedPairGenerator(examples, parser)
+    if kind == RecombinedPairGenerator.kind:
+        return RecombinedPairGenerator(examples, parser)
+    if kind == NegationMirrorGenerator.kind:
+        return NegationMirrorGenerator(premises, parser, words=words)
+    if kind in (SubstitutedPairGenerator.kind, ContrastSetGenerator.kind):
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
         substituter = Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
-        if kind == SubstitutedPairs.kind:
-            return SubstitutedPairs(premises, substituter)
-        return ContrastSets(premises, parser, adjectives=count_adjectives(examples, parser), substituter=substituter)
+        if kind == SubstitutedPairGenerator.kind:
+            return SubstitutedPairGenerator(premises, substituter)
+        return ContrastSetGenerator(
+            premises, parser, adjectives=count_adjectives(examples, parser), substituter=substituter
+        )
     from unbag.baselines.natlog.labeler import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    if kind == NegatedPairs.kind:
-        return NegatedPairs(premises, parser, labeller, words=words)
-    assert kind == ReversedPairs.kind
-    return ReversedPairs(examples, labeller)
+    if kind == NegatedPairGenerator.kind:
+        return NegatedPairGenerator(premises, parser, labeller, words=words)
+    assert kind == ReversedPairGenerator.kind
+    return ReversedPairGenerator(examples, labeller)

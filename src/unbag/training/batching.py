@@ -68,13 +68,13 @@ def build_epoch_batches(
             batches[number] = _sorted(np.array([*batches[number], *rows], np.intp), lengths)
     if not strata:
         _join_groups(batches, lengths, groups)
-    turns = np.argsort(rng.generate_numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
+    turns = np.argsort(rng.generate_random_numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
     return [batches[i] for i in turns.tolist()]
 
 
 def _fill(rows: Rows, lengths: NDArray[np.integer], sizes: Rows, key: np.uint64) -> list[Rows]:
     """Cut some rows into batches of given sizes, in an order that is random except for the lengths."""
-    order = rows[np.argsort(rng.generate_numbers(key, np.zeros(1, np.int64), rows), kind="stable")]
+    order = rows[np.argsort(rng.generate_random_numbers(key, np.zeros(1, np.int64), rows), kind="stable")]
     count = len(sizes)
     bounds = np.concatenate([np.zeros(1, np.intp), np.cumsum(sizes)])
     # Sorting within windows only: sorting all pairs would give every epoch the same batches.
@@ -159,7 +159,7 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
     Within each window of batches, whose pairs are sorted by length, the units are sorted by length too.
     """
     m = len(units)
-    order = np.argsort(rng.generate_numbers(key, np.arange(m)), kind="stable").tolist()
+    order = np.argsort(rng.generate_random_numbers(key, np.arange(m)), kind="stable").tolist()
     # Integers instead of fractions: j + phase, in units of 1 / _PHASES. The phase differs between the strata, so that
     # rare strata do not all come into the same batches.
     phase = int(key) % _PHASES

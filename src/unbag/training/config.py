@@ -66,7 +66,7 @@ def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
         yield f"augment: expected each kind once, got {', '.join(twice)} several times"
 
 
-def needs_wordnet(entries: Iterable[str]) -> bool:
+def is_wordnet_required(entries: Iterable[str]) -> bool:
     """Check whether any entry of `--augment` needs WordNet."""
     return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in entries)
 
@@ -301,9 +301,9 @@ class TrainConfig:
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = get_display_name(self.model)
+        values["model"] = strip_parent_folders(self.model)
         for name in ("corpus", "validation"):
-            values[name] = [get_display_name(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
+            values[name] = [strip_parent_folders(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
 
     def build_prerequisite_configs(self, work_dir: Path) -> "Mapping[str, TrainConfig]":
@@ -331,7 +331,7 @@ class TrainConfig:
         return [
             *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
             *([requirements.build_pipeline_requirement("")] if self.augment else []),
-            *([requirements.build_wordnet_requirement()] if needs_wordnet(self.augment) else []),
+            *([requirements.build_wordnet_requirement()] if is_wordnet_required(self.augment) else []),
         ]
 
 
@@ -352,7 +352,7 @@ def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     return name, float(text)
 
 
-def get_display_name(text: str, entry: str | None = None) -> str:
+def strip_parent_folders(text: str, entry: str | None = None) -> str:
     """Remove the parent folders of a local path in an option value such as `data/snli.csv=2`.
 
     Hub ids and the rest of the value are unchanged.

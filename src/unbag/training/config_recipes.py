@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, declare_option, get_display_name
+from unbag.training.config import HexOptions, TrainConfig, declare_option, strip_parent_folders
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -88,7 +88,7 @@ class DebiasConfig(TrainConfig):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"bias": get_display_name(self.bias)}
+        return super().to_json() | {"bias": strip_parent_folders(self.bias)}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
@@ -175,7 +175,7 @@ class ConfidenceConfig(DebiasConfig):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"teacher": get_display_name(self.teacher) if self.teacher else None}
+        return super().to_json() | {"teacher": strip_parent_folders(self.teacher) if self.teacher else None}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
@@ -215,7 +215,7 @@ class HexConfig(TrainConfig, HexOptions):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"embeddings": get_display_name(self.embeddings) if self.embeddings else None}
+        return super().to_json() | {"embeddings": strip_parent_folders(self.embeddings) if self.embeddings else None}
 
     def list_files(self) -> list[Path]:
         """List the local files that contain pairs or word vectors."""
@@ -469,7 +469,9 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"rearranged_by": get_display_name(self.rearranged_by) if self.rearranged_by else ""}
+        return super().to_json() | {
+            "rearranged_by": strip_parent_folders(self.rearranged_by) if self.rearranged_by else ""
+        }
 
     def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""

@@ -150,7 +150,7 @@ def load_training_data(
 
 
 def validate_corpora(
-    corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **how: Any
+    corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **load_options: Any
 ) -> None:
     """Validate the names of corpora and files without reading them completely.
 
@@ -160,7 +160,7 @@ def validate_corpora(
         corpus: As for `load_training_data`.
         validation: As for `load_training_data`.
         not_entailment_as: As for `load_training_data`.
-        how: `language`, `columns` and `labels` of files, as for `load_training_data`.
+        load_options: `language`, `columns` and `labels` of files, as for `load_training_data`.
 
     Raises:
         ValueError: For the first name that cannot be used.
@@ -174,7 +174,7 @@ def validate_corpora(
         if name in CORPORA:
             is_two_way = CORPORA[name].is_two_way
         else:
-            source = open_data(name, **how)
+            source = open_data(name, **load_options)
             source.validate_first_row()
             is_two_way = NOT_ENTAILMENT in source.labels
         if is_two_way and not_entailment_as is None:
@@ -334,7 +334,7 @@ class WordShuffler:
     def _shuffled(self, sentence: str, key: np.uint64) -> str:
         tokens = tokenize(sentence, self._language)
         # Each side of each pair has its own key, so that premise and hypothesis are shuffled independently.
-        order = np.argsort(rng.generate_numbers(key, np.arange(len(tokens.texts))), kind="stable")
+        order = np.argsort(rng.generate_random_numbers(key, np.arange(len(tokens.texts))), kind="stable")
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
@@ -352,7 +352,7 @@ def mix_parts(parts: Sequence[DataPart], *, seed: int, epoch: int) -> list[Examp
         if extra := round(share * len(part.examples)):
             key = rng.compute_key(seed, "mixed", epoch, part.name)
             # A stable sort: equal random numbers must not be ordered by NumPy's choice of algorithm.
-            lots = np.argsort(rng.generate_numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
+            lots = np.argsort(rng.generate_random_numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
             examples += chosen if times == 0 else _copies(chosen, int(times))
     return examples

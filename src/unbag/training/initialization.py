@@ -33,7 +33,7 @@ from unbag.models.word_tokenizer import (
     build_word_tokenizer,
 )
 from unbag.training import word_features
-from unbag.training.word_features import build_vectors
+from unbag.training.word_features import build_vocabulary_embeddings
 from unbag.utils import locks, optional_deps
 from unbag.utils.files import atomic_rename, remove_on_failure, write_json
 from unbag.utils.options import parse_option
@@ -80,7 +80,7 @@ def initialize_model(
         corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
         output_dir: Folder for the model; must not exist.
         vectors: Static word embeddings, as for `baselines.lexical.embeddings.find_embeddings`; by default the vectors
-            are random. Those of word pieces are scaled to the size of word vectors (`build_vectors`).
+            are random. Those of word pieces are scaled to the size of word vectors (`build_vocabulary_embeddings`).
         dimensions: Dimensions of random vectors.
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
@@ -196,7 +196,7 @@ def _of_words(
         )
     table = None if vectors is None else embeddings.load_embeddings(vectors)
     try:
-        made = build_vectors(words, table, dimensions=dimensions, seed=seed)
+        made = build_vocabulary_embeddings(words, table, dimensions=dimensions, seed=seed)
     except ValueError as error:
         raise ValueError(f"{vectors}: {error}") from None
     facts: word_features.Tables = {}

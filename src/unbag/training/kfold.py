@@ -32,7 +32,7 @@ from unbag.training.output import Record
 from unbag.training.rearranged import get_record_path, load_or_train
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import summarize_values, validate_distinct_seeds
+from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
 from unbag.utils import rng
 from unbag.utils.files import write_json
 
@@ -53,7 +53,7 @@ def cross_validate(
     config: KFoldConfig,
     seeds: Sequence[int],
     *,
-    built: BuiltSet | None = None,
+    built_set: BuiltSet | None = None,
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
@@ -74,7 +74,7 @@ def cross_validate(
         config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
             the record `kfold.json`.
         seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
-        built: Challenge set; by default the official one.
+        built_set: Challenge set; by default the official one.
         on_step: Builds the `OnStep` of a fold's run from its name.
         progress_callback: See `unbag.evaluation.evaluator`; for the model without fine-tuning.
 
@@ -88,31 +88,33 @@ def cross_validate(
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.validate_run(config)
-    built = built or build_requested_set(_official(config))
+    built_set = built_set or build_requested_set(_official(config))
     model, probabilities = _zero_shot(
         config.model,
-        built,
+        built_set,
         config.output_dir / "zero-shot",
         revision=config.revision,
         label_map=config.label_map,
         max_length=config.max_length,
         progress_callback=progress_callback,
     )
-    zero_shot = _scores(built, probabilities)
+    zero_shot = _scores(built_set, probabilities)
     runs: list[dict[str, Any]] = []
     for seed in seeds:
         folds: list[Record] = []
         for fold in range(config.folds):
             out = config.output_dir / f"seed-{seed}" / f"fold-{fold}"
             each = replace(config, seed=seed, output_dir=out)
-            folds.append(_fold(recipe, each, built, fold, on_step(f"seed {seed}, fold {fold}") if on_step else None))
+            folds.append(
+                _fold(recipe, each, built_set, fold, on_step(f"seed {seed}, fold {fold}") if on_step else None)
+            )
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
                     f"{get_record_path(out)}: expected model revision {trained_from}, got {model['revision']}; "
                     "use --revision, or another --output-dir"
                 )
-        scores = _scores(built, collect_out_of_fold_probabilities(built, folds))
+        scores = _scores(built_set, collect_out_of_fold_probabilities(built_set, folds))
         fold_records = [
             {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
             for fold in folds
@@ -125,8 +127,8 @@ def cross_validate(
         "config": config.to_json() | {"output_dir": config.output_dir.name, "official_file": None, "seed": None},
         "seeds": seeds,
         "model": model,
-        "set": dict(built.config),
-        "data": dict(built.data),
+        "set": dict(built_set.config),
+        "data": dict(built_set.data),
         "zero_shot": zero_shot,
         "runs": runs,
         "summary": summarize_folds(zero_shot, [each["scores"] for each in runs]),
@@ -221,7 +223,7 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
         summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
             values = [select(scores)[name].value for scores in runs]
-            summary[name] = {"zero_shot": before[name].value, **summarize_values(values)}
+            summary[name] = {"zero_shot": before[name].value, **compute_mean_and_deviation(values)}
         return summary
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Procedure of the `mend` recipe: training, and comparison with the original model on each set."""
+"""Procedure of the `train_and_compare` recipe: training, and comparison with the original model on each set."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, create_validated_builder
 from unbag.challenge_sets.selection import PairSelection
 from unbag.data.corpora import CORPORA
@@ -34,7 +34,7 @@ AFTER: Final = "evaluation"  # the folder name of all recipes
 logger = logging.getLogger(__name__)
 
 
-def mend(
+def train_and_compare(
     recipe: Recipe,
     config: MendConfig,
     seeds: Sequence[int],
@@ -95,7 +95,7 @@ def mend(
 
 @cache  # the report of the run needs it a second time
 def compare_before_after(output_dir: Path) -> Comparison:
-    """Compare the evaluations of a model before and after the `mend` recipe.
+    """Compare the evaluations of a model before and after the `train_and_compare` recipe.
 
     Raises:
         ValueError: If there is nothing to compare.
@@ -120,7 +120,7 @@ def _evaluate(
     from unbag.inference.label_probe import MislabelledError, build_label_map_error
     from unbag.inference.predictor import ModelError
 
-    def add_failure(failure: Failure) -> None:
+    def add_failure(failure: EvaluationFailure) -> None:
         if failure.set not in failures:
             logger.warning("skipped: %s (%s)", failure.set, failure.error)
         failures[failure.set] = str(failure.error)

@@ -87,7 +87,7 @@ def _check_pairs(config: TrainConfig) -> None:
     if config.augment:
         train_config.validate_english(languages)
         pipelines.validate_pipeline(pipelines.PIPELINE)
-        if train_config.needs_wordnet(config.augment):
+        if train_config.is_wordnet_required(config.augment):
             validate_wordnet()
     if config.word_order != "natural":
         for language in languages:

@@ -40,7 +40,7 @@ from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import summarize_values, validate_distinct_seeds
+from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
 from unbag.utils import checksums
 from unbag.utils.files import write_json
 
@@ -71,7 +71,7 @@ def load_or_train(
     """
     path, group = get_record_path(config.output_dir), connect_process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
-    if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
+    if group.rank == 0 and path.is_file() and checksums.read_verified_record(path) is None:
         checksums.quarantine_path(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
@@ -83,7 +83,7 @@ def load_or_train(
                 shutil.rmtree(config.output_dir)
         group.wait()
     # All processes read the file, so that they have the same record, with numbers rounded alike.
-    stored: Record = checksums.read_verified(path) or {}
+    stored: Record = checksums.read_verified_record(path) or {}
     trained = stored["training"]
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
@@ -109,7 +109,7 @@ class Arrangement(NamedTuple):
     test: Any
 
 
-def train_rearranged(
+def train_on_rearranged_corpus(
     recipe: Recipe,
     config: RearrangedConfig,
     seeds: Sequence[int],
@@ -193,7 +193,7 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
     builder = loading.create_builder("resnli", corpus, **config.build_rearrangement_options())
-    test = loading.build_evaluated_split(builder)
+    test = loading.load_evaluation_split(builder)
     splits = builder.as_dataset()
     provenance = {
         "revisions": sorted({source.revision for source in builder.open_sources()}),
@@ -233,7 +233,7 @@ def _predictions(
     progress_callback: "OnProgress | None",
 ) -> dict[str, NDArray[np.float32]]:
     """Load or compute a model's probabilities for the test rows, by head, shape (n, 3). Trains if necessary."""
-    recipe = scripts.file("trainers", trained_by).RECIPE
+    recipe = scripts.import_script_file("trainers", trained_by).RECIPE
     each = config.build_recipe_config(
         recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
     )
@@ -284,7 +284,7 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     for name, share in shares.items():
         summary[name] = {
             "accuracy": estimates[name],
-            "over_seeds": summarize_values([float(each.mean()) for each in correct[name]]),
+            "over_seeds": compute_mean_and_deviation([float(each.mean()) for each in correct[name]]),
             "less_finetune": estimates.get(f"{name} less {PLAIN}"),
         }
         if partition is not None:

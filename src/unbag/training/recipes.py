@@ -88,7 +88,7 @@ def load_recipes() -> dict[str, Recipe]:
     """Load all recipes, by name."""
     by_name: dict[str, Recipe] = {}
     for file in scripts.list_script_files(ROOM):
-        module = scripts.file(ROOM, file)
+        module = scripts.import_script_file(ROOM, file)
         by_name |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
     return by_name
 

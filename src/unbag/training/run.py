@@ -16,7 +16,7 @@ except ImportError as error:
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.loading import load_for_training
+from unbag.inference.loading import load_classifier_for_training
 from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
@@ -98,7 +98,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
         resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
     with sharding.disable_sharded_loading(accelerator):
-        classifier = load_for_training(
+        classifier = load_classifier_for_training(
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,

@@ -67,7 +67,7 @@ def run_seeds(
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
         evaluated = _evaluate(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
-    summary = summarize_runs(runs)
+    summary = compute_run_statistics(runs)
     if seeds and connect_process_group().rank == 0:
         with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
@@ -76,7 +76,7 @@ def run_seeds(
     return {"runs": runs, "summary": summary}
 
 
-def summarize_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def compute_run_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Compute the mean and standard deviation of each accuracy and score over several runs."""
     columns: dict[str, list[Estimate]] = {}
     for record in runs:
@@ -95,7 +95,7 @@ def summarize_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any
 
 def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
     ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
-    return {**summarize_values([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
+    return {**compute_mean_and_deviation([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
 
 
 def _share(value: float, n: int) -> Estimate:
@@ -122,7 +122,7 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
     return list(seeds)
 
 
-def summarize_values(values: Sequence[float]) -> dict[str, Any]:
+def compute_mean_and_deviation(values: Sequence[float]) -> dict[str, Any]:
     """Compute the mean and sample standard deviation of values. The latter is None for a single value."""
     summary = compute_seed_spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}

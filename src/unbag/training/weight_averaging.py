@@ -22,7 +22,7 @@ from unbag.challenge_sets import results
 from unbag.inference.hub_files import ModelOrigin, resolve_origin
 from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
 from unbag.inference.predictor import ModelError
-from unbag.training.config import get_display_name
+from unbag.training.config import strip_parent_folders
 from unbag.training.output import save_tokenizer
 from unbag.utils import locks
 from unbag.utils.files import atomic_rename, remove_on_failure, write_json
@@ -144,7 +144,9 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     validate_compatible_models(origins)
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
-    sources = [{"name": get_display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
+    sources = [
+        {"name": strip_parent_folders(origin.source), "revision": origin.get_identity()[1]} for origin in origins
+    ]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical.embeddings import EmbeddingTable
-from unbag.baselines.wordnet.relations import Lexicon, compute_ancestors
+from unbag.baselines.wordnet.relations import Lexicon, compute_ancestor_distances
 from unbag.data.text.tagging import Tagger
 from unbag.models.network import SPREAD
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
@@ -24,7 +24,7 @@ original scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 %
 %."""
 
 
-class Vectors(NamedTuple):
+class VocabularyEmbeddings(NamedTuple):
     """Embedding table of a vocabulary. Special tokens come first.
 
     Attributes:
@@ -38,7 +38,9 @@ class Vectors(NamedTuple):
     scale: float
 
 
-def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int) -> Vectors:
+def build_vocabulary_embeddings(
+    words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int
+) -> VocabularyEmbeddings:
     """Build the embedding table of a vocabulary. Words without a pre-trained vector get a random one.
 
     Random vectors have the same standard deviation.
@@ -76,7 +78,7 @@ def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, di
         table *= matched.std() / np.float32(SPREAD)
         table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), has_vector])] = matched
     table[PAD_ID] = 0
-    return Vectors(table, int(has_vector.sum()), scale)
+    return VocabularyEmbeddings(table, int(has_vector.sum()), scale)
 
 
 SYNONYM, ANTONYM, HYPERNYM, HYPONYM, CO_HYPONYM = range(5)
@@ -116,7 +118,7 @@ def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDAr
         for form in lexicon.base_forms(word):
             with_form[form].append(number)
     for w, word in enumerate(words):
-        for sense, edges in compute_ancestors(lexicon, senses[w], _FURTHEST - 1).items():
+        for sense, edges in compute_ancestor_distances(lexicon, senses[w], _FURTHEST - 1).items():
             for v in with_sense.get(sense, ()):
                 if edges == 0:
                     by_pair[w, v][SYNONYM] = 1.0

@@ -77,7 +77,7 @@ def is_sealed(folder: Path) -> bool:
 def find_corruption(folder: Path) -> str | None:
     """Describe the first corrupted, missing or unreadable file of a sealed folder. Return None if all are intact."""
     try:
-        sums = read_verified(folder / FILE)
+        sums = read_verified_record(folder / FILE)
         if sums is None:
             return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
@@ -120,7 +120,7 @@ def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, _KEY: _of_record(record)}
 
 
-def read_verified(path: Path) -> dict[str, Any] | None:
+def read_verified_record(path: Path) -> dict[str, Any] | None:
     """Load a JSON record, and verify its checksum.
 
     Returns:

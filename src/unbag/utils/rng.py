@@ -25,17 +25,17 @@ def compute_key(*parts: object) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
 
 
-def generate_numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
+def generate_random_numbers(key: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Compute 64-bit random numbers for a key and counters, with SplitMix64.
 
     Args:
-        base: Key from `key`.
+        key: Key from `key`.
         counters: Integer arrays that broadcast against each other, the outermost counter first.
 
     Returns:
         Uniform numbers, in the broadcast shape of the counters.
     """
-    state: NDArray[np.uint64] = np.asarray(base, dtype=np.uint64)
+    state: NDArray[np.uint64] = np.asarray(key, dtype=np.uint64)
     for counter in counters:
         # SplitMix64 computes modulo 2^64, so overflow is intended.
         with np.errstate(over="ignore"):

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import LexicalRecipe, TrainingFold, compute_fold, fit_cached, load_lexical_model
-from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
+from unbag.baselines.lexical.fitting import (
+    LexicalTrainingOptions,
+    TrainingFold,
+    compute_fold,
+    fit_or_load_lexical_model,
+    load_lexical_model,
+)
+from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.baselines.lexical.scorer import ExampleScorer, prepare_scorer_models, score_pair
@@ -40,21 +46,21 @@ def pairs(tmp_path):
 
 
 def recipe(path, **options):
-    return LexicalRecipe((str(path),), pipeline="all", l2=1.0, **options)
+    return LexicalTrainingOptions((str(path),), pipeline="all", l2=1.0, **options)
 
 
 def test_model_is_fitted_once(pairs):
-    folder = fit_cached(recipe(pairs))
+    folder = fit_or_load_lexical_model(recipe(pairs))
     written = (folder / "config.json").stat().st_mtime_ns
-    assert fit_cached(recipe(pairs)) == folder
+    assert fit_or_load_lexical_model(recipe(pairs)) == folder
     assert (folder / "config.json").stat().st_mtime_ns == written
     pairs.write_text(pairs.read_text().replace("girl", "woman"))
-    assert fit_cached(recipe(pairs)) != folder, "other training pairs make another model"
-    assert fit_cached(recipe(pairs, hypothesis_only=True)) != fit_cached(recipe(pairs))
+    assert fit_or_load_lexical_model(recipe(pairs)) != folder, "other training pairs make another model"
+    assert fit_or_load_lexical_model(recipe(pairs, hypothesis_only=True)) != fit_or_load_lexical_model(recipe(pairs))
 
 
 def test_two_fits_give_same_bits(pairs, tmp_path):
-    one, other = (fit_cached(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
+    one, other = (fit_or_load_lexical_model(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
@@ -87,7 +93,7 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
         kept = [example for example in examples if not fold.contains(example)]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
-        alone = LexicalModel.load(fit_cached(recipe(rest)))
+        alone = LexicalModel.load(fit_or_load_lexical_model(recipe(rest)))
         assert load_lexical_model(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
         assert load_lexical_model(folder).vocabulary.words == alone.vocabulary.words
     scores = ExampleScorer([load_lexical_model(folder) for folder in folders], seed=13).score(examples)
@@ -103,17 +109,17 @@ def test_unseen_pairs_have_one_scorer(pairs, tmp_path):
 
 
 def test_smaller_training_sample_is_subset_of_larger(pairs):
-    few, more = (load_lexical_model(fit_cached(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
+    few, more = (load_lexical_model(fit_or_load_lexical_model(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
     with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
-        fit_cached(recipe(pairs, max_train_pairs=121))
+        fit_or_load_lexical_model(recipe(pairs, max_train_pairs=121))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_train_pairs": 20}])
 def test_progress_counts_read_pairs(pairs, options):
     calls = []
-    fit_cached(recipe(pairs, **options), progress=lambda *each: calls.append(each))
+    fit_or_load_lexical_model(recipe(pairs, **options), progress=lambda *each: calls.append(each))
     n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).iter_examples())
     assert calls[0] == (0, n)
     assert calls[-1] == (n, n)
@@ -121,20 +127,20 @@ def test_progress_counts_read_pairs(pairs, options):
 
 def test_fit_missing_file_raises(pairs):
     with pytest.raises(ValueError, match=r"expected corpora \(snli.*got .no-such-file.csv"):
-        fit_cached(LexicalRecipe(("no-such-file.csv",)))
+        fit_or_load_lexical_model(LexicalTrainingOptions(("no-such-file.csv",)))
 
 
 def test_fitted_model_opens_from_folder(pairs, tmp_path):
-    folder = fit_cached(recipe(pairs))
+    folder = fit_or_load_lexical_model(recipe(pairs))
     assert is_lexical_model(folder)
-    assert open_lexical_model(folder) == folder
+    assert locate_lexical_model(folder) == folder
     with pytest.raises(ValueError, match=r"got one fitted to pairs\.jsonl"):
-        open_lexical_model(folder, test_source=open_data(pairs))
+        locate_lexical_model(folder, test_source=open_data(pairs))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
     assert not is_lexical_model(tmp_path / "other")
     with pytest.raises(ValueError, match="lexical model: expected a folder"):
-        open_lexical_model(tmp_path / "other")
+        locate_lexical_model(tmp_path / "other")
 
 
 def test_baselines_use_only_their_inputs(pairs):
@@ -154,16 +160,16 @@ def test_bag_of_words_ignores_word_order(pairs):
 
 
 def test_recipe_has_language_of_its_corpora():
-    assert LexicalRecipe().language == "en"
-    assert LexicalRecipe(("ocnli",)).language == "zh"
-    assert LexicalRecipe(("pairs.csv",)).language == "en"
-    assert LexicalRecipe(("snli",), language="zh").language == "zh"
+    assert LexicalTrainingOptions().language == "en"
+    assert LexicalTrainingOptions(("ocnli",)).language == "zh"
+    assert LexicalTrainingOptions(("pairs.csv",)).language == "en"
+    assert LexicalTrainingOptions(("snli",), language="zh").language == "zh"
     with pytest.raises(ValueError, match="expected corpora in one language, got en and zh"):
-        LexicalRecipe(("snli", "ocnli"))
+        LexicalTrainingOptions(("snli", "ocnli"))
 
 
 def test_majority_of_two_label_pairs_is_rejected(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("document,claim,label\nA dog runs.,A dog moves.,supported\nA dog runs.,A cat runs.,unsupported\n")
     with pytest.raises(LabelError, match="labelled entailment, neutral, contradiction, got not_entailment"):
-        BASELINES["majority"](LexicalRecipe((str(path),)))
+        BASELINES["majority"](LexicalTrainingOptions((str(path),)))

@@ -3,7 +3,7 @@
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
 from unbag.baselines.lexical.scorer import score_pair
 from unbag.baselines.lexical.words import BY_CONTEXT
 from unbag.data.corpora import CORPORA
@@ -22,7 +22,9 @@ def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "open_training_sources", lambda _: [open_data(path, labels=corpus.labels)])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     model = load_lexical_model(
-        fit_cached(LexicalRecipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0))
+        fit_or_load_lexical_model(
+            LexicalTrainingOptions((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)
+        )
     )
 
     pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")

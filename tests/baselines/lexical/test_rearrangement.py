@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange
+from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange_examples
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 TRAIN, VALIDATION, TEST = range(3)
@@ -27,7 +27,7 @@ def problems(draw):
 
 def test_splits_equal_manual_example():
     uncertainty = np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8])
-    split, partition = rearrange(uncertainty, build_ids(uncertainty), 3, 0, seed=0)
+    split, partition = rearrange_examples(uncertainty, build_ids(uncertainty), 3, 0, seed=0)
     # 0.9, then the first two of three pairs with 0.8, of which the second has the easiest partition.
     assert [SPLITS[number] for number in split] == ["train", "test", "test", "train", "test", "train", "train"]
     assert partition.tolist() == [-1, 1, 0, -1, 2, -1, -1]
@@ -36,21 +36,21 @@ def test_splits_equal_manual_example():
 @given(problems())
 def test_splits_are_disjoint_and_have_given_sizes(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
+    split, _ = rearrange_examples(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
 
 
 @given(problems())
 def test_test_set_is_most_uncertain_with_ties_by_id(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
+    split, _ = rearrange_examples(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     expected = sorted(range(len(uncertainty)), key=lambda i: (-uncertainty[i], i))[:k_te]
     assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
 
 
 def test_ties_are_broken_by_id_in_any_order():
     uncertainty, ids = np.array([0.8, 0.2, 0.8, 0.8, 0.1]), ["d", "e", "b", "c", "a"]
-    split, partition = rearrange(uncertainty, ids, 2, 0, seed=0)
+    split, partition = rearrange_examples(uncertainty, ids, 2, 0, seed=0)
     assert [ids[i] for i in np.flatnonzero(split == TEST)] == ["b", "c"]
     assert partition.tolist() == [-1, -1, 1, 0, -1]
 
@@ -58,7 +58,7 @@ def test_ties_are_broken_by_id_in_any_order():
 @given(problems())
 def test_partitions_are_equal_and_ordered(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, partition = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
+    split, partition = rearrange_examples(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     assert ((partition == NO_PARTITION) == (split != TEST)).all()
     numbers, sizes = np.unique(partition[split == TEST], return_counts=True)
     assert numbers.tolist() == list(range(min(PARTITIONS, k_te)))
@@ -69,7 +69,9 @@ def test_partitions_are_equal_and_ordered(problem):
 
 def test_seed_changes_only_validation_set():
     uncertainty = np.random.default_rng(0).random(400)
-    one, same, other = (rearrange(uncertainty, build_ids(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (
+        rearrange_examples(uncertainty, build_ids(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2)
+    )
     assert (one.split == same.split).all()
     assert (one.split != other.split).any()
     assert ((one.split == TEST) == (other.split == TEST)).all()
@@ -79,7 +81,7 @@ def test_seed_changes_only_validation_set():
 def test_validation_set_is_uniform_sample():
     uncertainty = np.linspace(0, 1, 4000)
     drawn = sum(
-        (rearrange(uncertainty, build_ids(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
+        (rearrange_examples(uncertainty, build_ids(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
         for seed in range(60)
     )
     shares = drawn[:3000].reshape(30, 100).mean(axis=1) / 60
@@ -89,9 +91,9 @@ def test_validation_set_is_uniform_sample():
 @pytest.mark.parametrize(("k_te", "k_dv"), [(0, 1), (1, -1), (3, 1)])
 def test_rearrange_with_impossible_sizes_raises(k_te, k_dv):
     with pytest.raises(ValueError, match=re.escape(f"(3), got k_te={k_te} and k_dv={k_dv}")):
-        rearrange(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
+        rearrange_examples(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
 
 
 def test_rearrange_with_nan_raises():
     with pytest.raises(ValueError, match="got NaN"):
-        rearrange(np.array([0.1, np.nan]), ["a", "b"], 1, 0, seed=0)
+        rearrange_examples(np.array([0.1, np.nan]), ["a", "b"], 1, 0, seed=0)

@@ -5,10 +5,10 @@ from itertools import islice
 
 import pytest
 
-from unbag.baselines.lexical.fitting import LexicalRecipe
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.perturbations.permutation import Permuter
-from unbag.challenge_sets.perturbations.permuted import iter_permuted_tables
+from unbag.challenge_sets.perturbations.permuted import iter_permuted_set_tables
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
 from unbag.scoring.permutation_acceptance import permutation_acceptance
@@ -28,7 +28,7 @@ def snli(shared):
 
 @pytest.fixture(scope="module")
 def permuted_pairs(snli):
-    tables = list(iter_permuted_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
+    tables = list(iter_permuted_set_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
     return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
 
 
@@ -43,7 +43,7 @@ def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pa
             for e in snli("train", 800)
         )
     )
-    recipe = LexicalRecipe((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
+    recipe = LexicalTrainingOptions((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
     probabilities = BASELINES[name](recipe).predict(permuted_pairs["premise"], permuted_pairs["hypothesis"])
     pairs = probabilities.reshape(-1, Q + 1, 3)
     assert len(pairs) > 150

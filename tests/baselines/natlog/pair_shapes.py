@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
@@ -40,4 +40,4 @@ def iter_pair_shapes():
     """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
     for lexicon, plain in product([*LEXICONS.values(), EXCHANGE_LEXICON], [ClauseForm(A, A), ClauseForm(THE, A)]):
         for new in iter_variants(plain):
-            yield from (PairShape(new, plain, lexicon), PairShape(plain, new, lexicon), PairShape(new, new, lexicon))
+            yield from (PairForm(new, plain, lexicon), PairForm(plain, new, lexicon), PairForm(new, new, lexicon))

@@ -15,8 +15,8 @@ from unbag.baselines.natlog.determiners import (
     build_scope_projection,
     compute_determiner_relation,
 )
-from unbag.baselines.natlog.models import find_outcome_models
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.models import find_truth_value_models
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation, classify_relation
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
@@ -61,7 +61,7 @@ _IN_MODELS = {
 @pytest.mark.parametrize("part", ["subject", "verb"])
 def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
     clause = ClauseForm(NounPhrase(quantifier))
-    found = classify_relation(find_outcome_models(PairShape(clause, clause, WordRelations(**{part: relation}))))
+    found = classify_relation(find_truth_value_models(PairForm(clause, clause, WordRelations(**{part: relation}))))
     projection = (build_restrictor_projection if part == "subject" else build_scope_projection)(_IN_MODELS[quantifier])
     assert projection(relation) is (found or Relation.INDEPENDENCE)
 

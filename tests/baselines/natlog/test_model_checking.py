@@ -2,7 +2,7 @@ import pytest
 
 from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, iter_pair_shapes
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 R = Relation
@@ -10,7 +10,7 @@ SHAPES = list(dict.fromkeys(iter_pair_shapes()))
 
 
 def _compute_relation(premise, hypothesis, lexicon=None):
-    return compute_relation(PairShape(premise, hypothesis, lexicon or WordRelations()))
+    return compute_relation(PairForm(premise, hypothesis, lexicon or WordRelations()))
 
 
 # The square of opposition, extended by section 3.3: "every" presupposes members, "all but one" does not.
@@ -107,7 +107,7 @@ def test_verb_without_object_has_expected_relation():
 def test_unknown_relations_give_independence():
     unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
-        assert compute_relation(PairShape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
+        assert compute_relation(PairForm(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
 def test_swapped_sentences_give_converse_relation():
@@ -121,7 +121,7 @@ def test_swapped_sentences_give_converse_relation():
             turned = WordRelations(
                 lexicon.subject.converse, lexicon.verb.converse, lexicon.object.converse, lexicon.coreferent
             )
-        return PairShape(shape.hypothesis, shape.premise, turned)
+        return PairForm(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
         assert compute_relation(swap_sentences(shape)) is compute_relation(shape).converse, shape
@@ -139,14 +139,14 @@ def test_negating_both_sentences_gives_negated_relation():
                 for clause in (shape.premise, shape.hypothesis)
             )
             relation = compute_relation(shape)
-            assert compute_relation(PairShape(*negated, shape.word_relations)) is relation.complement_relation, shape
+            assert compute_relation(PairForm(*negated, shape.word_relations)) is relation.complement_relation, shape
             turned += relation in (R.FORWARD_ENTAILMENT, R.REVERSE_ENTAILMENT)
     assert turned > 10
 
 
 def test_relation_depends_on_equality_of_adjectives_not_names():
     def build_pair(first, second):
-        return PairShape(
+        return PairForm(
             ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
         )
 
@@ -159,7 +159,7 @@ def test_relation_depends_on_equality_of_adjectives_not_names():
 
 
 def test_proof_has_line_for_each_pair_of_truth_values():
-    shape = PairShape(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
+    shape = PairForm(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
@@ -185,7 +185,7 @@ def test_proof_excludes_all_relations_but_one():
 
 
 def test_proof_of_exchanged_pair_names_agent_and_patient():
-    shape = PairShape(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
+    shape = PairForm(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
     proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
@@ -193,7 +193,7 @@ def test_proof_of_exchanged_pair_names_agent_and_patient():
 
 
 def test_proof_of_verb_without_object_names_no_object():
-    shape = PairShape(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
+    shape = PairForm(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
     proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

@@ -3,20 +3,26 @@ from itertools import product
 import pytest
 
 from tests.baselines.natlog.pair_shapes import EXCHANGE_LEXICON, LEXICONS, THE, A, iter_pair_shapes
-from unbag.baselines.natlog.models import FiniteModel, ModelEntity, ModelEvent, find_outcome_models, is_true_in_model
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.models import (
+    FiniteModel,
+    LogicalModelEntity,
+    LogicalModelEvent,
+    find_truth_value_models,
+    is_true_in_model,
+)
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import REGIONS, Relation
 
 SHAPES = list(dict.fromkeys(iter_pair_shapes()))
 
 
 def _build_entity(*adjectives):
-    return ModelEntity((True, True), frozenset(adjectives))
+    return LogicalModelEntity((True, True), frozenset(adjectives))
 
 
 def _build_model(rows, *, named=(0, 0), subjects=None, objects=None):
     """Build a model of one time from the events of each subject: `rows[subject][object]`."""
-    events = tuple(tuple(ModelEvent((does, does)) for does in row) for row in rows)
+    events = tuple(tuple(LogicalModelEvent((does, does)) for does in row) for row in rows)
     return FiniteModel(
         subjects or (_build_entity(),) * len(rows), objects or (_build_entity(),) * len(rows[0]), named, (events,)
     )
@@ -49,7 +55,7 @@ def test_quantifiers_equal_manual_examples(sitting):
 
 def test_every_requires_members_and_all_but_one_does_not():
     """Section 3.3: |X| > 0 for "every". All but one of one man is nobody."""
-    nobody = _build_model([[True]], subjects=(ModelEntity((False, False)),))
+    nobody = _build_model([[True]], subjects=(LogicalModelEntity((False, False)),))
     assert not is_true_in_model(0, _build_clause(Quantifier.EVERY), WordRelations(), nobody)
     assert is_true_in_model(0, _build_clause(Quantifier.NOT_EVERY), WordRelations(), nobody)
     assert is_true_in_model(0, _build_clause(Quantifier.ALL_BUT), WordRelations(), _build_model([[False]]))
@@ -77,7 +83,7 @@ def test_scopes_equal_manual_examples():
 
 
 def test_times_equal_manual_examples():
-    row = lambda does: ((ModelEvent((does, does)),),)  # noqa: E731
+    row = lambda does: ((LogicalModelEvent((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
         (True, False, {(), ("not", "always")}),
@@ -114,7 +120,7 @@ def test_shapes_are_generated():
 @pytest.mark.nightly
 def test_outcome_models_have_their_truth_values():
     for shape in SHAPES:
-        found = find_outcome_models(shape)
+        found = find_truth_value_models(shape)
         assert found
         for part, model in found.items():
             shown = [
@@ -158,7 +164,12 @@ def _iter_small_models(shape):
         adjectives = sorted({phrase.adjective for phrase in iter_phrases if phrase.adjective})
         sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
         kinds.append(
-            [ModelEntity(part, s) for part in REGIONS if part not in relation.empty_regions and any(part) for s in sets]
+            [
+                LogicalModelEntity(part, s)
+                for part in REGIONS
+                if part not in relation.empty_regions and any(part)
+                for s in sets
+            ]
         )
     for n_subjects, n_objects in product((1, 2), repeat=2):
         for subjects in product(kinds[0], repeat=n_subjects):
@@ -174,7 +185,7 @@ def _iter_small_models(shape):
                     if lexicon.verb is Relation.ALTERNATION and not turned:
                         if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
                             continue
-                    time = tuple(tuple(ModelEvent(verb) for verb in row) for row in rows)
+                    time = tuple(tuple(LogicalModelEvent(verb) for verb in row) for row in rows)
                     yield FiniteModel(subjects, objects, named, (time,))
 
 
@@ -191,7 +202,7 @@ def test_outcomes_include_all_of_small_models():
             )
             for model in _iter_small_models(shape)
         }
-        assert shown <= set(find_outcome_models(shape)), shape
+        assert shown <= set(find_truth_value_models(shape)), shape
         checked += len(shown)
     assert checked > 100
 
@@ -202,22 +213,24 @@ def test_outcomes_do_not_change_with_higher_bound(number):
     tried = SHAPES[:: 5 if number == 1 else 40]
     if number == 2:
         tried = [
-            PairShape(ClauseForm(A, one), ClauseForm(A, two), lexicon)
+            PairForm(ClauseForm(A, one), ClauseForm(A, two), lexicon)
             for one, two in [(many[0], many[0]), (many[3], many[0]), (many[7], many[5]), (many[8], many[4])]
             for lexicon in LEXICONS.values()
         ]
     for shape in tried:
-        assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, 5 if number == 1 else 7)), shape
+        assert set(find_truth_value_models(shape)) == set(find_truth_value_models(shape, 5 if number == 1 else 7)), (
+            shape
+        )
 
 
 def test_outcomes_change_with_lower_bound():
     """The bound is 2 (k + 1) instead of k + 1: at least two in Y and exactly two outside of Y are four things."""
     two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
-    shape = PairShape(ClauseForm(THE, two), ClauseForm(THE, all_but_two), WordRelations())
-    assert (True, True) not in find_outcome_models(shape, 3)
-    assert (True, True) in find_outcome_models(shape)
+    shape = PairForm(ClauseForm(THE, two), ClauseForm(THE, all_but_two), WordRelations())
+    assert (True, True) not in find_truth_value_models(shape, 3)
+    assert (True, True) in find_truth_value_models(shape)
 
 
 def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="swapped pair: expected an object in both sentences"):
-        find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGE_LEXICON))
+        find_truth_value_models(PairForm(ClauseForm(THE), ClauseForm(THE), EXCHANGE_LEXICON))

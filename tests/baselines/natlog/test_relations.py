@@ -8,7 +8,7 @@ from unbag.baselines.natlog.relations import (
     Relation,
     classify_relation,
     join_relations,
-    project,
+    project_relation,
     to_four_way_label,
     to_three_way_label,
 )
@@ -154,13 +154,13 @@ def test_projected_relation_is_strongest_over_all_contexts():
                 kept.setdefault((relation, context), set()).update(images)
     assert kept
     for (relation, context), images in kept.items():
-        assert frozenset(REGIONS) - images == project(relation, context).empty_regions
+        assert frozenset(REGIONS) - images == project_relation(relation, context).empty_regions
 
 
 @pytest.mark.parametrize("context", Monotonicity)
 def test_projection_commutes_with_converse(context):
     for relation in Relation:
-        assert project(relation.converse, context) is project(relation, context).converse
+        assert project_relation(relation.converse, context) is project_relation(relation, context).converse
 
 
 def test_relations_map_to_four_and_three_labels():

@@ -26,9 +26,9 @@ def _find_row(short, number, *keys):
 
 
 def test_every_set_has_tables_with_unique_names():
-    assert {table.set for table in TABLES} | {"negation", "recombined"} == set(scripts.names("dataset_scripts")), (
-        "these sets are ours"
-    )
+    assert {table.set for table in TABLES} | {"negation", "recombined"} == set(
+        scripts.list_script_folders("dataset_scripts")
+    ), "these sets are ours"
     assert len(set(IDS)) == len(IDS) == 41
 
 
@@ -120,7 +120,7 @@ def test_sicck_counts_sum_to_all_modified_pairs():
 
 
 def list_paper_values(name, quantity, corpus):
-    [found] = [each for each in challenge_sets.get_challenge_set(name).quantities if each.name == quantity]
+    [found] = [each for each in challenge_sets.get_challenge_set(name).metric_definitions if each.name == quantity]
     return list_published_scores(found.published_columns, corpus)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.addamod import (
-    AddAmodExclusion,
+    AddAmodExclusionReason,
     AddAmodPair,
     AdjectiveCounts,
     build_addamod_pair,
@@ -149,10 +149,13 @@ def test_adjectives_of_same_or_unknown_class_are_not_combined():
     big_man = build_sentence(build_noun_phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
     assert (
         build_addamod_pair(big_man, build_adjective_counts(["tiny", "rusty"], ["man", "dog"]))
-        is AddAmodExclusion.NOT_TAKEN
+        is AddAmodExclusionReason.NOT_TAKEN
     )
     rusty_man = build_sentence(build_noun_phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert build_addamod_pair(rusty_man, build_adjective_counts(["old"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    assert (
+        build_addamod_pair(rusty_man, build_adjective_counts(["old"], ["man", "dog"]))
+        is AddAmodExclusionReason.NOT_TAKEN
+    )
     assert build_addamod_pair(big_man, build_adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
@@ -160,30 +163,30 @@ def test_adjectives_of_same_or_unknown_class_are_not_combined():
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
     assert (
         build_addamod_pair(build_sentence(THE_MAN, A_DOG), build_adjective_counts([adjective], ["man", "dog"]))
-        is AddAmodExclusion.NOT_TAKEN
+        is AddAmodExclusionReason.NOT_TAKEN
     )
     things = build_sentence(
         build_noun_phrase("the", [], "", "hat", "nsubj"), build_noun_phrase("a", [], "", "car", "dobj")
     )
     made = build_addamod_pair(things, build_adjective_counts([adjective], ["hat", "car"]))
-    assert made.adjective == "red" if adjective == "red" else made is AddAmodExclusion.NOT_TAKEN
+    assert made.adjective == "red" if adjective == "red" else made is AddAmodExclusionReason.NOT_TAKEN
     people = build_sentence(THE_MAN, build_noun_phrase("a", [], "", "woman", "dobj"))
     made = build_addamod_pair(people, build_adjective_counts([adjective], ["man", "woman"]))
-    assert made is AddAmodExclusion.NOT_TAKEN if adjective == "red" else made.adjective == adjective
+    assert made is AddAmodExclusionReason.NOT_TAKEN if adjective == "red" else made.adjective == adjective
 
 
 def test_animals_can_be_young_but_cars_cannot():
     young = build_adjective_counts(["young"], ["man", "dog", "car"])
     assert build_addamod_pair(build_sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = build_noun_phrase("a", [], "", "car", "dobj")
-    assert build_addamod_pair(build_sentence(THE_MAN, a_car), young) is AddAmodExclusion.NOT_TAKEN
+    assert build_addamod_pair(build_sentence(THE_MAN, a_car), young) is AddAmodExclusionReason.NOT_TAKEN
 
 
 def test_adjective_must_be_frequent_with_both_nouns():
     adjectives = build_adjective_counts(["wet"], ["man"], times=9)
     adjectives.add(_parse_noun_phrase("wet", "dog"))
     parse = build_sentence(THE_MAN, A_DOG)
-    assert build_addamod_pair(parse, adjectives) is AddAmodExclusion.NOT_SHARED
+    assert build_addamod_pair(parse, adjectives) is AddAmodExclusionReason.NOT_SHARED
     assert build_addamod_pair(parse, adjectives, min_count=1).adjective == "wet"
 
 
@@ -210,41 +213,42 @@ def test_written_text_uses_only_ordered_neutral_adjectives():
     adjectives = ["homeless", "good", "old", "tiny"]
     parse, counts = build_sentence(THE_MAN, A_DOG), build_adjective_counts(adjectives, ["man", "dog"])
     drawn = [
-        {build_addamod_pair(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)
+        {build_addamod_pair(parse, counts, seed=i, is_written_text=w).adjective for i in range(100)}
+        for w in (False, True)
     ]
     assert drawn == [set(adjectives), {"old", "tiny"}]
     assert (
-        build_addamod_pair(parse, build_adjective_counts(["homeless"], ["man", "dog"]), written=True)
-        is AddAmodExclusion.NOT_SHARED
+        build_addamod_pair(parse, build_adjective_counts(["homeless"], ["man", "dog"]), is_written_text=True)
+        is AddAmodExclusionReason.NOT_SHARED
     )
 
 
 def test_addamod_written_text_with_group_and_members_is_excluded():
     including = [*A_DOG, ("including", "VERB", "VBG", "prep")]
     parse, counts = build_sentence(THE_MAN, including), build_adjective_counts(["old"], ["man", "dog"])
-    assert build_addamod_pair(parse, counts, written=True) is AddAmodExclusion.MEMBERS
-    assert build_addamod_pair(parse, counts) is not AddAmodExclusion.MEMBERS
+    assert build_addamod_pair(parse, counts, is_written_text=True) is AddAmodExclusionReason.MEMBERS
+    assert build_addamod_pair(parse, counts) is not AddAmodExclusionReason.MEMBERS
 
 
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
 NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
 REFUSED = {
-    "The man sleeps.": AddAmodExclusion.ONE_NOUN,
-    "A dog sees a dog.": AddAmodExclusion.ONE_NOUN,
-    "Tom sees a dog.": AddAmodExclusion.ONE_NOUN,
-    "He sees a dog.": AddAmodExclusion.ONE_NOUN,
-    "A man in jeans": AddAmodExclusion.ONE_NOUN,
-    "A group of people sleeps.": AddAmodExclusion.ONE_NOUN,
-    "The man is a teacher.": AddAmodExclusion.ONE_NOUN,
-    "A man is dressed as a clown.": AddAmodExclusion.ONE_NOUN,
+    "The man sleeps.": AddAmodExclusionReason.ONE_NOUN,
+    "A dog sees a dog.": AddAmodExclusionReason.ONE_NOUN,
+    "Tom sees a dog.": AddAmodExclusionReason.ONE_NOUN,
+    "He sees a dog.": AddAmodExclusionReason.ONE_NOUN,
+    "A man in jeans": AddAmodExclusionReason.ONE_NOUN,
+    "A group of people sleeps.": AddAmodExclusionReason.ONE_NOUN,
+    "The man is a teacher.": AddAmodExclusionReason.ONE_NOUN,
+    "A man is dressed as a clown.": AddAmodExclusionReason.ONE_NOUN,
     "The dog sleeps in front of the house.": None,
-    "The men and women sleep.": AddAmodExclusion.ONE_NOUN,
-    "The man has a fisherman's hat.": AddAmodExclusion.ONE_NOUN,
-    "Another man sees a dog.": AddAmodExclusion.ONE_NOUN,
-    "The man does not see the dog.": AddAmodExclusion.NEGATED,
-    "The man sleeps without a hat.": AddAmodExclusion.NEGATED,
-    "The red man sees a dog.": AddAmodExclusion.NOT_SHARED,
-    "A old man sees a dog.": AddAmodExclusion.DETERMINER,
+    "The men and women sleep.": AddAmodExclusionReason.ONE_NOUN,
+    "The man has a fisherman's hat.": AddAmodExclusionReason.ONE_NOUN,
+    "Another man sees a dog.": AddAmodExclusionReason.ONE_NOUN,
+    "The man does not see the dog.": AddAmodExclusionReason.NEGATED,
+    "The man sleeps without a hat.": AddAmodExclusionReason.NEGATED,
+    "The red man sees a dog.": AddAmodExclusionReason.NOT_SHARED,
+    "A old man sees a dog.": AddAmodExclusionReason.DETERMINER,
 }
 
 
@@ -296,7 +300,7 @@ def test_only_intersective_adjective_is_moved(attested, moves):
         * 2
     )
     made = build_addamod_pair(build_sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusion.NOT_FREE
+    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusionReason.NOT_FREE
 
 
 @pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
@@ -311,7 +315,7 @@ def test_adjective_of_fixed_name_is_not_moved(others, moves):
     assert adjectives.compute_association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
     assert adjectives.compute_association("red", "house") == 0
     made = build_addamod_pair(build_sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusion.NOT_FREE
+    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusionReason.NOT_FREE
 
 
 def test_only_adjectives_directly_before_noun_are_counted():
@@ -336,7 +340,7 @@ def test_adjective_that_contradicts_context_is_not_added(adjective, noun, more):
     adjectives = build_adjective_counts([adjective], [noun, "lady", "car"])
     assert (
         build_addamod_pair(build_sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives)
-        is AddAmodExclusion.NOT_TAKEN
+        is AddAmodExclusionReason.NOT_TAKEN
     )
 
 
@@ -344,7 +348,7 @@ def test_adjective_is_not_added_inside_fixed_name():
     parse = build_sentence(
         build_noun_phrase("the", [], "", "man", "nsubj"), build_noun_phrase("a", ["hard"], "", "hat", "dobj")
     )
-    assert build_addamod_pair(parse, build_adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
+    assert build_addamod_pair(parse, build_adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusionReason.ONE_NOUN
 
 
 def test_addamod_excludes_group_with_listed_members():

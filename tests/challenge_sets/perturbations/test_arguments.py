@@ -5,21 +5,21 @@ from tests.challenge_sets.perturbations.simple_sentences import parse_simple
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    ClaimExclusion,
-    can_replace,
+    ClaimExclusionReason,
     collect_content_stems,
-    exchange_argument,
     expand_stems,
     find_claim_arguments,
     is_mentioned_once,
-    iter_donor_arguments,
+    is_valid_replacement,
+    iter_replacement_arguments,
+    replace_argument,
 )
 
 SUBJECT, OBJECT, NUMBER = ArgumentRole
 
 
 def _find_arguments(sentence):
-    return {(each.role, each.text) for each in iter_donor_arguments(parse_simple(sentence))}
+    return {(each.role, each.text) for each in iter_replacement_arguments(parse_simple(sentence))}
 
 
 def _build_argument(role, noun, *, verb="", text="", is_plural=False):
@@ -42,12 +42,12 @@ def test_counted_noun_has_number_argument():
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        ("A man is sleeping.", ClaimExclusion.VAGUE),  # only subject and verb
-        ("A man is standing on a street.", ClaimExclusion.VAGUE),  # a place that may have another description
-        ("A dog is doing a trick.", ClaimExclusion.VAGUE),
-        ("A person is performing.", ClaimExclusion.NO_ARGUMENT),  # the subject is not specific either
-        ("A men are carrying a ladder.", ClaimExclusion.DETERMINER),
-        ("A man are carrying a ladder.", ClaimExclusion.DISAGREES),
+        ("A man is sleeping.", ClaimExclusionReason.VAGUE),  # only subject and verb
+        ("A man is standing on a street.", ClaimExclusionReason.VAGUE),  # a place that may have another description
+        ("A dog is doing a trick.", ClaimExclusionReason.VAGUE),
+        ("A person is performing.", ClaimExclusionReason.NO_ARGUMENT),  # the subject is not specific either
+        ("A men are carrying a ladder.", ClaimExclusionReason.DETERMINER),
+        ("A man are carrying a ladder.", ClaimExclusionReason.DISAGREES),
     ],
 )
 def test_unsuitable_claim_has_exclusion_reason(claim, reason):
@@ -84,16 +84,16 @@ def test_bounded_number_is_not_exchanged(bound, after):
     found = find_claim_arguments(_parse_walk(bound, after))
     # "no" negates the claim, and "more" or "most" refer to the context, so no argument of the claim is exchanged.
     refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
-    assert isinstance(found, ClaimExclusion) if refers else [each.role for each in found] == [SUBJECT]
-    assert NUMBER not in {each.role for each in iter_donor_arguments(_parse_walk(bound, after))}
+    assert isinstance(found, ClaimExclusionReason) if refers else [each.role for each in found] == [SUBJECT]
+    assert NUMBER not in {each.role for each in iter_replacement_arguments(_parse_walk(bound, after))}
 
 
 @pytest.mark.parametrize("period", ["last", "past", "next"])
 def test_number_of_time_period_is_not_exchanged(period):
     parse = _parse_walk(f"the {period}")
     found = find_claim_arguments(parse)
-    assert isinstance(found, ClaimExclusion) or [each.role for each in found] == [SUBJECT]
-    assert NUMBER in {each.role for each in iter_donor_arguments(parse)}
+    assert isinstance(found, ClaimExclusionReason) or [each.role for each in found] == [SUBJECT]
+    assert NUMBER in {each.role for each in iter_replacement_arguments(parse)}
 
 
 @pytest.mark.parametrize("before", ["", "only", "exactly"])
@@ -111,7 +111,7 @@ def test_negated_claim_is_excluded():
         a      a     DET  DT  7 det
         horse  horse NOUN NN  5 dobj
     """)
-    assert find_claim_arguments(parse) is ClaimExclusion.NEGATED
+    assert find_claim_arguments(parse) is ClaimExclusionReason.NEGATED
 
 
 def test_subject_with_pronoun_reference_is_kept():
@@ -123,7 +123,7 @@ def test_subject_with_pronoun_reference_is_kept():
         his    his   PRON PRP$ 6 poss
         horse  horse NOUN NN   4 dobj
     """)
-    assert find_claim_arguments(parse) is ClaimExclusion.NO_ARGUMENT
+    assert find_claim_arguments(parse) is ClaimExclusionReason.NO_ARGUMENT
 
 
 def test_donor_arguments_are_lowercase_plain_phrases():
@@ -145,7 +145,10 @@ def test_donor_arguments_include_caption_subject():
         a      a     DET  DT  5 det
         horse  horse NOUN NN  3 dobj
     """)
-    assert [(each.role, each.text) for each in iter_donor_arguments(parse)] == [(SUBJECT, "a man"), (OBJECT, "a horse")]
+    assert [(each.role, each.text) for each in iter_replacement_arguments(parse)] == [
+        (SUBJECT, "a man"),
+        (OBJECT, "a horse"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -172,11 +175,11 @@ def test_donor_arguments_include_caption_subject():
     ],
 )
 def test_can_replace_accepts_mutually_exclusive_subjects(old, new, fits):
-    assert can_replace(_build_argument(SUBJECT, old), _build_argument(SUBJECT, new)) is fits
+    assert is_valid_replacement(_build_argument(SUBJECT, old), _build_argument(SUBJECT, new)) is fits
 
 
 def test_can_replace_requires_same_grammatical_number():
-    assert not can_replace(_build_argument(SUBJECT, "man"), _build_argument(SUBJECT, "woman", is_plural=True))
+    assert not is_valid_replacement(_build_argument(SUBJECT, "man"), _build_argument(SUBJECT, "woman", is_plural=True))
 
 
 @pytest.mark.parametrize(
@@ -190,21 +193,23 @@ def test_can_replace_requires_same_grammatical_number():
     ],
 )
 def test_can_replace_accepts_exclusive_objects_of_same_verb(old, new, objects, fits):
-    assert can_replace(_build_argument(OBJECT, old, verb="carry"), _build_argument(OBJECT, new), objects) is fits
+    assert (
+        is_valid_replacement(_build_argument(OBJECT, old, verb="carry"), _build_argument(OBJECT, new), objects) is fits
+    )
 
 
 def test_can_replace_requires_object_type_of_verb():
-    assert can_replace(_build_argument(OBJECT, "guitar", verb="play"), _build_argument(OBJECT, "piano"))
-    assert not can_replace(_build_argument(OBJECT, "guitar", verb="carry"), _build_argument(OBJECT, "piano"))
+    assert is_valid_replacement(_build_argument(OBJECT, "guitar", verb="play"), _build_argument(OBJECT, "piano"))
+    assert not is_valid_replacement(_build_argument(OBJECT, "guitar", verb="carry"), _build_argument(OBJECT, "piano"))
     worn = _build_argument(OBJECT, "hat", verb="wear")
-    assert not can_replace(worn, _build_argument(OBJECT, "shirt"))
-    assert can_replace(worn, _build_argument(OBJECT, "shirt", text="a red shirt"))
+    assert not is_valid_replacement(worn, _build_argument(OBJECT, "shirt"))
+    assert is_valid_replacement(worn, _build_argument(OBJECT, "shirt", text="a red shirt"))
 
 
 @pytest.mark.parametrize(("old", "new", "fits"), [("two", "three", True), ("three", "two", False), ("2", "five", True)])
 def test_can_replace_requires_larger_number(old, new, fits):
     numbers = [_build_argument(NUMBER, noun, text=text, is_plural=True) for noun, text in (("man", old), ("dog", new))]
-    assert can_replace(*numbers) is fits
+    assert is_valid_replacement(*numbers) is fits
 
 
 @pytest.mark.parametrize(
@@ -232,8 +237,8 @@ def test_is_counted_once_rejects_further_members(sentence, once):
 def test_exchange_argument_changes_only_argument(claim, donor, role, expected):
     parse = parse_simple(claim)
     [old] = [each for each in find_claim_arguments(parse) if each.role is role]
-    [new] = [each for each in iter_donor_arguments(parse_simple(donor)) if each.role is role]
-    assert exchange_argument(parse, old, new) == expected
+    [new] = [each for each in iter_replacement_arguments(parse_simple(donor)) if each.role is role]
+    assert replace_argument(parse, old, new) == expected
 
 
 def test_exchange_argument_capitalizes_word_for_initial_digit():
@@ -243,7 +248,7 @@ def test_exchange_argument_capitalizes_word_for_initial_digit():
         run  run  VERB VBP 3 ROOT
     """)
     old, new = (_build_argument(NUMBER, "dog", text=text, is_plural=True) for text in ("2", "four"))
-    assert exchange_argument(parse, old._replace(span=range(1)), new) == "Four dogs run"
+    assert replace_argument(parse, old._replace(span=range(1)), new) == "Four dogs run"
 
 
 def test_implied_stems_include_hypernyms_but_not_hyponyms():
@@ -261,17 +266,17 @@ def test_real_exchange_changes_one_phrase(real_parses):
     """The words around the argument are unchanged, and the new phrase is the donor's except for capitalization."""
     donors = {role: [] for role in ArgumentRole}
     for parse in real_parses:
-        for argument in iter_donor_arguments(parse):
+        for argument in iter_replacement_arguments(parse):
             donors[argument.role].append(argument)
     made = 0
     for parse in real_parses:
         found = find_claim_arguments(parse)
-        for old in [] if isinstance(found, ClaimExclusion) else found:
-            new = next((each for each in donors[old.role] if can_replace(old, each)), None)
+        for old in [] if isinstance(found, ClaimExclusionReason) else found:
+            new = next((each for each in donors[old.role] if is_valid_replacement(old, each)), None)
             if new is None:
                 continue
             made += 1
-            sentence = exchange_argument(parse, old, new)
+            sentence = replace_argument(parse, old, new)
             before = parse.text(0, old.span.start) if old.span.start else ""
             after = parse.text(old.span.stop, len(parse.words)) if old.span.stop < len(parse.words) else ""
             assert sentence.startswith(before)

@@ -7,13 +7,13 @@ import pytest
 from unbag.challenge_sets.perturbations.augmentation import (
     UNBALANCED,
     GeneratedPair,
-    SoswapAddamodPairs,
+    SoswapAddamodPairGenerator,
     parse_pair_kind,
-    sample_epoch,
+    sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.soswap_addamod import iter_soswap_addamod_tables, swap_within_half
-from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
+from unbag.challenge_sets.perturbations.soswap_addamod import iter_soswap_addamod_tables, swap_within_vocabulary_half
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
@@ -39,7 +39,7 @@ class LetterPairs:
 
 def _count_sampled_labels(labels, pairs, *, balanced):
     counts = Counter()
-    made = sample_epoch(LetterPairs(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
+    made = sample_generated_pairs(LetterPairs(labels, balanced=balanced), epoch=0, n_pairs=pairs, counts=counts)
     return Counter(pair.label for pair in made), counts
 
 
@@ -55,7 +55,7 @@ def test_sample_epoch_balanced_limits_each_label_to_half():
 
 
 def test_kind_of_parses_id():
-    made = list(sample_epoch(LetterPairs(["C"] * 3, balanced=False), epoch=2, pairs=7))
+    made = list(sample_generated_pairs(LetterPairs(["C"] * 3, balanced=False), epoch=2, n_pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
     assert parse_pair_kind("snli-train-3") is parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
@@ -82,7 +82,7 @@ def words_by_half(parser, real_premises, adjectives):
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
         }
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
-        pairs = sample_epoch(SubstitutedPairs(real_premises, substituter), epoch=0, pairs=60)
+        pairs = sample_generated_pairs(SubstitutedPairGenerator(real_premises, substituter), epoch=0, n_pairs=60)
         words[half, "substituted"] = {
             " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
         }
@@ -114,9 +114,9 @@ def test_training_pairs_share_no_word_with_held_out_half(words_by_half):
 
 def test_pairs_of_half_are_subset_of_all(parser, real_premises):
     [*parses] = parser.parse(real_premises)
-    every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse), str)}
+    every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_vocabulary_half(parse), str)}
     halves = [
-        {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse, half), str)}
+        {str(parse): swap for parse in parses if not isinstance(swap := swap_within_vocabulary_half(parse, half), str)}
         for half in (TRAINING, HELD_OUT)
     ]
     assert halves[0] | halves[1] == {text: every[text] for text in (halves[0] | halves[1])}
@@ -133,6 +133,6 @@ def test_premise_without_swap_is_parsed_once(parser):
                 asked.append(sentence)
                 yield from parser.parse([sentence])
 
-    maker = SoswapAddamodPairs(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
-    assert len(list(sample_epoch(maker, epoch=0, pairs=5))) == 5
+    maker = SoswapAddamodPairGenerator(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
+    assert len(list(sample_generated_pairs(maker, epoch=0, n_pairs=5))) == 5
     assert Counter(asked)["The dog sleeps."] <= 1

@@ -3,7 +3,13 @@ from collections import Counter
 
 import pytest
 
-from unbag.challenge_sets.perturbations.corpus_counts import EDGE, Bigrams, count_bigrams, merge_bigrams, read_bigrams
+from unbag.challenge_sets.perturbations.corpus_counts import (
+    BOUNDARY,
+    BigramCounts,
+    count_bigrams,
+    merge_bigram_counts,
+    read_bigrams,
+)
 from unbag.data.sources import Example
 from unbag.utils.safe_io import DataError
 
@@ -11,9 +17,9 @@ from unbag.utils.safe_io import DataError
 def test_bigrams_are_counted_with_sentence_ends():
     found = count_bigrams([Example("a", "A red dog.", "A dog.", "neutral")])
     assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
-    assert found.counts["dog", EDGE] == 2
-    assert found.is_attested(("dog", EDGE), 2)
-    assert not found.is_attested(("dog", EDGE), 3)
+    assert found.counts["dog", BOUNDARY] == 2
+    assert found.is_attested(("dog", BOUNDARY), 2)
+    assert not found.is_attested(("dog", BOUNDARY), 3)
 
 
 def test_read_bigrams_text_counts_each_line(tmp_path):
@@ -31,7 +37,7 @@ def test_read_bigrams_table_has_no_sentence_ends(tmp_path):
         file.write("red dog\t12\nRed\tDog\t3\ndog runs\t1\n")
     found = read_bigrams(table)
     assert found.counts == {("red", "dog"): 15, ("dog", "runs"): 1}
-    assert found.is_attested(("dog", EDGE), 10)  # sentence ends are unknown, so they count as attested
+    assert found.is_attested(("dog", BOUNDARY), 10)  # sentence ends are unknown, so they count as attested
     assert not found.is_attested(("dog", "runs"), 2)
 
 
@@ -47,7 +53,7 @@ def test_read_bigrams_invalid_line_error_names_line(tmp_path):
 
 
 def test_merge_bigrams_adds_counts_and_combines_ends():
-    one = Bigrams(Counter({("a", "dog"): 2}))
-    table = Bigrams(Counter({("a", "dog"): 3}), has_sentence_ends=False)
-    assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))
-    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), has_sentence_ends=False)
+    one = BigramCounts(Counter({("a", "dog"): 2}))
+    table = BigramCounts(Counter({("a", "dog"): 3}), has_sentence_ends=False)
+    assert merge_bigram_counts([one, one]) == BigramCounts(Counter({("a", "dog"): 4}))
+    assert merge_bigram_counts([one, table]) == BigramCounts(Counter({("a", "dog"): 5}), has_sentence_ends=False)

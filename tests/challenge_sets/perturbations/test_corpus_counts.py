@@ -1,4 +1,4 @@
-from unbag.challenge_sets.perturbations.corpus_counts import EDGE, count_corpus, split_with_edges
+from unbag.challenge_sets.perturbations.corpus_counts import BOUNDARY, count_corpus, split_with_boundaries
 from unbag.data.sources import Example
 
 EXAMPLES = [
@@ -13,9 +13,9 @@ def test_words_and_bigrams_count_shared_premise_once():
     found = count_corpus(EXAMPLES)
     assert found.words["red"] == 2  # one premise and one hypothesis
     assert found.bigrams["red", "dog"] == 2
-    assert found.bigrams["dog", EDGE] == 1  # before the comma
-    assert found.bigrams["run", EDGE] == 1  # at the end of the sentence
-    assert found.bigrams[EDGE, "a"] == 6
+    assert found.bigrams["dog", BOUNDARY] == 1  # before the comma
+    assert found.bigrams["run", BOUNDARY] == 1  # at the end of the sentence
+    assert found.bigrams[BOUNDARY, "a"] == 6
     assert not found.bigrams["dog", "cat"]
 
 
@@ -29,6 +29,6 @@ def test_count_corpus_accepts_iterator():
 
 
 def test_split_with_edges_marks_punctuation_and_ends():
-    assert split_with_edges("A dog") == [EDGE, "a", "dog", EDGE]
-    assert split_with_edges('"A dog!"') == [EDGE, EDGE, "a", "dog", EDGE, EDGE]
-    assert split_with_edges("") == [EDGE, EDGE]
+    assert split_with_boundaries("A dog") == [BOUNDARY, "a", "dog", BOUNDARY]
+    assert split_with_boundaries('"A dog!"') == [BOUNDARY, BOUNDARY, "a", "dog", BOUNDARY, BOUNDARY]
+    assert split_with_boundaries("") == [BOUNDARY, BOUNDARY]

@@ -15,7 +15,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
     VERB,
     SeedPair,
     build_modified_sentence,
-    modify_seed,
+    modify_seed_pair,
 )
 
 SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
@@ -69,7 +69,7 @@ def test_verb_without_auxiliary_gets_do():
 
 
 def test_all_modifiers_occur_at_all_positions():
-    pairs = list(modify_seed(SEED))
+    pairs = list(modify_seed_pair(SEED))
     per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
     assert len(pairs) == 1 + 3 * per_position == 1 + 3 * (13 + 5 + 12)
     assert Counter(pair.position for pair in pairs) == {"none": 1, **dict.fromkeys(POSITIONS, per_position)}
@@ -78,7 +78,7 @@ def test_all_modifiers_occur_at_all_positions():
 
 
 def test_position_changes_only_that_sentence():
-    plain, *pairs = modify_seed(SEED)
+    plain, *pairs = modify_seed_pair(SEED)
     for pair in pairs:
         assert (pair.premise == plain.premise) == (pair.position == "hypothesis")
         assert (pair.hypothesis == plain.hypothesis) == (pair.position == "premise")
@@ -90,11 +90,13 @@ def test_seed_keeps_its_label():
         ("a cat is eating", "a cat is sleeping", "contradiction"),
         ("a cat is eating", "a cat is purring", "neutral"),
     ]:
-        assert to_three_way_label(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
+        assert (
+            to_three_way_label(next(modify_seed_pair(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
+        )
 
 
 def test_labels_equal_manual_examples():
-    labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify_seed(SEED)}
+    labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify_seed_pair(SEED)}
     assert labels["every", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
     assert labels["no", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
     assert labels["green", SUBJECT, "hypothesis"] is Relation.INDEPENDENCE
@@ -103,7 +105,7 @@ def test_labels_equal_manual_examples():
 
 
 def test_modifiers_are_combined():
-    pairs = [pair for pair in modify_seed(SEED, combinations=True) if "+" in pair.part]
+    pairs = [pair for pair in modify_seed_pair(SEED, combinations=True) if "+" in pair.part]
     assert Counter(pair.part for pair in pairs) == {"subject+object": 3 * 10, "verb+object": 3 * (2 + 1 + 2 * 7)}
     found = {pair.premise for pair in pairs if pair.position == "premise"}
     assert "no black cat is eating no fish" in found
@@ -113,17 +115,17 @@ def test_modifiers_are_combined():
 
 def test_modify_skips_ungrammatical_modifications():
     negated = SeedPair.from_pair("a cat is eating a fish", "a cat isn't eating a fish", "contradiction")
-    found = {(pair.modifier, pair.position) for pair in modify_seed(negated)}
+    found = {(pair.modifier, pair.position) for pair in modify_seed_pair(negated)}
     assert ("not", "premise") in found
     assert not {("not", "hypothesis"), ("not", "both"), ("never", "hypothesis")} & found
     plural = SeedPair.from_pair("cats are eating", "cats are sleeping", "neutral")
-    assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify_seed(plural)}
+    assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify_seed_pair(plural)}
     assert SeedPair.from_pair("the cat's bowl is empty", "the bowl is empty", "entailment") is None
 
 
 def test_plurals_stay_plural_for_any_determiner():
     cats = "the cats are chasing some mice"
-    made = {pair.premise for pair in modify_seed(SeedPair.from_pair(cats, cats, "entailment"))}
+    made = {pair.premise for pair in modify_seed_pair(SeedPair.from_pair(cats, cats, "entailment"))}
     assert {cats, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made
     assert "every one of the cats is chasing some mice" in made
     assert "some cats are chasing some mice" in made

@@ -18,8 +18,8 @@ from unbag.challenge_sets.perturbations.names import (
     UNSURE,
     build_name_pairs,
     collect_names,
-    exchange_name,
     is_possibly_coreferent,
+    replace_name,
 )
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
@@ -67,7 +67,7 @@ TEXT = [*PERSONS, *CITIES, *AGENCIES, *FULL]
 
 def _count_exclusions(sentence, text=TEXT):
     rejected = Counter()
-    assert exchange_name(*sentence, collect_names([*text, sentence]), rejected=rejected) is None
+    assert replace_name(*sentence, collect_names([*text, sentence]), rejection_counts=rejected) is None
     return rejected
 
 
@@ -75,7 +75,7 @@ def _count_exclusions(sentence, text=TEXT):
 def test_exchange_name_uses_name_of_same_class(group, start):
     words = {str(parse).split()[start] for parse, _ in group}
     for parse, entities in group:
-        edit = exchange_name(parse, entities, collect_names(TEXT))
+        edit = replace_name(parse, entities, collect_names(TEXT))
         assert edit.new.split()[0] in words
         assert edit.new != edit.old
         assert edit.hypothesis == str(parse).replace(edit.old, edit.new)
@@ -101,7 +101,7 @@ def test_name_pairs_are_contradictions_of_co_hyponyms():
 
 
 def test_name_pairs_sample_all_other_persons():
-    drawn = {exchange_name(*PERSONS[0], collect_names(TEXT), seed).new for seed in range(100)}
+    drawn = {replace_name(*PERSONS[0], collect_names(TEXT), seed).new for seed in range(100)}
     assert drawn == {"Smith", "Baker", "Carter"}
 
 
@@ -150,7 +150,7 @@ def test_exchange_name_keeps_title():
     titled = [annotate(f"Mr. [{name}] nodded slowly.") for name in ("Hall", "King", "Wood")]
     for parse, entities in titled:
         parse_with_title = _attach_title(parse)
-        edit = exchange_name(
+        edit = replace_name(
             parse_with_title, entities, collect_names([(_attach_title(p), e) for p, e in titled] + TEXT)
         )
         assert edit.hypothesis.startswith("Mr. ")

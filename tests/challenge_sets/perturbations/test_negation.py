@@ -5,7 +5,7 @@ import re
 import pytest
 
 from unbag.baselines.natlog.labeler import NatlogLabeler
-from unbag.challenge_sets.perturbations.augmentation import get_proved_label, sample_epoch
+from unbag.challenge_sets.perturbations.augmentation import get_proved_label, sample_generated_pairs
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
     NO,
@@ -14,7 +14,7 @@ from unbag.challenge_sets.perturbations.negation import (
     NOT_TRUE,
     TEMPLATES,
     THERE_IS_NO,
-    NegatedPairs,
+    NegatedPairGenerator,
     build_negations,
     find_plain_clause,
     iter_shortened_parses,
@@ -112,7 +112,11 @@ def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
 
 def test_labels_are_proved_and_templates_match_half(parser, real_premises, labeller):
     for words in (TRAINING, HELD_OUT):
-        pairs = list(sample_epoch(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
+        pairs = list(
+            sample_generated_pairs(
+                NegatedPairGenerator(real_premises, parser, labeller, words=words), epoch=0, n_pairs=45
+            )
+        )
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
         verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
@@ -135,7 +139,7 @@ def _templates(text):
 def test_negation_position_does_not_reveal_label(parser, real_premises, labeller):
     """Each position of the negation (premise, hypothesis, both) occurs with at least two labels."""
     made = {}
-    for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
+    for pair in sample_generated_pairs(NegatedPairGenerator(real_premises, parser, labeller), epoch=0, n_pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
         made.setdefault(side, set()).add(pair.label)
     assert made == {

@@ -16,7 +16,7 @@ from unbag.challenge_sets.perturbations.negation_operations import (
 )
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,
-    COMPANIONS,
+    DISTRACTOR_SENTENCES,
     PERSON_ANTONYMS,
     PERSON_PREFIXES,
     THING_ANTONYMS,
@@ -173,7 +173,7 @@ _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
 
 def test_labels_equal_independent_reader(pairs):
     checked = Counter()
-    companions = {each.inflect_noun(is_plural=many) for each in COMPANIONS for many in (False, True)}
+    companions = {each.inflect_noun(is_plural=many) for each in DISTRACTOR_SENTENCES for many in (False, True)}
     above = {"person", "people", "animal"}
     plain = {*companions, *_SUBJECTS}
     modified = {f"{adjective} {noun}" for adjective in ADJECTIVES for noun in plain}

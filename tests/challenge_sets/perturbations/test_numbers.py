@@ -6,11 +6,11 @@ from unbag.challenge_sets.perturbations.numbers import (
     NOTATIONS,
     VALUES,
     NumberKind,
+    build_number_pairs,
     change_number,
     find_numbers,
     parse_numeral,
     rewrite_number,
-    substitute_numbers,
 )
 
 SENTENCES = {
@@ -110,7 +110,7 @@ def test_change_number_excludes_bounds_and_ranges(sentence):
 )
 def test_find_numbers_ignores_names_fractions_and_idioms(sentence):
     assert find_numbers(sentence) == []
-    assert substitute_numbers(sentence) == []
+    assert build_number_pairs(sentence) == []
 
 
 @pytest.mark.parametrize("sentence", SENTENCES.values())
@@ -128,9 +128,9 @@ def test_repeated_rewrite_number_keeps_value(sentence):
 
 def test_substitute_numbers_labels_follow_operation():
     sentence = SENTENCES[NumberKind.QUANTITY]
-    pairs = {each.category: each for each in substitute_numbers(sentence)}
+    pairs = {each.category: each for each in build_number_pairs(sentence)}
     assert (pairs[VALUES].label, pairs[NOTATIONS].label) == ("contradiction", "entailment")
-    assert substitute_numbers(sentence) == substitute_numbers(sentence)
+    assert build_number_pairs(sentence) == build_number_pairs(sentence)
     assert len({change_number(sentence, seed).new for seed in range(40)}) == 4
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_epoch
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_generated_pairs
 from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences, is_official
 
 
@@ -46,6 +46,6 @@ def test_pairs_contain_no_official_sentence(monkeypatch):
     from collections import Counter
 
     counts = Counter()
-    made = list(sample_epoch(ThreePairs(), epoch=0, pairs=4, counts=counts))
+    made = list(sample_generated_pairs(ThreePairs(), epoch=0, n_pairs=4, counts=counts))
     assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
     assert counts[OFFICIAL] in (1, 2)

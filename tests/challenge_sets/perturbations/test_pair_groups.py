@@ -11,18 +11,18 @@ from unbag.challenge_sets.perturbations.augmentation import (
     GeneratedPair,
     parse_pair_group,
     parse_pair_kind,
-    sample_epoch,
+    sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.contrast_sets import (
     NO_EXCLUSIVE,
     OTHER_ARTICLE,
-    ContrastSets,
+    ContrastSetGenerator,
     build_contrast_set,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import NO_LABEL, NegationMirrors
+from unbag.challenge_sets.perturbations.negation import NO_LABEL, NegationMirrorGenerator
 from unbag.challenge_sets.perturbations.negation_operations import build_negation_pairs
-from unbag.challenge_sets.perturbations.negation_words import COMPANIONS, DOWNWARD, QUANTIFIERS
+from unbag.challenge_sets.perturbations.negation_words import DISTRACTOR_SENTENCES, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
@@ -56,7 +56,7 @@ def contrast_sets(parser, real_premises, real_parses):
 
     def make(words):
         substituter = Substituter(counts, words=words)
-        return ContrastSets(real_premises, parser, adjectives=adjectives, substituter=substituter)
+        return ContrastSetGenerator(real_premises, parser, adjectives=adjectives, substituter=substituter)
 
     return make
 
@@ -150,7 +150,7 @@ def test_modify_noun_equals_addamod_on_real_premises(real_parses):
 
 
 def test_bag_of_words_does_not_solve_contrast_sets(contrast_sets):
-    pairs = list(sample_epoch(contrast_sets("all"), epoch=0, pairs=203))
+    pairs = list(sample_generated_pairs(contrast_sets("all"), epoch=0, n_pairs=203))
     groups = group_pairs(pairs)
     assert len(pairs) == 200, "whole groups"
     assert set(map(len, groups.values())) == {4}
@@ -179,8 +179,8 @@ def test_contrast_sets_use_only_words_of_their_half(parser, words, premise, colo
     corpus += [f"Something is near a {color} {noun}." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
     substituter = Substituter(count_corpus([Example("0", text, "", "neutral") for text in corpus]), words=words)
     premises = ["A hat is near a car.", "A bike is near a van.", "A hat is near a bike."]
-    made = ContrastSets(premises, parser, adjectives=adjectives, substituter=substituter)
-    pairs = list(sample_epoch(made, epoch=0, pairs=80))
+    made = ContrastSetGenerator(premises, parser, adjectives=adjectives, substituter=substituter)
+    pairs = list(sample_generated_pairs(made, epoch=0, n_pairs=80))
     for pair in pairs:
         assert {*count_words(pair.premise), *count_words(pair.hypothesis)} <= {*count_words(premise), *colors}
     assert {word for pair in pairs for word in count_words(pair.hypothesis)} == {*count_words(premise), *colors}
@@ -194,7 +194,7 @@ def mirror_pairs(parser, real_premises):
     """Return negation mirrors of real premises and two more sentences, in an epoch with half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
-        words: list(sample_epoch(NegationMirrors(premises, parser, words=words), epoch=1, pairs=81))
+        words: list(sample_generated_pairs(NegationMirrorGenerator(premises, parser, words=words), epoch=1, n_pairs=81))
         for words in ("all", TRAINING, HELD_OUT)
     }
 
@@ -214,7 +214,7 @@ def test_bag_of_words_does_not_solve_negation_mirrors(mirror_pairs):
 
 
 def test_training_mirrors_use_no_held_out_word(mirror_pairs):
-    held_out = [each for each in COMPANIONS if get_vocabulary_half(each.noun) == HELD_OUT]
+    held_out = [each for each in DISTRACTOR_SENTENCES if get_vocabulary_half(each.noun) == HELD_OUT]
     determiners = {
         each.negative for each in (*QUANTIFIERS, *DOWNWARD) if get_vocabulary_half(each.negative) == HELD_OUT
     }
@@ -230,7 +230,7 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
     [parse] = parser.parse([sentence])
     of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
-    [group] = NegationMirrors([sentence], parser).generate([0], 5)
+    [group] = NegationMirrorGenerator([sentence], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
     assert len(group) == 2
     assert NO_LABEL != group
@@ -239,6 +239,6 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
 def test_group_with_official_sentence_is_skipped(mirror_pairs, parser, real_premises, monkeypatch):
     official = mirror_pairs["all"][3].premise
     monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
-    made = list(sample_epoch(NegationMirrors(real_premises, parser), epoch=1, pairs=80))
+    made = list(sample_generated_pairs(NegationMirrorGenerator(real_premises, parser), epoch=1, n_pairs=80))
     assert official not in {pair.premise for pair in made}
     assert set(map(len, group_pairs(made).values())) == {2}

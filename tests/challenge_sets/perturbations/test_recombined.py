@@ -20,8 +20,8 @@ from unbag.challenge_sets.perturbations.recombined import (
     UNREAL,
     build_pool,
     draw_pool_texts,
-    find_exclusion,
-    iter_recombined_tables,
+    find_example_exclusion_reason,
+    iter_recombined_set_tables,
     join_sentences,
 )
 from unbag.data.labels import LABELS, TWO_WAY
@@ -47,7 +47,7 @@ def _build_pairs(*sentences):
 def _build_rows(examples, sentences, **options):
     parser = SimpleParser()
     pool = build_pool(draw_pool_texts(sentences), parser)
-    return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+    return [row for table in iter_recombined_set_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def real_pool(real_examples, parser):
 
 
 def _build_real_rows(examples, pool, parser, **options):
-    return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+    return [row for table in iter_recombined_set_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_rows_of_one_claim_equal_manual_example():
     ],
 )
 def test_find_exclusion_returns_reason(example, reason):
-    assert find_exclusion(example) == reason
+    assert find_example_exclusion_reason(example) == reason
 
 
 def test_claims_without_donor_or_sentences_are_counted():

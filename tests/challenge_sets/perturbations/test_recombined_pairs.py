@@ -5,10 +5,10 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, sample_epoch
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, sample_generated_pairs
 from unbag.challenge_sets.perturbations.recombined import (
     SIZES,
-    RecombinedPairs,
+    RecombinedPairGenerator,
     build_claim_rows,
     is_sentence,
     join_sentences,
@@ -30,7 +30,7 @@ def examples(shared, real_premises):
 
 @pytest.fixture(scope="module")
 def generator(examples, parser):
-    return RecombinedPairs(examples, parser)
+    return RecombinedPairGenerator(examples, parser)
 
 
 def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
@@ -55,25 +55,25 @@ def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
 
 def test_recombined_pairs_consist_of_training_premises(generator, examples):
     sentences = {join_sentences([example.premise]) for example in examples if is_sentence(example.premise)}
-    for pair in sample_epoch(generator, epoch=0, pairs=20):
+    for pair in sample_generated_pairs(generator, epoch=0, n_pairs=20):
         found = [sentence for sentence in sentences if sentence in pair.premise]
         assert sum(map(len, found)) + len(found) - 1 >= len(pair.premise)
         assert len(found) >= min(SIZES)
 
 
 def test_recombined_pairs_depend_on_epoch_and_seed(generator):
-    first = [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
-    assert first == [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
-    assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=1, pairs=12, seed=1)]
-    assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=2)]
+    first = [pair[1:3] for pair in sample_generated_pairs(generator, epoch=0, n_pairs=12, seed=1)]
+    assert first == [pair[1:3] for pair in sample_generated_pairs(generator, epoch=0, n_pairs=12, seed=1)]
+    assert first != [pair[1:3] for pair in sample_generated_pairs(generator, epoch=1, n_pairs=12, seed=1)]
+    assert first != [pair[1:3] for pair in sample_generated_pairs(generator, epoch=0, n_pairs=12, seed=2)]
 
 
 def test_recombined_documents_have_no_official_sentence(examples, parser, monkeypatch):
     official = set(sorted({example.premise for example in examples})[::2])
     module = "unbag.challenge_sets.perturbations.recombined"
     monkeypatch.setattr(f"{module}.is_official", official.__contains__)
-    generator = RecombinedPairs(examples, parser)
+    generator = RecombinedPairGenerator(examples, parser)
     counts = Counter()
-    for pair in sample_epoch(generator, epoch=0, pairs=10, counts=counts):
+    for pair in sample_generated_pairs(generator, epoch=0, n_pairs=10, counts=counts):
         assert not any(join_sentences([sentence]) in pair.premise for sentence in official if is_sentence(sentence))
     assert counts[OFFICIAL] > 0

@@ -121,7 +121,7 @@ def test_official_folds_are_contiguous_in_file(shared):
 
 
 def test_spread_folds_divide_each_seed_evenly():
-    found = assign_folds(SEEDS, 5, folding="spread")
+    found = assign_folds(SEEDS, 5, method="spread")
     assert Counter(found) == dict.fromkeys(range(5), 20)
     for name in set(SEEDS):
         sizes = Counter(fold for fold, seed in zip(found, SEEDS, strict=True) if seed == name)
@@ -129,7 +129,7 @@ def test_spread_folds_divide_each_seed_evenly():
 
 
 def test_whole_seed_folds_keep_seeds_together():
-    found = assign_folds(SEEDS, 5, folding="whole_seeds")
+    found = assign_folds(SEEDS, 5, method="whole_seeds")
     assert set(found) == set(range(5))
     by_seed = {seed: {fold for fold, other in zip(found, SEEDS, strict=True) if other == seed} for seed in SEEDS}
     assert all(len(there) == 1 for there in by_seed.values())
@@ -137,8 +137,8 @@ def test_whole_seed_folds_keep_seeds_together():
 
 def test_assign_folds_depends_on_seed():
     for folding in ("spread", "whole_seeds"):
-        assert assign_folds(SEEDS, 5, folding=folding) == assign_folds(SEEDS, 5, folding=folding)
-        assert assign_folds(SEEDS, 5, folding=folding) != assign_folds(SEEDS, 5, folding=folding, seed=14)
+        assert assign_folds(SEEDS, 5, method=folding) == assign_folds(SEEDS, 5, method=folding)
+        assert assign_folds(SEEDS, 5, method=folding) != assign_folds(SEEDS, 5, method=folding, seed=14)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_assign_folds_depends_on_seed():
 )
 def test_assign_folds_invalid_number_raises(n, folding):
     with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
-        assign_folds(SEEDS, n, folding=folding)
+        assign_folds(SEEDS, n, method=folding)
 
 
 def test_assign_folds_unknown_folding_raises():
     with pytest.raises(ValueError, match="folding: expected one of contiguous, spread, whole_seeds, got 'random'"):
-        assign_folds(SEEDS, 5, folding="random")
+        assign_folds(SEEDS, 5, method="random")

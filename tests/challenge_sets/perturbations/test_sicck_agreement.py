@@ -2,17 +2,17 @@
 
 import pytest
 
-from unbag.baselines.natlog.models import find_outcome_models
+from unbag.baselines.natlog.models import find_truth_value_models
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
 from unbag.challenge_sets.perturbations.sicck import (
     ELSE,
     SAME,
-    Disagreement,
+    AnnotatorDisagreement,
     SicckRow,
     _cause,
-    build_official_shapes,
+    build_official_pair_forms,
     count_annotator_agreement,
     count_reproduced_pairs,
     read_sicck,
@@ -67,7 +67,7 @@ def test_agreement_equals_manual_example():
     assert (found["n"], found["seven_way"], found["four_way"]) == (5, 3, 4)
     assert found["confusion"]["negation", "cover"] == 1
     assert found["confusion"]["negation", "alternation"] == 1
-    assert found["disagreements"] == {Disagreement("subject", "no", "one", "contradiction", "neutral"): 1}
+    assert found["disagreements"] == {AnnotatorDisagreement("subject", "no", "one", "contradiction", "neutral"): 1}
 
 
 def test_cause_must_explain_difference_alone():
@@ -108,11 +108,11 @@ def test_reproduced_official_pairs_equal_card(rows):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_higher_bound_does_not_change_occurring_shapes(rows):
-    shapes = set(build_official_shapes(rows))
+    shapes = set(build_official_pair_forms(rows))
     assert len(shapes) > 100
     for shape in shapes:
         bound = 6 if max(_iter_numbers(shape)) == 1 else 7
-        assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, bound)), shape
+        assert set(find_truth_value_models(shape)) == set(find_truth_value_models(shape, bound)), shape
 
 
 def _iter_numbers(shape):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusionReason, SwappedSentence, swap_subject_and_object
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
 
@@ -215,7 +215,7 @@ a     a     DET   DT  6 det
     ],
 )
 def test_soswap_misread_sentence_is_excluded(first, second, rest):
-    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
+    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) is SoswapExclusionReason.BROKEN
 
 
 def test_caption_without_finite_verb_rejects_pronoun():
@@ -225,7 +225,7 @@ def test_caption_without_finite_verb_rejects_pronoun():
         repairing repair VERB VBG 3 ROOT
         them      they   PRON PRP 3 dobj
     """)
-    assert swap_subject_and_object(parse) is SoswapExclusion.PRONOUN
+    assert swap_subject_and_object(parse) is SoswapExclusionReason.PRONOUN
 
 
 def test_plural_verb_parsed_as_infinitive_agrees():
@@ -243,57 +243,57 @@ def test_plural_verb_parsed_as_infinitive_agrees():
 
 # Exclusion reasons, each with example sentences for the pipeline.
 REFUSED = {
-    "Is the man holding a bag?": SoswapExclusion.QUESTION,
-    "Hold the bag.": SoswapExclusion.IMPERATIVE,
-    "There is a man with a bag.": SoswapExclusion.EXPLETIVE,
-    "A bag is carried by a man.": SoswapExclusion.PASSIVE,
-    "The man is a teacher.": SoswapExclusion.COPULA,
-    "The man sleeps in a tent.": SoswapExclusion.PREPOSITIONAL,
-    "The man sleeps.": SoswapExclusion.NO_OBJECT,
-    "A man in a hat": SoswapExclusion.NO_VERB,
-    "Opening a box on the table.": SoswapExclusion.NO_SUBJECT,
-    "The man, a teacher, opens a box.": SoswapExclusion.PUNCTUATED,
-    "The man paints himself.": SoswapExclusion.REFLEXIVE,
-    "The man is feeding another man.": SoswapExclusion.REFERS_BACK,
-    "The man gives her a box.": SoswapExclusion.TWO_OBJECTS,
-    "She's opening a box.": SoswapExclusion.CONTRACTED,
-    "The man might open a box.": SoswapExclusion.MODAL,
-    "The man does not open the box.": SoswapExclusion.NEGATED,
-    "The man wears a hat and no shoes.": SoswapExclusion.NEGATED,
-    "A girl is pushing the girl.": SoswapExclusion.SAME_WORDS,
-    "The man meets a woman.": SoswapExclusion.BOTH_WAYS,
-    "The man is watching a woman.": SoswapExclusion.BOTH_WAYS,
-    "He picked up a box.": SoswapExclusion.PRONOUN,
-    "A man holds a orange ladder.": SoswapExclusion.DETERMINER,
-    "Two woman hold a ladder.": SoswapExclusion.DETERMINER,
-    "Here we have a woman painting a wall.": SoswapExclusion.EXPLETIVE,
-    "The men holds a ladder.": SoswapExclusion.DISAGREES,
-    "The man are holding a ladder.": SoswapExclusion.DISAGREES,
-    "The boys swim underwater near a boat.": SoswapExclusion.PREPOSITIONAL,
-    "The boy is sitting Indian style.": SoswapExclusion.NO_OBJECT,
-    "The girl watches a man dance.": SoswapExclusion.BROKEN,
-    "The boy has his hand up in the air.": SoswapExclusion.BROKEN,
-    "The man is holding a child's hand.": SoswapExclusion.BODY,
-    "The two girls hold hands.": SoswapExclusion.BODY,
-    "The woman opens her mouth.": SoswapExclusion.BODY,
-    "Two men are playing chess.": SoswapExclusion.HAPPENING,
-    "The men play a game.": SoswapExclusion.HAPPENING,
-    "The man is taking a nap.": SoswapExclusion.HAPPENING,
-    "The woman takes a picture.": SoswapExclusion.HAPPENING,
-    "The man is holding a baby.": SoswapExclusion.BOTH_WAYS,
-    "The woman is walking her dog.": SoswapExclusion.BOTH_WAYS,
-    "The man marries a woman.": SoswapExclusion.BOTH_WAYS,
-    "The child slides down a big slide.": SoswapExclusion.PLACE,
-    "A boy jumps off a board.": SoswapExclusion.PLACE,
-    "Three women are getting out a van.": SoswapExclusion.PLACE,
-    "The man is sitting reading a book.": SoswapExclusion.LATER_VERB,
-    "The lady looks to her right and holds a camera.": SoswapExclusion.LATER_VERB,
-    "The man carries a plate with food on it.": SoswapExclusion.ATTACHED,
-    "The man is cutting something.": SoswapExclusion.PRONOUN,
-    "The man is painting ladder.": SoswapExclusion.BARE,
-    "Workers pouring cement.": SoswapExclusion.BARE,
-    "The boy is chasing his friend in black shorts.": SoswapExclusion.BROKEN,
-    "A man passes two girls.": SoswapExclusion.BOTH_WAYS,
+    "Is the man holding a bag?": SoswapExclusionReason.QUESTION,
+    "Hold the bag.": SoswapExclusionReason.IMPERATIVE,
+    "There is a man with a bag.": SoswapExclusionReason.EXPLETIVE,
+    "A bag is carried by a man.": SoswapExclusionReason.PASSIVE,
+    "The man is a teacher.": SoswapExclusionReason.COPULA,
+    "The man sleeps in a tent.": SoswapExclusionReason.PREPOSITIONAL,
+    "The man sleeps.": SoswapExclusionReason.NO_OBJECT,
+    "A man in a hat": SoswapExclusionReason.NO_VERB,
+    "Opening a box on the table.": SoswapExclusionReason.NO_SUBJECT,
+    "The man, a teacher, opens a box.": SoswapExclusionReason.PUNCTUATED,
+    "The man paints himself.": SoswapExclusionReason.REFLEXIVE,
+    "The man is feeding another man.": SoswapExclusionReason.REFERS_BACK,
+    "The man gives her a box.": SoswapExclusionReason.TWO_OBJECTS,
+    "She's opening a box.": SoswapExclusionReason.CONTRACTED,
+    "The man might open a box.": SoswapExclusionReason.MODAL,
+    "The man does not open the box.": SoswapExclusionReason.NEGATED,
+    "The man wears a hat and no shoes.": SoswapExclusionReason.NEGATED,
+    "A girl is pushing the girl.": SoswapExclusionReason.SAME_WORDS,
+    "The man meets a woman.": SoswapExclusionReason.BOTH_WAYS,
+    "The man is watching a woman.": SoswapExclusionReason.BOTH_WAYS,
+    "He picked up a box.": SoswapExclusionReason.PRONOUN,
+    "A man holds a orange ladder.": SoswapExclusionReason.DETERMINER,
+    "Two woman hold a ladder.": SoswapExclusionReason.DETERMINER,
+    "Here we have a woman painting a wall.": SoswapExclusionReason.EXPLETIVE,
+    "The men holds a ladder.": SoswapExclusionReason.DISAGREES,
+    "The man are holding a ladder.": SoswapExclusionReason.DISAGREES,
+    "The boys swim underwater near a boat.": SoswapExclusionReason.PREPOSITIONAL,
+    "The boy is sitting Indian style.": SoswapExclusionReason.NO_OBJECT,
+    "The girl watches a man dance.": SoswapExclusionReason.BROKEN,
+    "The boy has his hand up in the air.": SoswapExclusionReason.BROKEN,
+    "The man is holding a child's hand.": SoswapExclusionReason.BODY,
+    "The two girls hold hands.": SoswapExclusionReason.BODY,
+    "The woman opens her mouth.": SoswapExclusionReason.BODY,
+    "Two men are playing chess.": SoswapExclusionReason.HAPPENING,
+    "The men play a game.": SoswapExclusionReason.HAPPENING,
+    "The man is taking a nap.": SoswapExclusionReason.HAPPENING,
+    "The woman takes a picture.": SoswapExclusionReason.HAPPENING,
+    "The man is holding a baby.": SoswapExclusionReason.BOTH_WAYS,
+    "The woman is walking her dog.": SoswapExclusionReason.BOTH_WAYS,
+    "The man marries a woman.": SoswapExclusionReason.BOTH_WAYS,
+    "The child slides down a big slide.": SoswapExclusionReason.PLACE,
+    "A boy jumps off a board.": SoswapExclusionReason.PLACE,
+    "Three women are getting out a van.": SoswapExclusionReason.PLACE,
+    "The man is sitting reading a book.": SoswapExclusionReason.LATER_VERB,
+    "The lady looks to her right and holds a camera.": SoswapExclusionReason.LATER_VERB,
+    "The man carries a plate with food on it.": SoswapExclusionReason.ATTACHED,
+    "The man is cutting something.": SoswapExclusionReason.PRONOUN,
+    "The man is painting ladder.": SoswapExclusionReason.BARE,
+    "Workers pouring cement.": SoswapExclusionReason.BARE,
+    "The boy is chasing his friend in black shorts.": SoswapExclusionReason.BROKEN,
+    "A man passes two girls.": SoswapExclusionReason.BOTH_WAYS,
 }
 
 

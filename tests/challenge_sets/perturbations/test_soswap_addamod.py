@@ -3,7 +3,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairs, sample_epoch
+from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairGenerator, sample_generated_pairs
 from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, count_adjectives, iter_soswap_addamod_tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
@@ -97,8 +97,8 @@ def real_adjectives(real_parses):
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
     def sample_pairs(number, seed=13, pairs=40):
-        maker = SoswapAddamodPairs(real_premises, parser, kind=kind, adjectives=real_adjectives)
-        return list(sample_epoch(maker, epoch=number, pairs=pairs, seed=seed))
+        maker = SoswapAddamodPairGenerator(real_premises, parser, kind=kind, adjectives=real_adjectives)
+        return list(sample_generated_pairs(maker, epoch=number, n_pairs=pairs, seed=seed))
 
     first = sample_pairs(1)
     assert len(first) == len({example.source_id for example in first}) == 40
@@ -122,7 +122,9 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
                 taken.append(sentence)
                 yield parse_by_text[sentence]
 
-    pairs = sample_epoch(SoswapAddamodPairs(real_premises, CountingParser(), kind="soswap"), epoch=0, pairs=1000)
+    pairs = sample_generated_pairs(
+        SoswapAddamodPairGenerator(real_premises, CountingParser(), kind="soswap"), epoch=0, n_pairs=1000
+    )
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2
@@ -131,7 +133,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
 
 def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
-    made = list(sample_epoch(SoswapAddamodPairs(premises, parser, kind="soswap"), epoch=0, pairs=8))
+    made = list(sample_generated_pairs(SoswapAddamodPairGenerator(premises, parser, kind="soswap"), epoch=0, n_pairs=8))
     assert len(made) == 8
     assert len({example.source_id for example in made}) == 8
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
@@ -139,11 +141,15 @@ def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
 
 def test_sample_epoch_without_pairs_raises(parser):
     with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 unsuitable premises or pairs"):
-        list(sample_epoch(SoswapAddamodPairs(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
+        list(
+            sample_generated_pairs(
+                SoswapAddamodPairGenerator(["The dog sleeps."], parser, kind="soswap"), epoch=0, n_pairs=1
+            )
+        )
 
 
 def test_soswap_addamod_pairs_invalid_options_raise(parser):
     with pytest.raises(ValueError, match="kind: expected one of soswap, addamod, got 'swap'"):
-        SoswapAddamodPairs(PREMISES, parser, kind="swap")
+        SoswapAddamodPairGenerator(PREMISES, parser, kind="swap")
     with pytest.raises(ValueError, match="pass adjectives"):
-        SoswapAddamodPairs(PREMISES, parser, kind="addamod")
+        SoswapAddamodPairGenerator(PREMISES, parser, kind="addamod")

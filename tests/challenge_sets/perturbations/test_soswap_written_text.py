@@ -3,7 +3,7 @@
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusionReason, SwappedSentence, swap_subject_and_object
 
 CHASE = """
     A      a     DET  DT  2 det
@@ -35,21 +35,21 @@ NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird 
 @pytest.mark.parametrize(
     ("parse", "reason"),
     [
-        (build_clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusion.QUOTED),
+        (build_clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusionReason.QUOTED),
         (build_clause("more more ADV RBR 3 advmod", "than than ADP IN 6 prep", "birds bird NOUN NNS 7 pobj", STOP),
-         SoswapExclusion.COMPARISON),
-        (build_clause(STOP, verb="has have"), SoswapExclusion.HAPPENING),
-        (build_clause(STOP, verb="promises promise"), SoswapExclusion.TWO_OBJECTS),
+         SoswapExclusionReason.COMPARISON),
+        (build_clause(STOP, verb="has have"), SoswapExclusionReason.HAPPENING),
+        (build_clause(STOP, verb="promises promise"), SoswapExclusionReason.TWO_OBJECTS),
         (build_clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
-         SoswapExclusion.BROKEN),
-        (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusion.BROKEN),
-        (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusion.BROKEN),
-        (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusion.BROKEN),
+         SoswapExclusionReason.BROKEN),
+        (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusionReason.BROKEN),
+        (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusionReason.BROKEN),
+        (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusionReason.BROKEN),
     ],
 )  # fmt: skip
 def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
-    assert swap_subject_and_object(parse, written=True) is reason
+    assert swap_subject_and_object(parse, is_written_text=True) is reason
 
 
 def test_written_text_excludes_list_split_by_parser():
@@ -59,7 +59,7 @@ def test_written_text_excludes_list_split_by_parser():
     tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
             "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
     assert isinstance(swap_subject_and_object(build_clause(*tail)), SwappedSentence)
-    assert swap_subject_and_object(build_clause(*tail), written=True) is SoswapExclusion.BROKEN
+    assert swap_subject_and_object(build_clause(*tail), is_written_text=True) is SoswapExclusionReason.BROKEN
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_written_text_excludes_list_split_by_parser():
 @pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
 def test_written_text_swaps_plain_clauses_like_captions(tail, before):
     parse = build_clause(*tail, before=before)
-    assert swap_subject_and_object(parse, written=True) == swap_subject_and_object(parse)
+    assert swap_subject_and_object(parse, is_written_text=True) == swap_subject_and_object(parse)
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
 
 
@@ -84,4 +84,4 @@ def test_soswap_of_two_forms_of_pronoun_is_excluded():
         them they PRON PRP 2 dobj
         +.   .    PUNCT .  2 punct
     """)
-    assert swap_subject_and_object(parse) is SoswapExclusion.SAME_WORDS
+    assert swap_subject_and_object(parse) is SoswapExclusionReason.SAME_WORDS

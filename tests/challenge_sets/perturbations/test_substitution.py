@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations import substitution as sub
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corpus
-from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
+from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, count_corpus
+from unbag.challenge_sets.perturbations.substitution import ReplacementCandidate, Substituter
 from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
 from unbag.data.text.grammar import find_replacement
@@ -131,7 +131,7 @@ def test_q_words_are_replaced_once_each():
 
 
 def test_bigrams_can_come_from_another_corpus():
-    other_bigrams = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
+    other_bigrams = BigramCounts(Counter({("in", "chile"): 10}), has_sentence_ends=False)
     assert _build_substituter(bigrams=other_bigrams, min_bigrams=10).substitute("In Peru.")
     assert not _build_substituter(bigrams=other_bigrams, min_bigrams=11).substitute("In Peru.")
     has_sentence_ends = other_bigrams._replace(has_sentence_ends=True)
@@ -166,7 +166,9 @@ PLACES = (
 def test_preposition_of_place_agrees_with_noun(premise, hypothesis):
     corpus = [premise, hypothesis or "", "truck bus in on into onto"]
     counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
-    substitute_runs = Substituter(counts, lists=PLACES, bigrams=Bigrams(_build_saturated_counts())).substitute(premise)
+    substitute_runs = Substituter(counts, lists=PLACES, bigrams=BigramCounts(_build_saturated_counts())).substitute(
+        premise
+    )
     assert [found.hypothesis for found in substitute_runs] == ([hypothesis] if hypothesis else [])
 
 
@@ -180,7 +182,7 @@ def _build_saturated_counts():
 
 def test_prepositions_can_be_kept():
     corpus = ["He sits in the kitchen.", "On the balcony.", "He is near the kitchen.", "Near the balcony."]
-    kept = _build_substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_build_saturated_counts()))
+    kept = _build_substituter(corpus, lists=PLACES, prepositions=False, bigrams=BigramCounts(_build_saturated_counts()))
     rejected = Counter()
     assert kept.substitute("He sits in the kitchen.", rejected) == []
     assert rejected == {sub.PREPOSITION: 1}
@@ -189,7 +191,7 @@ def test_prepositions_can_be_kept():
 
 def test_hyponym_gives_neutral_pair():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("animal",), ("dog",)),)
-    substituter = _build_substituter(lists=lists, bigrams=Bigrams(_build_saturated_counts()))
+    substituter = _build_substituter(lists=lists, bigrams=BigramCounts(_build_saturated_counts()))
     [substitute_runs] = substituter.substitute("An animal runs.")
     assert (substitute_runs.hypothesis, substitute_runs.label, substitute_runs.relation) == (
         "A dog runs.",
@@ -204,7 +206,9 @@ def test_hyponym_gives_neutral_pair():
 
 def test_person_with_pronoun_is_not_replaced_by_man():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("person",), ("woman",)),)
-    substituter = _build_substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_build_saturated_counts()))
+    substituter = _build_substituter(
+        [*CORPUS, "A person."], lists=lists, bigrams=BigramCounts(_build_saturated_counts())
+    )
     assert [found.hypothesis for found in substituter.substitute("A person runs.")] == ["A woman runs."]
     rejected = Counter()
     assert substituter.substitute("A person lifts his hat.", rejected) == []
@@ -214,7 +218,9 @@ def test_person_with_pronoun_is_not_replaced_by_man():
 def test_wordnet_antonyms_must_be_similar_enough():
     class ExtraCandidates:
         def get_candidates(self, word):
-            return [Candidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
+            return (
+                [ReplacementCandidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
+            )
 
     def substitute_runs(similarity, min_similarity):
         options = {
@@ -249,7 +255,7 @@ def test_substituter_depends_only_on_seed_and_premise():
 def test_additional_candidates_replace_words_in_no_list():
     class ExtraCandidates:
         def get_candidates(self, word):
-            return [Candidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
+            return [ReplacementCandidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
 
     substitute_runs = _build_substituter([*CORPUS, "A dog sprints."], more=ExtraCandidates(), q=9).substitute(
         "A dog runs."

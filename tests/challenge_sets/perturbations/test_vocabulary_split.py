@@ -5,7 +5,7 @@ from unbag.challenge_sets.perturbations.negation import TEMPLATES
 from unbag.challenge_sets.perturbations.vocabulary_split import (
     HELD_OUT,
     TRAINING,
-    are_in_half,
+    are_in_vocabulary_half,
     get_vocabulary_half,
     stem_phrase,
 )
@@ -46,24 +46,24 @@ def test_noun_and_plural_are_in_same_half():
 
 def test_both_halves_have_all_word_classes():
     for chosen in (TRAINING, HELD_OUT):
-        assert any(are_in_half(chosen, [template]) for template in TEMPLATES)
+        assert any(are_in_vocabulary_half(chosen, [template]) for template in TEMPLATES)
         pairs = [
             (each.relation, old, new)
             for each in (*WORD_LISTS, *NEUTRAL_LISTS)
             for old in each.old
             for new in each.new
-            if old != new and are_in_half(chosen, (old, new))
+            if old != new and are_in_vocabulary_half(chosen, (old, new))
         ]
         assert len({relation for relation, _, _ in pairs}) == 5
         assert len(pairs) > 150
 
 
 def test_are_in_half_mixed_pair_is_in_neither():
-    assert not are_in_half(TRAINING, ["dog", "woman"])
-    assert not are_in_half(HELD_OUT, ["dog", "woman"])
-    assert are_in_half("all", ["dog", "woman"])
+    assert not are_in_vocabulary_half(TRAINING, ["dog", "woman"])
+    assert not are_in_vocabulary_half(HELD_OUT, ["dog", "woman"])
+    assert are_in_vocabulary_half("all", ["dog", "woman"])
 
 
 def test_validate_words_unknown_value_raises():
     with pytest.raises(ValueError, match="words: expected one of all, training, held_out, got 'test'"):
-        vocabulary_split.validate_words("test")
+        vocabulary_split.validate_vocabulary_option("test")

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.entities import Entity, EntityRecognizer, recognize_ahead
+from unbag.data.text.entities import Entity, EntityRecognizer, precompute_entities
 from unbag.data.text.parses import Parser
 from unbag.utils import parallel
 
@@ -35,7 +35,7 @@ def test_entities_do_not_depend_on_order_or_cache(pipeline, tmp_path):
 @pytest.mark.nightly
 def test_several_processes_recognize_same_entities(pipeline, tmp_path):
     with parallel.set_num_proc(2):
-        recognize_ahead(pipeline, SENTENCES, cache=tmp_path / "ahead")
+        precompute_entities(pipeline, SENTENCES, cache=tmp_path / "ahead")
     [file] = (tmp_path / "ahead").glob("*.sqlite")
     assert file.stat().st_size
     one, ahead = (EntityRecognizer(pipeline, cache=tmp_path / name) for name in ("one", "ahead"))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios, MiniTrees
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.pos_minitree import TAGS, compute_neighbor_distributions, compute_sentence_signature, encode_tags
 
@@ -87,19 +87,21 @@ def test_signature_equals_standalone_module(trees_of_code):
 
 def test_permuted_sentence_is_tagged_again(trees_of_code):
     orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
-    cat, dog = MiniTreeRatios(trees_of_code, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
+    cat, dog = MiniTreeRatioCalculator(trees_of_code, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
     again = _Tagger().tag(["tac"])["tac"]
     assert cat.tolist() == [trees_of_code.compute_signature(CAT), trees_of_code.compute_signature(again)]
     in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
     assert trees_of_code.compute_signature(again) != trees_of_code.compute_signature(in_its_own_tags)
     assert dog.tolist() == [trees_of_code.compute_signature(DOG)]
-    [odd] = MiniTreeRatios(trees_of_code, _Tagger()).compute_terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
+    [odd] = MiniTreeRatioCalculator(trees_of_code, _Tagger()).compute_terms(
+        ["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)]
+    )
     assert odd.tolist() == [0.0]  # unknown words have an overlap of 0
 
 
 def test_text_definition_moves_tags_with_words(trees_of_text):
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
-    cat, dog, odd = MiniTreeRatios(trees_of_text, _Tagger()).compute_terms(
+    cat, dog, odd = MiniTreeRatioCalculator(trees_of_text, _Tagger()).compute_terms(
         ["cat", "dog", "odd"], [["", ""], [""], [""]], orders
     )
     assert cat.tolist() == [
@@ -111,7 +113,9 @@ def test_text_definition_moves_tags_with_words(trees_of_text):
 
 
 def test_text_definition_requires_same_tokens(trees_of_text):
-    [found] = MiniTreeRatios(trees_of_text, _Tagger()).compute_terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
+    [found] = MiniTreeRatioCalculator(trees_of_text, _Tagger()).compute_terms(
+        ["dog"], [[""]], [np.array([[3, 1, 2, 0]])]
+    )
     assert np.isnan(found).all()
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.data import demo
 from unbag.data.text import tagging
 from unbag.data.text.parses import Parser, precompute_parses
@@ -78,11 +78,13 @@ def test_model_fitted_by_several_processes_has_same_bits(pipeline, tmp_path, mon
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
         told = []
-        recipe = LexicalRecipe(
+        recipe = LexicalTrainingOptions(
             (str(demo.get_demo_file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0
         )
         with parallel.set_num_proc(num_proc):
-            folder = fit_cached(recipe, progress=lambda done, total, told=told: told.append((done, total)))
+            folder = fit_or_load_lexical_model(
+                recipe, progress=lambda done, total, told=told: told.append((done, total))
+            )
         models.append({file.name: file.read_bytes() for file in folder.iterdir()})
         passes = 2 if num_proc == 1 else 3
         assert told[-1] == (150 * passes, 150 * passes)

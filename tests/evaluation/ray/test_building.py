@@ -10,7 +10,7 @@ import pytest
 
 from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.data import demo
-from unbag.evaluation.ray.building import build_on_cluster
+from unbag.evaluation.ray.building import build_set_on_cluster
 from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.nightly
@@ -46,7 +46,7 @@ def test_rows_and_record_equal_local_build(name, pairs, tmp_path):
     vectors = {"embeddings": str(demo.VECTORS)} if name == "resnli" else {}
     asked = build_request(pairs, name, **vectors)
     own = export_challenge_set(asked, tmp_path / "own")
-    made = build_on_cluster(asked, tmp_path / "ray")
+    made = build_set_on_cluster(asked, tmp_path / "ray")
     assert made == own
     assert json.loads((tmp_path / "ray/record.json").read_text()) == own
     for split in own["splits"]:
@@ -55,23 +55,23 @@ def test_rows_and_record_equal_local_build(name, pairs, tmp_path):
 
 
 def test_stopped_build_creates_only_missing_parts(pairs, tmp_path):
-    first = build_on_cluster(build_request(pairs), tmp_path)
+    first = build_set_on_cluster(build_request(pairs), tmp_path)
     files = sorted(tmp_path.glob("*.parquet"))
     before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     files[1].unlink()
     files[2].write_bytes(files[2].read_bytes()[:1000])
-    assert build_on_cluster(build_request(pairs), tmp_path) == first
+    assert build_set_on_cluster(build_request(pairs), tmp_path) == first
     after = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     assert [content for content, _ in after] == [content for content, _ in before]
     assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False, True]
 
 
 def test_parts_of_other_options_are_rebuilt(pairs, tmp_path):
-    build_on_cluster(build_request(pairs), tmp_path)
-    other = build_on_cluster(build_request(pairs, seed=5), tmp_path)
+    build_set_on_cluster(build_request(pairs), tmp_path)
+    other = build_set_on_cluster(build_request(pairs, seed=5), tmp_path)
     assert other == export_challenge_set(build_request(pairs, seed=5), tmp_path / "own")
     with pytest.raises(ValueError, match=r"expected no files of other sets, got data-00000-of-00004\.parquet"):
-        build_on_cluster(build_request(write_csv(tmp_path / "few.csv", build_demo_rows()[:30])), tmp_path)
+        build_set_on_cluster(build_request(write_csv(tmp_path / "few.csv", build_demo_rows()[:30])), tmp_path)
 
 
 def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
@@ -80,7 +80,7 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     with pytest.raises(DataError) as own:
         export_challenge_set(build_request(wrong), tmp_path / "own")
     with pytest.raises(DataError) as made:
-        build_on_cluster(build_request(wrong), tmp_path / "ray")
+        build_set_on_cluster(build_request(wrong), tmp_path / "ray")
     assert str(made.value) == str(own.value)
     assert "line 1202" in str(made.value)
 
@@ -88,27 +88,27 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
 def test_duplicate_id_in_other_part_is_rejected(tmp_path):
     rows = build_demo_rows()
     with pytest.raises(DataError, match="expected unique ids, got 'p3' twice"):
-        build_on_cluster(build_request(write_csv(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
+        build_set_on_cluster(build_request(write_csv(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
 
 
 def test_damaged_part_is_rejected(pairs, tmp_path):
-    build_on_cluster(build_request(pairs), tmp_path)
+    build_set_on_cluster(build_request(pairs), tmp_path)
     part = tmp_path / "data-00002-of-00004.parquet"
     content = bytearray(part.read_bytes())
     content[2_000] ^= 1
     part.write_bytes(content)
     with pytest.raises(DataError, match=r"data-00002-of-00004.parquet: expected a readable file.*; remove"):
-        build_on_cluster(build_request(pairs), tmp_path)
+        build_set_on_cluster(build_request(pairs), tmp_path)
 
 
 def test_folder_local_to_each_node_is_rejected(pairs):
     """An in-memory file system differs between processes."""
     with pytest.raises(ValueError, match="got memory://set, which lacks the file data-00000-of-00004"):
-        build_on_cluster(build_request(pairs), "memory://set")
+        build_set_on_cluster(build_request(pairs), "memory://set")
 
 
 def test_build_unsupported_options_are_rejected(pairs, tmp_path):
     with pytest.raises(ValueError, match="--engine ray: cannot be combined with --max-examples"):
-        build_on_cluster(SetRequest("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
+        build_set_on_cluster(SetRequest("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"omit \.parquet"):
-        build_on_cluster(build_request(pairs), tmp_path / "set.parquet")
+        build_set_on_cluster(build_request(pairs), tmp_path / "set.parquet")

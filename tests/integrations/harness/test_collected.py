@@ -86,7 +86,7 @@ def get_task_values(name, scores):
     found = dict(iter_estimates(scores))
     return {
         each.name: found[each.path].value
-        for each in challenge_sets.get_challenge_set(name).list_quantities_with_role("harness")
+        for each in challenge_sets.get_challenge_set(name).list_metrics_with_role("harness")
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleLine, ExampleSelection, OriginalPrediction, ReportExample
-from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
 from unbag.reports.html.examples import _shorten_lines, select_featured_pairs
@@ -21,7 +21,7 @@ def _build_pair(number, answer, probability=0.9, text=SHORT, **more):
 
 def _build_report_data(*groups):
     """Return report data of groups, each with a set name and the candidates by model name."""
-    models = {name: FigureModel(name, {}, False) for _, of in groups for name in of}
+    models = {name: ReportModel(name, {}, False) for _, of in groups for name in of}
     made = []
     for number, (name, of) in enumerate(groups):
         data = {"name": "snli", "split": "test"}

@@ -12,7 +12,7 @@ from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
-from unbag.challenge_sets.views.figures import Figure, FigureModel, FigurePoint, FigureSeries, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ReportModel, ResultGroup, ScoredModel
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
@@ -137,7 +137,7 @@ def _build_breaking_nli_result(**config):
     accuracy = Estimate(0.5, 0.45, 0.55, 8193)
     data = {"name": "official", "split": "", "sha256": "1"}
     result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
-    group = ResultGroup("g", "official", (ScoredModel(FigureModel("m", {}, False), result, None),))
+    group = ResultGroup("g", "official", (ScoredModel(ReportModel("m", {}, False), result, None),))
     [drawn] = iter_paper_figures(group, challenge_sets.get_challenge_set("breaking_nli"))
     return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
 
@@ -153,7 +153,7 @@ def test_published_scores_are_hollow_unless_comparable():
 
 
 def test_annotators_on_rebuilt_set_are_hollow():
-    found = challenge_sets.get_challenge_set("soswap_addamod").list_quantities_with_role("beside_papers")[0]
+    found = challenge_sets.get_challenge_set("soswap_addamod").list_metrics_with_role("beside_papers")[0]
     people = [one for one in list_published_scores(found.published_columns, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
@@ -199,7 +199,7 @@ def test_each_result_has_reproduce_command(written_report, tmp_path):
 def test_every_set_has_report_section(name):
     described = challenge_sets.get_challenge_set(name)
     assert described.question.endswith("?")
-    assert described.list_quantities_with_role("beside_papers")
+    assert described.list_metrics_with_role("beside_papers")
     assert described.report_order < LAST
     assert "Up to" in described.import_set_module("report").EXAMPLE_RULE
 

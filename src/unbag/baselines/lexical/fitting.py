@@ -57,7 +57,7 @@ if words are selected by type, and one if several processes tag the sentences in
 
 
 @dataclass(frozen=True)
-class LexicalRecipe:
+class LexicalTrainingOptions:
     """Training options of a lexical model.
 
     Attributes:
@@ -91,7 +91,7 @@ class LexicalRecipe:
         """
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
-        validate_options(LexicalRecipe, vars(self))
+        validate_options(LexicalTrainingOptions, vars(self))
         if self.language not in DEFAULT_TRAINING:
             raise ValueError(f"language: expected one of {', '.join(DEFAULT_TRAINING)}, got {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
@@ -135,7 +135,7 @@ def compute_fold(example: Example, folds: int, seed: int) -> int:
     return int(rng.compute_key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
-def open_training_sources(recipe: LexicalRecipe) -> list[PairSource]:
+def open_training_sources(recipe: LexicalTrainingOptions) -> list[PairSource]:
     """Open the training corpora and files of a recipe.
 
     Raises:
@@ -158,8 +158,8 @@ def build_sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
-def fit_cached(
-    recipe: LexicalRecipe,
+def fit_or_load_lexical_model(
+    recipe: LexicalTrainingOptions,
     fold: TrainingFold | None = None,
     *,
     cache: Path | None = None,
@@ -206,7 +206,7 @@ def _is_stored(folder: Path) -> bool:
 
 
 def _fit(
-    recipe: LexicalRecipe,
+    recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
     reader: WordSelector,
     fold: TrainingFold | None,
@@ -217,7 +217,7 @@ def _fit(
 ) -> None:
     l2 = recipe.l2
     if fold is not None and l2 is None:
-        l2 = load_lexical_model(fit_cached(recipe, cache=cache)).record["l2"]
+        l2 = load_lexical_model(fit_or_load_lexical_model(recipe, cache=cache)).record["l2"]
     pairs, labels = _read_training_pairs(recipe, sources, reader, fold, progress)
     model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
     model.record["training"] = build_sources_record(sources)
@@ -238,7 +238,7 @@ def load_lexical_model(folder: Path) -> LexicalModel:
 
 
 def _read_training_pairs(
-    recipe: LexicalRecipe,
+    recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
     reader: WordSelector,
     fold: TrainingFold | None,
@@ -278,7 +278,9 @@ def _read_training_pairs(
     return pairs, labels
 
 
-def _chunks(recipe: LexicalRecipe, sources: Sequence[PairSource], fold: TrainingFold | None) -> Iterator[list[Example]]:
+def _chunks(
+    recipe: LexicalTrainingOptions, sources: Sequence[PairSource], fold: TrainingFold | None
+) -> Iterator[list[Example]]:
     """Iterate over the training pairs outside the fold in chunks."""
     remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.contains(example))
     while chunk := list(islice(remaining, _CHUNK)):
@@ -289,7 +291,7 @@ def _texts(examples: Sequence[Example]) -> list[str]:
     return [text for example in examples for text in (example.premise, example.hypothesis)]
 
 
-def _tags(recipe: LexicalRecipe) -> str | None:
+def _tags(recipe: LexicalTrainingOptions) -> str | None:
     """Normalize the option `tags` to None if all words are used, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
 
@@ -298,7 +300,7 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
     return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
-def _sampled(recipe: LexicalRecipe, sources: Sequence[PairSource]) -> Iterator[Example]:
+def _sampled(recipe: LexicalTrainingOptions, sources: Sequence[PairSource]) -> Iterator[Example]:
     """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
@@ -315,11 +317,11 @@ def _sampled(recipe: LexicalRecipe, sources: Sequence[PairSource]) -> Iterator[E
         yield from (example for example in source.iter_examples() if _sampling_key(recipe, example) <= last)
 
 
-def _sampling_key(recipe: LexicalRecipe, example: Example) -> np.uint64:
+def _sampling_key(recipe: LexicalTrainingOptions, example: Example) -> np.uint64:
     return rng.compute_key(recipe.seed, "training", example.source_id)
 
 
-def _key(recipe: LexicalRecipe, sources: Sequence[PairSource], words: str, fold: TrainingFold | None) -> str:
+def _key(recipe: LexicalTrainingOptions, sources: Sequence[PairSource], words: str, fold: TrainingFold | None) -> str:
     """Compute the folder name of a model, a hash of all inputs that affect the model."""
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},

@@ -56,7 +56,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
     return config.is_file() and _read(config).get("model_type") == MODEL_TYPE
 
 
-def open_lexical_model(
+def locate_lexical_model(
     name: str | Path, *, revision: str | None = None, test_source: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
     """Locate a fitted lexical model. Models on the Hub are downloaded.

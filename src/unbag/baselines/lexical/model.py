@@ -196,7 +196,7 @@ def fit_lexical_model(
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
-        keys = rng.generate_numbers(rng.compute_key(seed, "held out"), np.arange(len(gold)))
+        keys = rng.generate_random_numbers(rng.compute_key(seed, "held out"), np.arange(len(gold)))
         held_out = keys < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
             raise ValueError(f"pairs: expected enough pairs for a held-out set, got {len(pairs)}; set a penalty (l2=…)")

@@ -8,7 +8,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model, open_training_sources
+from unbag.baselines.lexical.fitting import (
+    LexicalTrainingOptions,
+    fit_or_load_lexical_model,
+    load_lexical_model,
+    open_training_sources,
+)
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, build_model_word_selector
 from unbag.data import labels
 from unbag.inference.predictor import validate_pairs
@@ -21,7 +26,7 @@ class LexicalPredictor:
     word order.
 
     Args:
-        folder: Folder of the model, from `fitting.fit_cached` or the Hub.
+        folder: Folder of the model, from `fitting.fit_or_load_lexical_model` or the Hub.
         revision: Commit of the Hub repository; None for a local model.
     """
 
@@ -66,7 +71,7 @@ class MajorityPredictor:
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
-    def __init__(self, recipe: LexicalRecipe) -> None:
+    def __init__(self, recipe: LexicalTrainingOptions) -> None:
         sources = open_training_sources(recipe)
         # `label_id` rejects not_entailment, which is not a label of this model.
         ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.iter_examples())
@@ -84,13 +89,13 @@ class MajorityPredictor:
         return np.tile(self._shares, (len(validate_pairs(premises, hypotheses)[0]), 1))
 
 
-def _lexical(recipe: LexicalRecipe) -> LexicalPredictor:
-    return LexicalPredictor(fit_cached(recipe))
+def _lexical(recipe: LexicalTrainingOptions) -> LexicalPredictor:
+    return LexicalPredictor(fit_or_load_lexical_model(recipe))
 
 
-def _hypothesis_only(recipe: LexicalRecipe) -> LexicalPredictor:
+def _hypothesis_only(recipe: LexicalTrainingOptions) -> LexicalPredictor:
     # All words are used, because "not" and "nobody" are the strongest hypothesis artifacts (Gururangan et al. 2018).
-    words = LexicalRecipe(
+    words = LexicalTrainingOptions(
         recipe.train_data,
         recipe.language,
         ALL,
@@ -98,17 +103,17 @@ def _hypothesis_only(recipe: LexicalRecipe) -> LexicalPredictor:
         max_train_pairs=recipe.max_train_pairs,
         seed=recipe.seed,
     )
-    return LexicalPredictor(fit_cached(words))
+    return LexicalPredictor(fit_or_load_lexical_model(words))
 
 
-def _wordnet(_: LexicalRecipe) -> Any:
+def _wordnet(_: LexicalTrainingOptions) -> Any:
     # WordNet requires no training, so the recipe, which all baselines of a run share, has no effect.
     from unbag.baselines.wordnet.predictor import WordNetPredictor  # imports NLTK, an optional dependency
 
     return WordNetPredictor.load()
 
 
-def _natlog(recipe: LexicalRecipe) -> Any:
+def _natlog(recipe: LexicalTrainingOptions) -> Any:
     from unbag.baselines.natlog.labeler import NatlogPredictor  # imports spaCy and NLTK, optional dependencies
     from unbag.data.text.tagging import PIPELINE
 
@@ -122,18 +127,20 @@ BASELINES: Final[Mapping[str, Any]] = {
     "wordnet": _wordnet,
     "natlog": _natlog,
 }
-"""Functions that build the built-in models from a `LexicalRecipe`, by model name."""
+"""Functions that build the built-in models from a `LexicalTrainingOptions`, by model name."""
 
 
-def is_order_blind(model: Mapping[str, Any]) -> bool:
+def is_order_invariant(model_record: Mapping[str, Any]) -> bool:
     """Check whether a model ignores word order by construction, based on its JSON record.
 
     Its predictions on shuffled sentences equal those on the originals, so the shuffled control needs no evaluation.
     Lexical models that select words by their tags in context do not qualify, because tags depend on word order.
     """
-    return model.get("kind") == "majority" or (model.get("kind") == "lexical" and model.get("tags") != BY_CONTEXT)
+    return model_record.get("kind") == "majority" or (
+        model_record.get("kind") == "lexical" and model_record.get("tags") != BY_CONTEXT
+    )
 
 
-def is_baseline(model: Mapping[str, Any]) -> bool:
+def is_baseline(model_record: Mapping[str, Any]) -> bool:
     """Check whether a model is a baseline (built-in or user-fitted), based on its JSON record."""
-    return model["name"] in BASELINES or model.get("kind") in BASELINES
+    return model_record["name"] in BASELINES or model_record.get("kind") in BASELINES

@@ -181,8 +181,8 @@ class Rearrangement(NamedTuple):
     partition: NDArray[np.int8]
 
 
-def rearrange(
-    uncertainty: NDArray[np.float64], ids: Sequence[str], k_te: int, k_dv: int, *, seed: int
+def rearrange_examples(
+    uncertainty: NDArray[np.float64], ids: Sequence[str], n_test: int, n_validation: int, *, seed: int
 ) -> Rearrangement:
     """Split examples into training, validation and test sets by the uncertainty of a bag-of-words model.
 
@@ -194,8 +194,8 @@ def rearrange(
     Args:
         uncertainty: u' of each example, rounded so that all machines agree, shape (n,).
         ids: Ids of the examples, shape (n,). Among equally uncertain examples, a smaller id counts as more uncertain.
-        k_te: Number of test examples, at least 1.
-        k_dv: Number of validation examples.
+        n_test: Number of test examples, at least 1.
+        n_validation: Number of validation examples.
         seed: Random seed for the validation set, which also depends on the positions of the examples.
 
     Raises:
@@ -206,19 +206,19 @@ def rearrange(
     ([False, True, False, True], [-1, 1, -1, 0])
     """
     n = len(uncertainty)
-    if k_te < 1 or k_dv < 0 or k_te + k_dv > n:
+    if n_test < 1 or n_validation < 0 or n_test + n_validation > n:
         raise ValueError(
             f"k_te, k_dv: expected k_te of at least 1 and k_te + k_dv of at most the number of examples ({n:,}), got "
-            f"k_te={k_te:,} and k_dv={k_dv:,}"
+            f"k_te={n_test:,} and k_dv={n_validation:,}"
         )
     if np.isnan(uncertainty).any():
         raise ValueError("uncertainty: expected a number for each example, got NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
-    test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
-    keys = rng.generate_numbers(rng.compute_key(seed, "validation"), rest)
+    test, rest = hardest_first[:n_test], np.sort(hardest_first[n_test:])
+    keys = rng.generate_random_numbers(rng.compute_key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)
     split[test] = SPLITS.index("test")
-    split[rest[np.argsort(keys, kind="stable")[:k_dv]]] = SPLITS.index("validation")
+    split[rest[np.argsort(keys, kind="stable")[:n_validation]]] = SPLITS.index("validation")
     partition = np.full(n, NO_PARTITION, dtype=np.int8)
-    partition[test[::-1]] = np.arange(k_te) * min(PARTITIONS, k_te) // k_te
+    partition[test[::-1]] = np.arange(n_test) * min(PARTITIONS, n_test) // n_test
     return Rearrangement(split, partition)

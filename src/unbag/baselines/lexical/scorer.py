@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from unbag.baselines.lexical.contributions import LOGIT_DECIMALS, FeatureContribution
 from unbag.baselines.lexical.fitting import (
     FOLDS,
-    LexicalRecipe,
+    LexicalTrainingOptions,
     TrainingFold,
     compute_fold,
-    fit_cached,
+    fit_or_load_lexical_model,
     open_training_sources,
 )
 from unbag.baselines.lexical.model import LexicalModel
@@ -86,7 +86,7 @@ def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *,
     return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
 
 
-def prepare_scorer_models(recipe: LexicalRecipe, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
+def prepare_scorer_models(recipe: LexicalTrainingOptions, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
     """Fit the lexical models for scoring a source, or find them in the cache. Returns their folders.
 
     Args:
@@ -100,8 +100,8 @@ def prepare_scorer_models(recipe: LexicalRecipe, source: PairSource, *, folds: i
     """
     training = {(s.origin, s.split, s.revision) for s in open_training_sources(recipe)}
     if (source.origin, source.split, source.revision) not in training:
-        return [fit_cached(recipe)]
-    return [fit_cached(recipe, TrainingFold(number, folds, recipe.seed)) for number in range(folds)]
+        return [fit_or_load_lexical_model(recipe)]
+    return [fit_or_load_lexical_model(recipe, TrainingFold(number, folds, recipe.seed)) for number in range(folds)]
 
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
@@ -120,7 +120,9 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def iter_scored_tables(examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float) -> Iterator[pa.Table]:
+def iter_misleading_example_tables(
+    examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float
+) -> Iterator[pa.Table]:
     """Score examples, and yield tables (schema: `SCHEMA`) of the examples whose LMS is at least `min_lms`.
 
     Each table contains the selected examples from a chunk of 10,000 examples.

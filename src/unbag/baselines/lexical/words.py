@@ -24,13 +24,13 @@ UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 """Universal tags of content words for other languages, including proper nouns."""
 
 
-def select_content_words(tagged: Tagged, content_tags: frozenset[str] = PENN) -> Words:
+def select_content_words(tagged_sentence: Tagged, content_tags: frozenset[str] = PENN) -> Words:
     """Select the distinct content words of a tagged sentence.
 
     >>> select_content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
     ('are', 'dogs', 'there')
     """
-    return tuple(sorted({token.lower() for token, tag in tagged if tag in content_tags}))
+    return tuple(sorted({token.lower() for token, tag in tagged_sentence if tag in content_tags}))
 
 
 PIPELINES: Final = {**dict.fromkeys(LANGUAGES, ALL), "en": PIPELINE, "zh": "spacy/zh_core_web_sm"}

@@ -12,7 +12,7 @@ from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import DeterminerKind
 from unbag.baselines.natlog.focus import is_exceptive
 from unbag.baselines.natlog.lexicon import LexicalRelations
-from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, DependencyTree
 from unbag.baselines.natlog.polarity import find_operators, list_operators_around, resolve_determiner
 from unbag.baselines.natlog.relations import Monotonicity, Relation
 from unbag.baselines.natlog.scopes import ScopeOperator
@@ -24,12 +24,18 @@ _SLOTS: Final = (*SUBJECTS, *OBJECTS, "pobj", "acomp", "pcomp", "xcomp", "ccomp"
 _MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod", "poss", "prt")
 
 
-def has_compatible_pos(one: Tree, i: int, two: Tree, j: int) -> bool:
+def has_compatible_pos(
+    first_tree: DependencyTree, first_token: int, second_tree: DependencyTree, second_token: int
+) -> bool:
     """Check whether two tokens have equal or commonly confused parts of speech."""
-    return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
+    return first_tree.pos[first_token] == second_tree.pos[second_token] or any(
+        first_tree.pos[first_token] in each and second_tree.pos[second_token] in each for each in _CLASSES
+    )
 
 
-def align_words(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
+def align_words(
+    premise: DependencyTree, hypothesis: DependencyTree, lexical_relations: LexicalRelations
+) -> dict[int, int]:
     """Align the content words of a premise with those of a hypothesis.
 
     The first pass preserves word order and minimizes a cost. Equal words have no cost, and related words cost less than
@@ -51,7 +57,7 @@ def align_words(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dic
             return None
         if not has_compatible_pos(premise, i, hypothesis, j):
             return None
-        related = words.find_relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
+        related = lexical_relations.find_relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
         return None if related is None else _RELATED + 0.2 * (premise.deps[i] != hypothesis.deps[j])
 
     pairs = _cheapest(left, right, cost)
@@ -84,7 +90,9 @@ def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], floa
     return pairs
 
 
-def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: list[int], right: list[int]) -> None:
+def _fill_places(
+    premise: DependencyTree, hypothesis: DependencyTree, pairs: dict[int, int], left: list[int], right: list[int]
+) -> None:
     """Align remaining words that depend on aligned words in the same way."""
     for deps in (("ROOT",), _SLOTS, _MODIFIERS):
         taken = set(pairs.values())
@@ -106,7 +114,7 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
                     break
 
 
-def find_anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
+def find_aligned_ancestor(tree: DependencyTree, token: int, aligned: set[int]) -> int | None:
     """Find the nearest aligned ancestor of a token, or an aligned conjunct of an unaligned ancestor."""
     below = token
     for above in tree.iter_ancestors(token):
@@ -119,9 +127,9 @@ def find_anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
     return None
 
 
-def is_aligned_with(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
+def is_aligned_with(left: int | None, right: int | None, alignment: dict[int, int]) -> bool:
     """Check whether a premise token and a hypothesis token are aligned. Two missing tokens (None) count as aligned."""
-    return (None if left is None else pairs.get(left)) == right
+    return (None if left is None else alignment.get(left)) == right
 
 
 class UnsupportedPairError(Exception):
@@ -172,7 +180,11 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
 def iter_unaligned_phrases(
-    tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
+    tree: DependencyTree,
+    other: DependencyTree,
+    alignment: dict[int, int],
+    edited_tokens: set[int],
+    lexical_relations: LexicalRelations,
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
     """Iterate over the unaligned phrases of a sentence, with the relation that results from deleting each phrase.
 
@@ -183,23 +195,25 @@ def iter_unaligned_phrases(
     Raises:
         UnsupportedPairError: If no rule covers this relation.
     """
-    roots = _roots(tree, set(pairs) | consumed)
+    roots = _roots(tree, set(alignment) | edited_tokens)
     tree_operators = find_operators(tree) if roots else []
     for root in roots:
-        tokens = _removed(tree, root, other, pairs, consumed)
+        tokens = _removed(tree, root, other, alignment, edited_tokens)
         _check_operators(tree, root, tokens, tree_operators)
-        removal = _removal(tree, root, tokens, set(pairs), words)
-        head = find_anchor(tree, root, set(pairs))
-        yield root, None if head is None else pairs[head], tokens, removal
+        removal = _removal(tree, root, tokens, set(alignment), lexical_relations)
+        head = find_aligned_ancestor(tree, root, set(alignment))
+        yield root, None if head is None else alignment[head], tokens, removal
 
 
-def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
+def _roots(tree: DependencyTree, accounted_for: set[int]) -> list[int]:
     """List the unaligned words that do not depend on other unaligned words."""
     left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.function_tokens]
     return [i for i in left if not any(above in left for above in tree.iter_ancestors(i))]
 
 
-def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
+def _removed(
+    tree: DependencyTree, root: int, other: DependencyTree, pairs: dict[int, int], consumed: set[int]
+) -> frozenset[int]:
     """Collect the tokens that are removed together with a word, including function words.
 
     Raises:
@@ -231,7 +245,9 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     return frozenset(tokens)
 
 
-def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[ScopeOperator]) -> None:
+def _check_operators(
+    tree: DependencyTree, root: int, tokens: frozenset[int], tree_operators: list[ScopeOperator]
+) -> None:
     """Check that the removed words only restrict the remaining sentence.
 
     Raises:
@@ -258,13 +274,13 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
         )
 
 
-def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
+def _has_comma(tree: DependencyTree, tokens: frozenset[int]) -> bool:
     start = min(tokens)
     return tree.words[start] == "," or (start > 0 and tree.words[start - 1] == ",")
 
 
 def _removal(
-    tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: LexicalRelations
+    tree: DependencyTree, root: int, tokens: frozenset[int], aligned: set[int], words: LexicalRelations
 ) -> tuple[Relation, str]:
     """Derive the relation of a sentence to the sentence without the given words, before projection."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
@@ -321,7 +337,7 @@ def _removal(
     raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} is not supported")
 
 
-def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
+def _conjunct(tree: DependencyTree, root: int) -> tuple[Relation, str]:
     first = tree.heads[root] if tree.deps[root] == "conj" else root
     chain = [first, *(child for child in tree.children[first] if tree.deps[child] == "conj")]
     links = {
@@ -356,7 +372,7 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
     return _FORWARD, "a conjunction entails each conjunct"
 
 
-def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
+def _modifier(tree: DependencyTree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
     """Derive the relation of a noun with a modifier to the noun without it."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
@@ -379,7 +395,7 @@ def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation,
     return _FORWARD, "an adjective restricts the noun" if dep == "amod" else "a noun modifier restricts the noun"
 
 
-def _is_not_factual(tree: Tree, preposition: int) -> bool:
+def _is_not_factual(tree: DependencyTree, preposition: int) -> bool:
     """Check whether a phrase attributes the clause to a source or to fiction: "according to", "in a novel"."""
     if tree.words[preposition].lower() == "according":
         return True

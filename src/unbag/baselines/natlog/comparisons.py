@@ -7,20 +7,20 @@ also part of a comparison: "she ran faster in Rome" does not mean that she ran f
 from collections.abc import Iterator
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, Tree
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, DependencyTree
 from unbag.baselines.natlog.scopes import (
     ScopeOperator,
     build_opaque_operator,
     collect_adverbials,
-    collect_clause,
     collect_subjects,
+    collect_verb_scope,
     find_verb_above,
     project_downward,
     project_non_monotone,
 )
 
 
-def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
+def iter_comparison_operators(tree: DependencyTree) -> Iterator[ScopeOperator]:
     """Iterate over the scope operators of comparisons in a sentence, such as "than" and superlatives."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
@@ -34,7 +34,7 @@ def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
             yield from _of_standard(tree, i)
 
 
-def _of_standard(tree: Tree, token: int) -> Iterator[ScopeOperator]:
+def _of_standard(tree: DependencyTree, token: int) -> Iterator[ScopeOperator]:
     """Iterate over the operators of "than" or of the second "as", whose domain is the standard of comparison."""
     is_clause = tree.deps[token] == "mark"
     inside = tree.collect_subtree(tree.heads[token] if is_clause else token) - {token}
@@ -50,7 +50,7 @@ def _of_standard(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     )
 
 
-def _of_superlatives(tree: Tree) -> Iterator[ScopeOperator]:
+def _of_superlatives(tree: DependencyTree) -> Iterator[ScopeOperator]:
     for i, tag in enumerate(tree.tags):
         noun = tree.heads[i]
         is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in relations.SUPERLATIVE_LIKE_ADJECTIVES
@@ -67,11 +67,11 @@ def _of_superlatives(tree: Tree) -> Iterator[ScopeOperator]:
         if tag in ("JJS", "RBS"):  # "she runs fastest", "he is the oldest in the village"
             verb = find_verb_above(tree, i)
             yield ScopeOperator(
-                name, i, (collect_clause(tree, verb) | collect_subjects(tree, verb)) - {i}, project_non_monotone
+                name, i, (collect_verb_scope(tree, verb) | collect_subjects(tree, verb)) - {i}, project_non_monotone
             )
 
 
-def _after(tree: Tree, noun: int) -> frozenset[int]:
+def _after(tree: DependencyTree, noun: int) -> frozenset[int]:
     """Collect the adverbial directly after a noun phrase, which parsers may attach to the verb by mistake."""
     if tree.deps[noun] not in OBJECTS:
         return frozenset()

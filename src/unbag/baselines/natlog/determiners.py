@@ -35,7 +35,7 @@ from functools import cache, partial
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.relations import Monotonicity, Region, Relation, classify_relation, project
+from unbag.baselines.natlog.relations import Monotonicity, Region, Relation, classify_relation, project_relation
 
 
 class DeterminerKind(Enum):
@@ -209,7 +209,7 @@ def _project_named(relation: Relation) -> Relation:
 
 def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
     if determiner.kind is DeterminerKind.OTHER:
-        return partial(project, monotonicity=Monotonicity.NON_MONOTONE)
+        return partial(project_relation, monotonicity=Monotonicity.NON_MONOTONE)
     number = _HALF if determiner.kind is DeterminerKind.SHARE else min(determiner.number, 1)
     return partial(_projected_relation, determiner.kind, number, first)
 

@@ -13,13 +13,13 @@ from unbag.baselines.natlog.alignment import (
     Edit,
     EditKind,
     UnsupportedPairError,
-    find_anchor,
+    find_aligned_ancestor,
     is_aligned_with,
     iter_unaligned_phrases,
 )
 from unbag.baselines.natlog.determiners import A, compute_determiner_relation
 from unbag.baselines.natlog.lexicon import LexicalRelations
-from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, Tree
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, DependencyTree
 from unbag.baselines.natlog.polarity import resolve_determiner
 from unbag.baselines.natlog.relations import Relation
 from unbag.data.text.grammar import ARTICLES
@@ -34,56 +34,58 @@ _COMPARED: Final = frozenset({"JJR", "JJS", "RBR", "RBS"})
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
-def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
+def find_edits(
+    premise: DependencyTree, hypothesis: DependencyTree, alignment: dict[int, int], lexical_relations: LexicalRelations
+) -> list[Edit]:
     """Find the edits from a premise to a hypothesis, in this order: edits of aligned words, deletions, insertions.
 
     Args:
         premise: Tree of the premise.
         hypothesis: Tree of the hypothesis.
-        pairs: Map from premise tokens to hypothesis tokens.
-        words: Lexical relations.
+        alignment: Map from premise tokens to hypothesis tokens.
+        lexical_relations: Lexical relations.
 
     Raises:
         UnsupportedPairError: If no rule covers a difference between the two sentences.
     """
-    pairs = _without_moved_modifiers(premise, hypothesis, pairs)
-    back = {j: i for i, j in pairs.items()}
+    alignment = _without_moved_modifiers(premise, hypothesis, alignment)
+    back = {j: i for i, j in alignment.items()}
     edits: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
     between_same = _between_same(premise, hypothesis)
     # The parses of the shared words may differ. A short textual difference is more reliable than these parses.
     one_place = all(len(tokens) <= _SPAN for tokens in between_same)
-    if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, words)):
+    if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, lexical_relations)):
         return [phrase]
     if exchange := _exchange(premise, hypothesis):
         return [exchange]
-    for i, j in sorted(pairs.items()):
-        if edit := _substitution(premise, i, hypothesis, j, words, pairs, consumed):
+    for i, j in sorted(alignment.items()):
+        if edit := _substitution(premise, i, hypothesis, j, lexical_relations, alignment, consumed):
             edits.append(edit)
-        edits += _determiners(premise, i, hypothesis, j, pairs)
+        edits += _determiners(premise, i, hypothesis, j, alignment)
         edits += _negations(premise, i, hypothesis, j)
         edits += _modals(premise, i, hypothesis, j)
         if not one_place:
-            _check_same_role(premise, i, hypothesis, j, pairs)
+            _check_same_role(premise, i, hypothesis, j, alignment)
     for root, place, tokens, (relation, source) in iter_unaligned_phrases(
-        premise, hypothesis, pairs, consumed[0], words
+        premise, hypothesis, alignment, consumed[0], lexical_relations
     ):
         edits.append(Edit(EditKind.DELETE, premise.join_tokens(tokens), "", relation, source, root, place, tokens))
     for root, place, tokens, (relation, source) in iter_unaligned_phrases(
-        hypothesis, premise, back, consumed[1], words
+        hypothesis, premise, back, consumed[1], lexical_relations
     ):
         edits.append(
             Edit(EditKind.INSERT, "", hypothesis.join_tokens(tokens), relation.converse, source, place, root, tokens)
         )
-    edits = _without_moves(edits, premise, hypothesis, pairs)
+    edits = _without_moves(edits, premise, hypothesis, alignment)
     _check_paraphrases(edits, premise, hypothesis)
     return edits
 
 
 def _substitution(
-    premise: Tree,
+    premise: DependencyTree,
     i: int,
-    hypothesis: Tree,
+    hypothesis: DependencyTree,
     j: int,
     words: LexicalRelations,
     pairs: dict[int, int],
@@ -122,7 +124,7 @@ def _substitution(
     return Edit(EditKind.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
 
 
-def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: Relation) -> None:
+def _check_measured(premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int, relation: Relation) -> None:
     """Check that no gradable adjective modifies both nouns, because a small elephant is not a small animal.
 
     Raises:
@@ -147,7 +149,7 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
         )
 
 
-def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
+def _phrases(tree: DependencyTree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
     """List the phrases of a noun and the unaligned words directly before it, in descending order of length."""
     start = noun
     while (
@@ -157,17 +159,19 @@ def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
     return [tuple(range(first, noun + 1)) for first in range(start, noun + 1)]
 
 
-def _joined(tree: Tree, tokens: tuple[int, ...]) -> str:
+def _joined(tree: DependencyTree, tokens: tuple[int, ...]) -> str:
     return " ".join([*(tree.words[i].lower() for i in tokens[:-1]), tree.lemmas[tokens[-1]]])
 
 
-def _determined(tree: Tree, noun: int, aligned: set[int]) -> int:
+def _determined(tree: DependencyTree, noun: int, aligned: set[int]) -> int:
     """Find the unaligned noun whose determiner a conjunct shares ("no cat or dog"), or else return the noun."""
     shares = tree.deps[noun] == "conj" and noun not in tree.determiners and tree.heads[noun] not in aligned
     return tree.heads[noun] if shares else noun
 
 
-def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> list[Edit]:
+def _determiners(
+    premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int, pairs: dict[int, int]
+) -> list[Edit]:
     if premise.pos[i] not in NOUNS and i not in premise.determiners and j not in hypothesis.determiners:
         return []
     i, j = _determined(premise, i, set(pairs)), _determined(hypothesis, j, set(pairs.values()))
@@ -192,7 +196,7 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
     return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
 
 
-def _negations(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
+def _negations(premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int) -> list[Edit]:
     one, two = premise.negations.get(i), hypothesis.negations.get(j)
     if (one is None) is (two is None):
         return []
@@ -200,7 +204,7 @@ def _negations(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     return [Edit(EditKind.NEGATION, texts[0], texts[1], Relation.NEGATION, "", i, j)]
 
 
-def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
+def _modals(premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int) -> list[Edit]:
     one, two = premise.modals.get(i, ""), hypothesis.modals.get(j, "")
     if one == two:
         return []
@@ -216,13 +220,15 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     )
 
 
-def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
+def _check_same_role(
+    premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int, pairs: dict[int, int]
+) -> None:
     """Check that two aligned words have the same grammatical role in their sentences.
 
     Raises:
         UnsupportedPairError: If the roles differ.
     """
-    one, two = find_anchor(premise, i, set(pairs)), find_anchor(hypothesis, j, set(pairs.values()))
+    one, two = find_aligned_ancestor(premise, i, set(pairs)), find_aligned_ancestor(hypothesis, j, set(pairs.values()))
     core = (
         premise.deps[i] in _CORE
         or hypothesis.deps[j] in _CORE
@@ -238,7 +244,7 @@ def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dic
             raise UnsupportedPairError(f"{premise.words[i]!r} has different grammatical roles in the two sentences")
 
 
-def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
+def _exchange(premise: DependencyTree, hypothesis: DependencyTree) -> Edit | None:
     """Build the edit for a pair with exchanged subject and object; None for other pairs."""
     one, two = premise.root, hypothesis.root
     if premise.lemmas[one] != hypothesis.lemmas[two]:
@@ -248,7 +254,7 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
     if subject is None or object_ is None or other_subject is None or other_object is None:
         return None
 
-    def phrase(tree: Tree, noun: int) -> list[str]:
+    def phrase(tree: DependencyTree, noun: int) -> list[str]:
         return [tree.lemmas[i] for i in sorted(tree.collect_subtree(noun)) if i not in tree.function_tokens]
 
     articles = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
@@ -282,7 +288,10 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
 
 
 def _one_phrase(
-    premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: LexicalRelations
+    premise: DependencyTree,
+    hypothesis: DependencyTree,
+    between_same: tuple[list[int], list[int]],
+    words: LexicalRelations,
 ) -> Edit | None:
     """Build the edit for a pair that differs in a single noun phrase ("body of water"); None for other pairs."""
     heads, texts = [], []
@@ -302,7 +311,7 @@ def _one_phrase(
     return Edit(EditKind.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
 
 
-def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]]:
+def _between_same(premise: DependencyTree, hypothesis: DependencyTree) -> tuple[list[int], list[int]]:
     """List the tokens between the common prefix and the common suffix of two sentences, without articles."""
     one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
     start = 0
@@ -315,20 +324,26 @@ def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]
     return first, second
 
 
-def _without_moved_modifiers(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> dict[int, int]:
+def _without_moved_modifiers(
+    premise: DependencyTree, hypothesis: DependencyTree, pairs: dict[int, int]
+) -> dict[int, int]:
     """Remove pairs of aligned modifiers that modify different nouns in the two sentences."""
 
     def moved(i: int, j: int) -> bool:
         if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
             return False
         return not is_aligned_with(
-            find_anchor(premise, i, set(pairs)), find_anchor(hypothesis, j, set(pairs.values())), pairs
+            find_aligned_ancestor(premise, i, set(pairs)),
+            find_aligned_ancestor(hypothesis, j, set(pairs.values())),
+            pairs,
         )
 
     return {i: j for i, j in pairs.items() if not moved(i, j)}
 
 
-def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> list[Edit]:
+def _without_moves(
+    edits: list[Edit], premise: DependencyTree, hypothesis: DependencyTree, pairs: dict[int, int]
+) -> list[Edit]:
     """Remove deletions and insertions of the same words if only their position or the parse differs.
 
     The words must attach to the same word, or have a dependency that parsers often confuse. "A happy dog sees a cat"
@@ -360,7 +375,7 @@ def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: di
     return edits
 
 
-def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> None:
+def _check_paraphrases(edits: list[Edit], premise: DependencyTree, hypothesis: DependencyTree) -> None:
     """Reject pairs in which the same word becomes both more general and more specific.
 
     Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, and a

@@ -8,13 +8,13 @@ from typing import Final
 
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import DeterminerKind
-from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, DependencyTree
 from unbag.baselines.natlog.scopes import (
     ADVERBIALS,
     ScopeOperator,
     build_opaque_operator,
-    collect_clause,
     collect_subjects,
+    collect_verb_scope,
     find_verb_above,
     project_downward,
     project_non_monotone,
@@ -23,7 +23,7 @@ from unbag.baselines.natlog.scopes import (
 _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
-def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
+def iter_focus_operators(tree: DependencyTree) -> Iterator[ScopeOperator]:
     """Iterate over the operators that apply to a whole clause of a sentence, such as "only" and conditions."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
@@ -31,7 +31,7 @@ def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
             continue
         if word in relations.QUANTIFIER_WORDS:
             yield _of_stray_quantity(tree, i, word)
-        elif is_exceptive(tree, i) or has_condition_at(tree, i):
+        elif is_exceptive(tree, i) or is_condition_start(tree, i):
             yield build_opaque_operator(word, i, everything - {i})
         elif tuple(map(str.lower, tree.words[i : i + 2])) in _STEADS or _is_as_well_as(tree, i):
             yield build_opaque_operator(word, i, frozenset(range(i + 1, len(tree.words))))
@@ -44,7 +44,7 @@ def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
     yield from _of_kinds(tree)
 
 
-def is_exceptive(tree: Tree, token: int) -> bool:
+def is_exceptive(tree: DependencyTree, token: int) -> bool:
     """Check whether a token starts an exception, as in "every student but Ann"."""
     word = tree.words[token].lower()
     following = tree.lemmas[token + 1] if token + 1 < len(tree.words) else ""
@@ -58,7 +58,7 @@ def is_exceptive(tree: Tree, token: int) -> bool:
     return word in relations.EXCEPTIVE_PREPOSITIONS or (word, following) in pairs
 
 
-def has_condition_at(tree: Tree, token: int) -> bool:
+def is_condition_start(tree: DependencyTree, token: int) -> bool:
     """Check whether a token starts an unsupported condition: "as long as", "provided that", "should it rain"."""
     words = [word.lower() for word in tree.words[token : token + 3]]
     if words in (["as", "long", "as"], ["so", "long", "as"], ["in", "event", "of"]) or words[:2] == ["in", "case"]:
@@ -71,7 +71,7 @@ def has_condition_at(tree: Tree, token: int) -> bool:
     return token == 0 and tree.deps[token] == "aux" and words[0] in ("should", "had", "were")
 
 
-def _of_stray_quantity(tree: Tree, token: int, word: str) -> ScopeOperator:
+def _of_stray_quantity(tree: DependencyTree, token: int, word: str) -> ScopeOperator:
     """Build the operator for a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
     verb = find_verb_above(tree, token)
     if word in ("all", "each", "both") and (left := collect_subjects(tree, verb)):
@@ -79,9 +79,9 @@ def _of_stray_quantity(tree: Tree, token: int, word: str) -> ScopeOperator:
     return build_opaque_operator(word, token, frozenset(range(len(tree.words))) - {token})
 
 
-def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
+def _of_adverb(tree: DependencyTree, token: int, word: str) -> Iterator[ScopeOperator]:
     verb = find_verb_above(tree, token)
-    whole = collect_clause(tree, verb) | collect_subjects(tree, verb)
+    whole = collect_verb_scope(tree, verb) | collect_subjects(tree, verb)
     is_going_on = tree.tags[verb] == "VBG"
     if (
         word in relations.ONLY_ADVERBS
@@ -90,15 +90,19 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
     ):
         yield ScopeOperator(word, token, whole - {token}, project_non_monotone)
     elif word in relations.APPROXIMATION_ADVERBS and tree.pos[tree.heads[token]] in VERBS:
-        yield ScopeOperator(word, token, collect_clause(tree, verb, subject=False) - {token}, project_non_monotone)
+        yield ScopeOperator(
+            word, token, collect_verb_scope(tree, verb, is_subject_scope=False) - {token}, project_non_monotone
+        )
     elif word in relations.HABITUAL_ADVERBS and not is_going_on:
         heads = {child for child in tree.children[verb] if tree.deps[child] in ADVERBIALS}
         yield ScopeOperator(word, token, frozenset(heads - {token}), project_non_monotone)
     elif word == "yet" and tree.words[token + 1 : token + 2] == ("to",):
-        yield ScopeOperator("yet to", token, collect_clause(tree, verb, subject=False) - {token}, project_downward)
+        yield ScopeOperator(
+            "yet to", token, collect_verb_scope(tree, verb, is_subject_scope=False) - {token}, project_downward
+        )
     elif word in ("once", "twice", "thrice"):
         before = [each.lower() for each in tree.words[max(0, token - 2) : token]]
-        inside = collect_clause(tree, verb, subject=False) - tree.collect_subtree(token)
+        inside = collect_verb_scope(tree, verb, is_subject_scope=False) - tree.collect_subtree(token)
         if before == ["at", "most"]:
             yield ScopeOperator(f"at most {word}", token, inside, project_downward)
         elif before[-1:] and before[-1] in relations.FREQUENCY_MODIFIERS:
@@ -112,7 +116,7 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
         yield build_opaque_operator(word, token, tree.collect_subtree(tree.heads[token]) - {token})
 
 
-def _of_kinds(tree: Tree) -> Iterator[ScopeOperator]:
+def _of_kinds(tree: DependencyTree) -> Iterator[ScopeOperator]:
     """Iterate over the operators of generic bare nouns: "red apples taste sweet", "he hates dogs"."""
     for noun, dep in enumerate(tree.deps):
         if tree.pos[noun] != "NOUN" or noun in tree.determiners:
@@ -129,7 +133,7 @@ def _of_kinds(tree: Tree) -> Iterator[ScopeOperator]:
             yield build_opaque_operator(f"{tree.words[noun].lower()} in general", noun, tree.collect_subtree(noun))
 
 
-def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:
+def _is_of_kind(tree: DependencyTree, noun: int, verb: int) -> bool:
     """Check whether a bare subject is generic. Captions, which mention a place, are about individuals."""
     if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in relations.MASS_NOUNS):
         return False
@@ -140,15 +144,15 @@ def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:
     return not says_where
 
 
-def _is_as_well_as(tree: Tree, token: int) -> bool:
+def _is_as_well_as(tree: DependencyTree, token: int) -> bool:
     return [word.lower() for word in tree.words[token : token + 3]] == ["as", "well", "as"]
 
 
-def _is_reciprocal(tree: Tree, token: int) -> bool:
+def _is_reciprocal(tree: DependencyTree, token: int) -> bool:
     return [word.lower() for word in tree.words[token : token + 2]] == ["each", "other"]
 
 
-def _is_habitual(tree: Tree, verb: int) -> bool:
+def _is_habitual(tree: DependencyTree, verb: int) -> bool:
     """Check whether a verb is in the simple present, which expresses habits."""
     helpers = [child for child in tree.children[verb] if tree.deps[child] in ("aux", "auxpass")]
     if helpers:

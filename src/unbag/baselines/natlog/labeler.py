@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unbag.baselines.natlog.alignment import EditKind, UnsupportedPairError, align_words
 from unbag.baselines.natlog.edits import find_edits
 from unbag.baselines.natlog.lexicon import LexicalRelations
-from unbag.baselines.natlog.parsing import VERBS, Tree, parse_trees, remove_existential, reuse_parse
+from unbag.baselines.natlog.parsing import VERBS, DependencyTree, parse_trees, remove_existential, reuse_parse
 from unbag.baselines.natlog.proofs import ProofStep, derive_label, prove_relations
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.wordnet.database import open_wordnet
@@ -94,7 +94,7 @@ class NatlogLabeler:
             for premise, hypothesis in zip(*batch, strict=True):
                 yield self._verdict(trees[premise], trees[hypothesis])
 
-    def _verdict(self, premise: Tree, hypothesis: Tree) -> NatlogVerdict:
+    def _verdict(self, premise: DependencyTree, hypothesis: DependencyTree) -> NatlogVerdict:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
@@ -112,7 +112,7 @@ class NatlogLabeler:
         return NatlogVerdict(label, relation, tuple(proof))
 
 
-def _check(tree: Tree) -> None:
+def _check(tree: DependencyTree) -> None:
     if len(tree.words) > _MOST_WORDS:
         raise UnsupportedPairError(f"a sentence has more than {_MOST_WORDS} words")
     if tree.unattached:
@@ -125,7 +125,7 @@ def _check(tree: Tree) -> None:
         raise UnsupportedPairError("a sentence has two verbs without a conjunction")
 
 
-def _is_unjoined(tree: Tree, verb: int) -> bool:
+def _is_unjoined(tree: DependencyTree, verb: int) -> bool:
     """Check whether a verb is a conjunct without a conjunction, which indicates a parse error.
 
     An example is "anyone caught smoking will be fined".

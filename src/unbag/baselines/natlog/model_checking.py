@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from unbag.baselines.natlog.models import FiniteModel, ModelEntity, find_outcome_models
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape
+from unbag.baselines.natlog.models import FiniteModel, LogicalModelEntity, find_truth_value_models
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm
 from unbag.baselines.natlog.relations import REGIONS, Relation, classify_relation
 
 
-def compute_relation(shape: PairShape) -> Relation:
+def compute_relation(pair_form: PairForm) -> Relation:
     """Compute the relation of a premise to a hypothesis from their finite models.
 
     Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
@@ -18,15 +18,15 @@ def compute_relation(shape: PairShape) -> Relation:
 
     Pairs with the same shape have the same relation, regardless of their words, so the result is cached by shape.
     """
-    return _relate(_nameless(shape))
+    return _relate(_nameless(pair_form))
 
 
 @cache
-def _relate(shape: PairShape) -> Relation:
-    return classify_relation(find_outcome_models(shape)) or Relation.INDEPENDENCE
+def _relate(shape: PairForm) -> Relation:
+    return classify_relation(find_truth_value_models(shape)) or Relation.INDEPENDENCE
 
 
-def _nameless(shape: PairShape) -> PairShape:
+def _nameless(shape: PairForm) -> PairForm:
     """Replace the adjectives and adverbs of a shape with numbers, in order of occurrence."""
     adjectives: dict[str, str] = {}
     adverbs: dict[str, str] = {}
@@ -45,33 +45,36 @@ def _nameless(shape: PairShape) -> PairShape:
             adverb=numbered(adverbs, original.adverb),
         )
 
-    return PairShape(clause(shape.premise), clause(shape.hypothesis), shape.word_relations)
+    return PairForm(clause(shape.premise), clause(shape.hypothesis), shape.word_relations)
 
 
 _TRUTH_NAMES: Final = {True: "true", False: "false"}
 
 
-def format_proof(shape: PairShape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
+def format_proof(
+    pair_form: PairForm, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+) -> str:
     """Format the proof of a relation, with an example model for each possible pair of truth values.
 
     The first line is the relation. One line follows for each pair of truth values. It describes a model in which
     premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
 
     Args:
-        shape: Shape of the two sentences.
+        pair_form: Shape of the two sentences.
         subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
             the hypothesis's object, which are equal.
         verbs: Verbs of premise and hypothesis.
         objects: Object nouns of premise and hypothesis; empty for a verb without an object. In an exchanged pair, the
             nouns of the premise's object and the hypothesis's subject.
     """
-    models = find_outcome_models(shape)
+    models = find_truth_value_models(pair_form)
     relation = classify_relation(models)
     lines = [
-        f"{compute_relation(shape).value}" + ("" if relation else ": one sentence is true in every model or in none")
+        f"{compute_relation(pair_form).value}"
+        + ("" if relation else ": one sentence is true in every model or in none")
     ]
     for part in REGIONS:
-        description = _description(shape, models[part], subjects, verbs, objects) if part in models else "no model."
+        description = _description(pair_form, models[part], subjects, verbs, objects) if part in models else "no model."
         line = f"premise {_TRUTH_NAMES[part[0]]}, hypothesis {_TRUTH_NAMES[part[1]]}: {description}"
         if relation and (
             others := [other.value for other in Relation if (part in other.empty_regions) is (part in models)]
@@ -82,7 +85,7 @@ def format_proof(shape: PairShape, subjects: tuple[str, str], verbs: tuple[str, 
 
 
 def _description(
-    shape: PairShape, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+    shape: PairForm, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
     agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
     patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]
@@ -109,11 +112,11 @@ def _description(
     return f"{', '.join(filter(None, entities))}; {'; '.join(dict.fromkeys(times))}."
 
 
-def _names(entity: ModelEntity, nouns: tuple[str, str]) -> list[str]:
+def _names(entity: LogicalModelEntity, nouns: tuple[str, str]) -> list[str]:
     """List the nouns that describe an entity; the artificial object of a verb without an object has none."""
     return list(dict.fromkeys(noun for noun, fits in zip(nouns, entity.nouns, strict=True) if fits and noun))
 
 
-def _is(name: str, entity: ModelEntity, nouns: tuple[str, str]) -> str:
+def _is(name: str, entity: LogicalModelEntity, nouns: tuple[str, str]) -> str:
     names = _names(entity, nouns)
     return f"{name} is {' and '.join([*sorted(entity.adjectives), *names])}" if names else ""

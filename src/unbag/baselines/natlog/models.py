@@ -3,7 +3,7 @@
 A model consists of subject entities and object entities, the nouns and adjectives that describe each entity, and the
 events between them, now and at up to two other times. `is_true_in_model` evaluates a sentence in a model.
 
-`find_outcome_models` searches the models without enumerating all of them. The events of different subjects are
+`find_truth_value_models` searches the models without enumerating all of them. The events of different subjects are
 independent. The search therefore first computes the pairs of truth values (of the premise's and the hypothesis's verb
 phrase) that one subject can have, given the objects. Then it distributes these pairs over the subjects. It adds one
 subject at a time until no quantifier can detect a change. No quantifier distinguishes k + 1 subjects from more, where k
@@ -28,14 +28,14 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import REGIONS, Region, Relation
 
 _OTHER_TIMES: Final = 2
 _MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models of a sentence
 
 
-class ModelEntity(NamedTuple):
+class LogicalModelEntity(NamedTuple):
     """Entity of a logical model, with the nouns and adjectives that describe it.
 
     Attributes:
@@ -51,7 +51,7 @@ class ModelEntity(NamedTuple):
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
-class ModelEvent(NamedTuple):
+class LogicalModelEvent(NamedTuple):
     """Event between an agent and a patient, with the verbs and adverbs of manner that describe it.
 
     Attributes:
@@ -63,7 +63,7 @@ class ModelEvent(NamedTuple):
     adverbs: frozenset[str] = frozenset()
 
 
-EventRow = tuple[ModelEvent, ...]
+EventRow = tuple[LogicalModelEvent, ...]
 """Events of one subject with each object at one time."""
 
 
@@ -78,8 +78,8 @@ class FiniteModel:
         times: Events of each subject with each object, now and at the other times.
     """
 
-    subjects: tuple[ModelEntity, ...]
-    objects: tuple[ModelEntity, ...]
+    subjects: tuple[LogicalModelEntity, ...]
+    objects: tuple[LogicalModelEntity, ...]
     named: tuple[int, int]
     times: tuple[tuple[EventRow, ...], ...]
 
@@ -113,7 +113,11 @@ def _manner(side: int, clause: ClauseForm, word_relations: WordRelations) -> str
 
 
 def _holds(
-    side: int, phrase: NounPhrase, word_relations: WordRelations, entities: list[tuple[ModelEntity, bool]], named: int
+    side: int,
+    phrase: NounPhrase,
+    word_relations: WordRelations,
+    entities: list[tuple[LogicalModelEntity, bool]],
+    named: int,
 ) -> bool:
     members = [(i, does) for i, (entity, does) in enumerate(entities) if entity.is_described_by(side, phrase)]
     if phrase.is_referential(word_relations.coreferent):
@@ -126,20 +130,20 @@ def _holds(
     return phrase.is_satisfied_by(n, len(members) - n)
 
 
-def find_outcome_models(shape: PairShape, bound: int | None = None) -> dict[Region, FiniteModel]:
+def find_truth_value_models(pair_form: PairForm, max_entities: int | None = None) -> dict[Region, FiniteModel]:
     """Find the possible pairs of truth values of premise and hypothesis, each with an example model.
 
     Args:
-        shape: Shape of the two sentences.
-        bound: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1), as
-            explained in the module docstring).
+        pair_form: Shape of the two sentences.
+        max_entities: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1),
+            as explained in the module docstring).
     """
-    if shape.word_relations.exchanged:
-        return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
-    return _outcomes(shape, bound or _enough(*_objects(shape)))
+    if pair_form.word_relations.exchanged:
+        return _exchanged_outcomes(pair_form, max_entities or _enough(pair_form.premise.subject, *_objects(pair_form)))
+    return _outcomes(pair_form, max_entities or _enough(*_objects(pair_form)))
 
 
-def _objects(shape: PairShape) -> list[NounPhrase]:
+def _objects(shape: PairForm) -> list[NounPhrase]:
     return [phrase for phrase in (shape.premise.object, shape.hypothesis.object) if phrase is not None]
 
 
@@ -147,7 +151,7 @@ def _enough(*phrases: NounPhrase) -> int:
     return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
 
 
-def _outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteModel]:
+def _outcomes(shape: PairForm, bound: int) -> dict[Region, FiniteModel]:
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     phrases = (premise.subject, hypothesis.subject, *_objects(shape))
     most = 1 + max(phrase.number for phrase in phrases)
@@ -176,7 +180,7 @@ def _timed(premise: ClauseForm, hypothesis: ClauseForm) -> bool:
 
 def _kinds(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
-) -> tuple[int, list[ModelEntity], bool]:
+) -> tuple[int, list[LogicalModelEntity], bool]:
     """Compute the number of named entities, the classes of entities, and whether only named entities matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
     named = max((phrase.number for phrase in phrases if phrase.is_referential(coreferent)), default=0)
@@ -186,7 +190,7 @@ def _kinds(
     else:
         nouns = [part for part in REGIONS if part not in relation.empty_regions and any(part)]
     kinds = [
-        ModelEntity(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
+        LogicalModelEntity(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
         for part in nouns
         for chosen in product((True, False), repeat=len(adjectives))
     ]
@@ -197,7 +201,7 @@ def _kinds(
 
 
 class _Domain(NamedTuple):
-    entities: tuple[ModelEntity, ...]
+    entities: tuple[LogicalModelEntity, ...]
     named: int  # the first entities are named
 
 
@@ -220,14 +224,14 @@ def _domains(
     for first in product(kinds, repeat=named):
         # (number of other entities in each of `REGIONS`, which nouns are not empty) -> the other entities
         named_fit = tuple(any(entity.nouns[side] for entity in first) for side in (0, 1))
-        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelEntity, ...]] = {
+        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[LogicalModelEntity, ...]] = {
             ((0,) * len(REGIONS), named_fit): ()
         }
         for kind in kinds:
             part = no_phrase if closed else part_of[kind]
             # An entity that no phrase describes can still make a noun non-empty, so one of them is tried.
             limit = 1 if part == no_phrase else bound
-            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelEntity, ...]] = {}
+            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[LogicalModelEntity, ...]] = {}
             for (counts, nonempty), rest in growing.items():
                 longer.setdefault((counts, nonempty), rest)
                 fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
@@ -258,7 +262,7 @@ def _ways(
         domain = objects
         if premise.object is None or hypothesis.object is None:
             # Artificial object for a verb without an object.
-            alone = ModelEntity((premise.object is None, hypothesis.object is None))
+            alone = LogicalModelEntity((premise.object is None, hypothesis.object is None))
             domain = _Domain((*objects.entities, alone), objects.named)
         plain = rows.by_truth(domain)
         ways: dict[Region, tuple[EventRow, ...]] = {}
@@ -317,10 +321,10 @@ class _Rows:
             for chosen in product((False, True), repeat=len(adverbs))
         ]
         self._choices = [
-            [ModelEvent(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            [LogicalModelEvent(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
             for verbs in _verb_choices(premise, hypothesis, word_relations.verb)
         ]
-        self._cache: dict[tuple[int, tuple[ModelEntity, ...], int], dict[_State, EventRow]] = {}
+        self._cache: dict[tuple[int, tuple[LogicalModelEntity, ...], int], dict[_State, EventRow]] = {}
 
     def by_truth(self, objects: _Domain) -> dict[Region, EventRow]:
         """List the possible truth values of the unmodified verb phrases, each with one example assignment."""
@@ -336,7 +340,7 @@ class _Rows:
                 rows.setdefault((values[0], values[1]), row)
         return rows
 
-    def _states(self, choice: int, entities: tuple[ModelEntity, ...], named: int) -> dict[_State, EventRow]:
+    def _states(self, choice: int, entities: tuple[LogicalModelEntity, ...], named: int) -> dict[_State, EventRow]:
         if not entities:
             return {(_Counts(), _Counts(), False, False): ()}
         key = (choice, entities, named)
@@ -359,7 +363,7 @@ class _Rows:
         return self._cache[key]
 
     def _added(
-        self, side: int, counts: _Counts, event: ModelEvent, entity: ModelEntity, named: bool, index: int
+        self, side: int, counts: _Counts, event: LogicalModelEvent, entity: LogicalModelEntity, named: bool, index: int
     ) -> _Counts:
         clause = self._clauses[side]
         does = event.verbs[side] and (clause.adverb is None or clause.adverb in event.adverbs)
@@ -381,7 +385,7 @@ def _verb_choices(premise: ClauseForm, hypothesis: ClauseForm, relation: Relatio
 
 
 class _Subject(NamedTuple):
-    entity: ModelEntity
+    entity: LogicalModelEntity
     named: bool
     values: Region  # of the two verb phrases
 
@@ -444,7 +448,7 @@ def _distributions(
     return by_values
 
 
-def _exchanged_outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteModel]:
+def _exchanged_outcomes(shape: PairForm, bound: int) -> dict[Region, FiniteModel]:
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     if premise.object is None or hypothesis.object is None:
         raise ValueError(
@@ -468,7 +472,7 @@ def _exchanged_outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteMode
                 # The relation of the two verbs must hold event by event.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
                     if word_relations.verb.empty_regions.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
-                        events = [ModelEvent((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
+                        events = [LogicalModelEvent((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
                         models[values] = _world(subjects, objects, events)
                         break
         if len(models) == len(REGIONS):
@@ -493,13 +497,13 @@ def _by_truth(
         options.append((True, frozenset({_manner(side, clause, word_relations)})))
     by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
     for events in product(options, repeat=len(subjects.entities) * len(objects.entities) * n_times):
-        both_sides = [ModelEvent((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
+        both_sides = [LogicalModelEvent((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
         value = is_true_in_model(side, clause, word_relations, _world(subjects, objects, both_sides))
         by_value[value].setdefault(tuple(_verbs(events)), events)
     return {value: list(those.values()) for value, those in by_value.items()}
 
 
-def _world(subjects: _Domain, objects: _Domain, events: Sequence[ModelEvent]) -> FiniteModel:
+def _world(subjects: _Domain, objects: _Domain, events: Sequence[LogicalModelEvent]) -> FiniteModel:
     """Build a model from a flat list of events in the order time, subject, object."""
     wide, long = len(objects.entities), len(subjects.entities)
     rows = [tuple(events[start : start + wide]) for start in range(0, len(events), wide)]

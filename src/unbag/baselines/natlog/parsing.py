@@ -73,7 +73,7 @@ _MODAL: Final = {"ca": "can", "'d": "would"}
 
 
 @dataclass(frozen=True)
-class Tree:
+class DependencyTree:
     """Dependency tree of a sentence, with its determiners and negations.
 
     Attributes:
@@ -161,7 +161,7 @@ class Tree:
         return any(dep == "expl" for dep in self.deps)
 
 
-def parse_trees(sentences: list[str], parser: Parser) -> Iterator[Tree]:
+def parse_trees(sentences: list[str], parser: Parser) -> Iterator[DependencyTree]:
     """Parse sentences, and iterate over the trees in the order of the sentences."""
     replaced = [replace_determiners(_cleaned(sentence)) for sentence in sentences]
     parses = parser.parse([each.text for each in replaced])
@@ -174,7 +174,7 @@ def _cleaned(sentence: str) -> str:
     return text if text.endswith((".", "!", "?", '"')) else f"{text}."
 
 
-def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
+def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> DependencyTree:
     heads, deps = list(parse.heads), list(parse.deps)
     offsets, offset = [], 0
     for word, space in zip(parse.words, parse.spaces, strict=True):
@@ -211,7 +211,7 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
             negations[verb] = i
     _conjoined(heads, deps)
     _without_auxiliaries(heads, deps)
-    return Tree(
+    return DependencyTree(
         parse.words,
         tuple(_lemma(parse, i) for i in range(len(parse.words))),
         parse.pos,
@@ -282,7 +282,7 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
     return noun
 
 
-def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
+def reuse_parse(premise: DependencyTree, hypothesis: DependencyTree) -> DependencyTree:
     """Reuse the parse of the premise for a hypothesis that differs in one word with the same part of speech.
 
     A single different word can change how a parser attaches all words around it. For such pairs, the tree of the
@@ -316,7 +316,7 @@ def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
     )
 
 
-def remove_existential(tree: Tree) -> Tree:
+def remove_existential(tree: DependencyTree) -> DependencyTree:
     """Convert the tree of "there is a dog running" to that of "a dog is running"."""
     heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
     there = tree.find_child(verb, "expl")
@@ -468,7 +468,7 @@ class WordRelations:
 
 
 @dataclass(frozen=True)
-class PairShape:
+class PairForm:
     """Logical form of a sentence pair: two clauses and the relations between their words.
 
     The shape determines the relation of the two sentences.

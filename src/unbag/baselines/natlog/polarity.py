@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.comparisons import find_comparison_operators
+from unbag.baselines.natlog.comparisons import iter_comparison_operators
 from unbag.baselines.natlog.determiners import (
     A,
     Determiner,
@@ -18,15 +18,15 @@ from unbag.baselines.natlog.determiners import (
     build_scope_projection,
     project_negation,
 )
-from unbag.baselines.natlog.focus import find_focus_operators
-from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
+from unbag.baselines.natlog.focus import iter_focus_operators
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, DependencyTree
 from unbag.baselines.natlog.relations import Monotonicity
 from unbag.baselines.natlog.scopes import (
     ScopeOperator,
     build_opaque_operator,
-    collect_clause,
     collect_scope,
     collect_subjects,
+    collect_verb_scope,
     determine_monotonicity,
     find_adverbial,
     find_verb_above,
@@ -46,13 +46,15 @@ def list_operators_around(tree_operators: list[ScopeOperator], token: int) -> li
     return sorted((each for each in tree_operators if token in each.domain), key=lambda each: len(each.domain))
 
 
-def list_operators_outside(tree: Tree, tree_operators: list[ScopeOperator], token: int) -> list[ScopeOperator]:
+def list_operators_outside(
+    tree: DependencyTree, tree_operators: list[ScopeOperator], token: int
+) -> list[ScopeOperator]:
     """List the operators around the determiner of a noun or the negation of a verb, innermost first."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
     domain = (
         (collect_scope(tree, token) | tree.collect_subtree(token))
         if noun
-        else collect_clause(tree, token, subject=False)
+        else collect_verb_scope(tree, token, is_subject_scope=False)
     )
     return [
         each
@@ -61,31 +63,31 @@ def list_operators_outside(tree: Tree, tree_operators: list[ScopeOperator], toke
     ]
 
 
-def resolve_determiner(tree: Tree, noun: int) -> Determiner:
+def resolve_determiner(tree: DependencyTree, noun: int) -> Determiner:
     """Get the determiner of a noun in its context: "any" means "some" under a negation."""
     determiner = tree.determiners[noun][0] if noun in tree.determiners else A
     return A if determiner.is_free_choice and _under_negation(tree, noun) else determiner
 
 
-def find_operators(tree: Tree, *, coreferent: bool = True) -> list[ScopeOperator]:
+def find_operators(tree: DependencyTree, *, is_coreferent: bool = True) -> list[ScopeOperator]:
     """Find all operators of a sentence, with their domains and projections.
 
     Args:
         tree: Tree of the sentence.
-        coreferent: Whether noun phrases that can refer to individuals have the same referents in both sentences
+        is_coreferent: Whether noun phrases that can refer to individuals have the same referents in both sentences
             (default: True).
     """
     tree_operators = [
-        *_of_determiners(tree, coreferent),
+        *_of_determiners(tree, is_coreferent),
         *_of_negations(tree),
         *_of_words(tree),
-        *find_comparison_operators(tree),
-        *find_focus_operators(tree),
+        *iter_comparison_operators(tree),
+        *iter_focus_operators(tree),
     ]
     return [*tree_operators, *_of_trailing_clauses(tree, tree_operators)]
 
 
-def _of_trailing_clauses(tree: Tree, tree_operators: list[ScopeOperator]) -> Iterator[ScopeOperator]:
+def _of_trailing_clauses(tree: DependencyTree, tree_operators: list[ScopeOperator]) -> Iterator[ScopeOperator]:
     """Iterate over the opaque operators of clauses with ambiguous scope: "nobody sang while a dog barked"."""
     for head, dep in enumerate(tree.deps):
         verb = tree.heads[head]
@@ -101,7 +103,7 @@ def _of_trailing_clauses(tree: Tree, tree_operators: list[ScopeOperator]) -> Ite
             yield build_opaque_operator(tree.words[mark_of].lower(), verb, tree.collect_subtree(head))
 
 
-def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
+def _of_determiners(tree: DependencyTree, coreferent: bool) -> Iterator[ScopeOperator]:
     for noun, (determiner, words, token) in tree.determiners.items():
         name = words.lower()
         inside = tree.collect_subtree(noun) - {token}
@@ -145,13 +147,13 @@ def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
             yield ScopeOperator("only", noun, tree.collect_subtree(noun) - {only}, project_non_monotone, restricts=True)
 
 
-def _whole_scope(tree: Tree, noun: int) -> frozenset[int]:
+def _whole_scope(tree: DependencyTree, noun: int) -> frozenset[int]:
     """Collect the tokens of the clause of a noun, including the subject."""
     verb = find_verb_above(tree, noun)
-    return collect_clause(tree, verb) | collect_subjects(tree, verb) | collect_scope(tree, noun)
+    return collect_verb_scope(tree, verb) | collect_subjects(tree, verb) | collect_scope(tree, noun)
 
 
-def _is_negated(tree: Tree, noun: int) -> bool:
+def _is_negated(tree: DependencyTree, noun: int) -> bool:
     """Check whether the clause of a non-subject noun has a negation, or a subject such as "no boy"."""
     verb = find_verb_above(tree, noun)
     if noun in collect_subjects(tree, verb):
@@ -164,11 +166,11 @@ def _is_negated(tree: Tree, noun: int) -> bool:
     )
 
 
-def _is_rate(tree: Tree, noun: int, name: str) -> bool:
+def _is_rate(tree: DependencyTree, noun: int, name: str) -> bool:
     return name in ("a", "an") and tree.deps[noun] == "npadvmod" and tree.lemmas[noun] in relations.UNITS | {"weekday"}
 
 
-def _under_negation(tree: Tree, noun: int) -> bool:
+def _under_negation(tree: DependencyTree, noun: int) -> bool:
     """Check whether the context of a noun licenses the existential meaning of "any"."""
     for above in (noun, *tree.iter_ancestors(noun)):
         if above in tree.negations and not (tree.deps[noun] in SUBJECTS and tree.heads[noun] == above):
@@ -191,11 +193,14 @@ def _under_negation(tree: Tree, noun: int) -> bool:
     return False
 
 
-def _of_negations(tree: Tree) -> Iterator[ScopeOperator]:
+def _of_negations(tree: DependencyTree) -> Iterator[ScopeOperator]:
     for head, token in tree.negations.items():
         if tree.pos[head] in VERBS or any(tree.deps[child] in SUBJECTS for child in tree.children[head]):
             yield ScopeOperator(
-                tree.words[token].lower(), head, collect_clause(tree, head, subject=False), project_negation
+                tree.words[token].lower(),
+                head,
+                collect_verb_scope(tree, head, is_subject_scope=False),
+                project_negation,
             )
         else:
             yield ScopeOperator(tree.words[token].lower(), head, tree.collect_subtree(head) - {token}, project_negation)
@@ -204,14 +209,16 @@ def _of_negations(tree: Tree) -> Iterator[ScopeOperator]:
             head = tree.heads[i]
             while tree.pos[head] == "ADV" and tree.heads[head] != head:
                 head = tree.heads[head]
-            yield ScopeOperator(lemma, i, collect_clause(tree, head, subject=False) - {i}, project_downward)
+            yield ScopeOperator(
+                lemma, i, collect_verb_scope(tree, head, is_subject_scope=False) - {i}, project_downward
+            )
         # "too tired to run"
         if lemma == "too" and tree.pos[tree.heads[i]] in ("ADJ", "ADV"):
             adjective = tree.heads[i]
             yield from _complements(tree, "too", adjective, (adjective, tree.heads[adjective]))
 
 
-def _of_words(tree: Tree) -> Iterator[ScopeOperator]:
+def _of_words(tree: DependencyTree) -> Iterator[ScopeOperator]:
     for i, lemma in enumerate(tree.lemmas):
         pos = tree.pos[i]
         if pos in VERBS and lemma in relations.DOWNWARD_VERBS:
@@ -247,13 +254,13 @@ def _of_words(tree: Tree) -> Iterator[ScopeOperator]:
             yield ScopeOperator(lemma, i, _dependents(tree, i, "ccomp"), project_non_monotone)
 
 
-def _dependents(tree: Tree, head: int, *deps: str) -> frozenset[int]:
+def _dependents(tree: DependencyTree, head: int, *deps: str) -> frozenset[int]:
     return frozenset[int]().union(
         *(tree.collect_subtree(c) for c in tree.children[head] if tree.deps[c] in deps and not _adjunct(tree, c))
     )
 
 
-def _of_preposition(tree: Tree, token: int) -> Iterator[ScopeOperator]:
+def _of_preposition(tree: DependencyTree, token: int) -> Iterator[ScopeOperator]:
     lemma, head = tree.lemmas[token], tree.heads[token]
     inside = tree.collect_subtree(token) - {token}
     if lemma == "before" and tree.find_child(token, "pobj") is not None:
@@ -272,7 +279,7 @@ def _of_preposition(tree: Tree, token: int) -> Iterator[ScopeOperator]:
         yield build_opaque_operator(lemma, token, inside)
 
 
-def _of_conjunction(tree: Tree, token: int) -> Iterator[ScopeOperator]:
+def _of_conjunction(tree: DependencyTree, token: int) -> Iterator[ScopeOperator]:
     lemma, verb = tree.lemmas[token], tree.heads[token]
     inside = tree.collect_subtree(verb) - {token}
     before = tree.lemmas[token - 1] if token else ""
@@ -289,12 +296,12 @@ def _of_conjunction(tree: Tree, token: int) -> Iterator[ScopeOperator]:
         yield ScopeOperator(lemma, token, inside, project_downward)
 
 
-def _adjunct(tree: Tree, child: int) -> bool:
+def _adjunct(tree: DependencyTree, child: int) -> bool:
     """Check whether a prepositional phrase is an adjunct and not an argument of the verb ("refrain from")."""
     return tree.deps[child] == "prep" and tree.lemmas[child] not in ("from", "of", "to", "against")
 
 
-def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> Iterator[ScopeOperator]:
+def _complements(tree: DependencyTree, name: str, owner: int, heads: tuple[int, ...]) -> Iterator[ScopeOperator]:
     inside = [
         child
         for head in dict.fromkeys(heads)

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Final
 
 from unbag.baselines.natlog.alignment import Edit, EditKind, UnsupportedPairError
-from unbag.baselines.natlog.parsing import Tree
+from unbag.baselines.natlog.parsing import DependencyTree
 from unbag.baselines.natlog.polarity import find_operators, list_operators_around, list_operators_outside
 from unbag.baselines.natlog.relations import Relation, join_relations
 from unbag.baselines.natlog.scopes import ScopeOperator
@@ -35,7 +35,7 @@ class ProofStep:
 
 
 def prove_relations(
-    premise: Tree, hypothesis: Tree, edits: Sequence[Edit]
+    premise: DependencyTree, hypothesis: DependencyTree, edits: Sequence[Edit]
 ) -> tuple[frozenset[Relation], list[ProofStep]]:
     """Derive the possible relations of a premise to a hypothesis from the edits between them.
 
@@ -62,9 +62,9 @@ class _IncompatibleProofsError(UnsupportedPairError):
 
 
 def _intersect_proofs(
-    premise: Tree, hypothesis: Tree, edits: Sequence[Edit], *, coreferent: bool
+    premise: DependencyTree, hypothesis: DependencyTree, edits: Sequence[Edit], *, coreferent: bool
 ) -> tuple[frozenset[Relation], list[ProofStep]]:
-    both = (find_operators(premise, coreferent=coreferent), find_operators(hypothesis, coreferent=coreferent))
+    both = (find_operators(premise, is_coreferent=coreferent), find_operators(hypothesis, is_coreferent=coreferent))
     trees = (premise, hypothesis)
     content = [edit for edit in edits if edit.kind not in _OPERATORS]
     changes = [edit for edit in edits if edit.kind in _OPERATORS]
@@ -101,20 +101,20 @@ def _generality(step: ProofStep) -> int:
     return {Relation.FORWARD_ENTAILMENT: 0, Relation.REVERSE_ENTAILMENT: 2}.get(step.relation, 1)
 
 
-def derive_label(possible: frozenset[Relation]) -> tuple[str, Relation]:
+def derive_label(possible_relations: frozenset[Relation]) -> tuple[str, Relation]:
     """Derive the label, and the most specific relation that is compatible with all possible relations.
 
     >>> derive_label(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
     ('contradiction', <Relation.ALTERNATION: 'alternation'>)
     """
-    if possible <= {Relation.EQUIVALENCE, Relation.FORWARD_ENTAILMENT}:
-        least = Relation.EQUIVALENCE if possible == {Relation.EQUIVALENCE} else Relation.FORWARD_ENTAILMENT
+    if possible_relations <= {Relation.EQUIVALENCE, Relation.FORWARD_ENTAILMENT}:
+        least = Relation.EQUIVALENCE if possible_relations == {Relation.EQUIVALENCE} else Relation.FORWARD_ENTAILMENT
         return ENTAILMENT, least
-    if possible <= {Relation.NEGATION, Relation.ALTERNATION}:
-        return CONTRADICTION, Relation.NEGATION if possible == {Relation.NEGATION} else Relation.ALTERNATION
-    if possible <= {Relation.EQUIVALENCE, Relation.REVERSE_ENTAILMENT}:
+    if possible_relations <= {Relation.NEGATION, Relation.ALTERNATION}:
+        return CONTRADICTION, Relation.NEGATION if possible_relations == {Relation.NEGATION} else Relation.ALTERNATION
+    if possible_relations <= {Relation.EQUIVALENCE, Relation.REVERSE_ENTAILMENT}:
         return NEUTRAL, Relation.REVERSE_ENTAILMENT
-    return NEUTRAL, next(iter(possible)) if len(possible) == 1 else Relation.INDEPENDENCE
+    return NEUTRAL, next(iter(possible_relations)) if len(possible_relations) == 1 else Relation.INDEPENDENCE
 
 
 def _join_steps(steps: Iterable[ProofStep]) -> list[ProofStep]:
@@ -129,7 +129,7 @@ def _join_steps(steps: Iterable[ProofStep]) -> list[ProofStep]:
 def _step(
     edit: Edit,
     side: int,
-    trees: tuple[Tree, Tree],
+    trees: tuple[DependencyTree, DependencyTree],
     both: tuple[list[ScopeOperator], list[ScopeOperator]],
     changing: bool,
 ) -> ProofStep:

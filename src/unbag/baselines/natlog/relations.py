@@ -77,7 +77,7 @@ _EMPTY: Final = {
 _BY_EMPTY: Final = {empty: relation for relation, empty in _EMPTY.items()}
 
 
-def classify_relation(parts: Iterable[Region]) -> Relation | None:
+def classify_relation(regions: Iterable[Region]) -> Relation | None:
     """Determine the relation between two sets from the non-empty regions of the universe.
 
     Returns:
@@ -86,7 +86,7 @@ def classify_relation(parts: Iterable[Region]) -> Relation | None:
     >>> classify_relation([(True, True), (False, True), (False, False)]).value
     'forward_entailment'
     """
-    return _BY_EMPTY.get(frozenset(REGIONS) - frozenset(parts))
+    return _BY_EMPTY.get(frozenset(REGIONS) - frozenset(regions))
 
 
 @cache
@@ -120,7 +120,7 @@ class Monotonicity(Enum):
     NON_MONOTONE = "non_monotone"
 
 
-def project(relation: Relation, monotonicity: Monotonicity) -> Relation:
+def project_relation(relation: Relation, monotonicity: Monotonicity) -> Relation:
     """Project the relation of (X, Y) to that of (f(X), f(Y)), for a context f with the given monotonicity.
 
     Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) without excluding f(X) = f(Y). Negation,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import Projection
-from unbag.baselines.natlog.parsing import SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.relations import Monotonicity, Relation, project
+from unbag.baselines.natlog.parsing import SUBJECTS, VERBS, DependencyTree
+from unbag.baselines.natlog.relations import Monotonicity, Relation, project_relation
 
 ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
 """Dependency labels of adverbials of time, place, manner and reason."""
@@ -19,12 +19,12 @@ ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
 
 def project_downward(relation: Relation) -> Relation:
     """Project a relation through a downward context, which reverses inclusions."""
-    return project(relation, Monotonicity.DOWNWARD)
+    return project_relation(relation, Monotonicity.DOWNWARD)
 
 
 def project_non_monotone(relation: Relation) -> Relation:
     """Project a relation through a non-monotone context."""
-    return project(relation, Monotonicity.NON_MONOTONE)
+    return project_relation(relation, Monotonicity.NON_MONOTONE)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def determine_monotonicity(projection: Projection) -> Monotonicity:
     return Monotonicity.DOWNWARD if out is Relation.REVERSE_ENTAILMENT else Monotonicity.NON_MONOTONE
 
 
-def collect_clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
-    """Collect the scope of a verb's subject, or of its negation if `subject` is False."""
+def collect_verb_scope(tree: DependencyTree, verb: int, *, is_subject_scope: bool = True) -> frozenset[int]:
+    """Collect the scope of a verb's subject, or of its negation if `is_subject_scope` is False."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
     inside = {verb}
@@ -79,13 +79,13 @@ def collect_clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[
             continue
         if dep == "advcl" and any(tree.lemmas[c] in relations.WIDE_SCOPE_CONJUNCTIONS for c in tree.children[child]):
             continue
-        if dep == "conj" and not _shares(tree, child, subject=subject):
+        if dep == "conj" and not _shares(tree, child, subject=is_subject_scope):
             continue
         inside |= tree.collect_subtree(child)
     return frozenset(inside)
 
 
-def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
+def _shares(tree: DependencyTree, conjunct: int, *, subject: bool) -> bool:
     """Check whether a conjunct verb shares the subject or the negation of the first verb."""
     deps = {tree.deps[child] for child in tree.children[conjunct]}
     if deps & {"nsubj", "nsubjpass"}:
@@ -94,28 +94,28 @@ def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
     return subject or not (deps & {"aux", "auxpass", "neg"} or "but" in words)
 
 
-def collect_subjects(tree: Tree, verb: int) -> frozenset[int]:
+def collect_subjects(tree: DependencyTree, verb: int) -> frozenset[int]:
     """Collect the tokens of the subject of a verb."""
     return frozenset[int]().union(
         *(tree.collect_subtree(child) for child in tree.children[verb] if tree.deps[child] in SUBJECTS)
     )
 
 
-def collect_adverbials(tree: Tree, verb: int) -> frozenset[int]:
+def collect_adverbials(tree: DependencyTree, verb: int) -> frozenset[int]:
     """Collect the tokens of the adverbials of a verb."""
     return frozenset[int]().union(
         *(tree.collect_subtree(child) for child in tree.children[verb] if tree.deps[child] in ADVERBIALS)
     )
 
 
-def find_verb_above(tree: Tree, token: int) -> int:
+def find_verb_above(tree: DependencyTree, token: int) -> int:
     """Find the nearest verb among a token and its ancestors, or else the root."""
     if tree.pos[token] in VERBS:
         return token
     return next((above for above in tree.iter_ancestors(token) if tree.pos[above] in VERBS), tree.root)
 
 
-def collect_scope(tree: Tree, noun: int) -> frozenset[int]:
+def collect_scope(tree: DependencyTree, noun: int) -> frozenset[int]:
     """Collect the tokens in the scope of a noun's determiner."""
     inside = tree.collect_subtree(noun)
     possessed: frozenset[int] = frozenset()
@@ -128,26 +128,26 @@ def collect_scope(tree: Tree, noun: int) -> frozenset[int]:
     return (_outside_of(tree, noun) | possessed) - inside
 
 
-def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
+def _outside_of(tree: DependencyTree, noun: int) -> frozenset[int]:
     dep, head = tree.deps[noun], tree.heads[noun]
     if head == noun:
         return frozenset()
     if dep in SUBJECTS:
-        return collect_clause(tree, head) - tree.collect_subtree(noun)
+        return collect_verb_scope(tree, head) - tree.collect_subtree(noun)
     adverbial = find_adverbial(tree, noun)
     while dep in ("pobj", "prep", "pcomp", "agent", "dative") and head != tree.heads[head] and tree.pos[head] == "ADP":
         dep, head = tree.deps[head], tree.heads[head]
     if tree.pos[head] == "ADP":
         return frozenset({head})
     if tree.pos[head] in VERBS:
-        scope = collect_clause(tree, head, subject=False)
+        scope = collect_verb_scope(tree, head, is_subject_scope=False)
         if adverbial is not None and is_fronted(tree, adverbial):
             scope |= collect_subjects(tree, head)
         return scope - tree.collect_subtree(noun)
     return frozenset({head})
 
 
-def find_adverbial(tree: Tree, noun: int) -> int | None:
+def find_adverbial(tree: DependencyTree, noun: int) -> int | None:
     """Find the head of the adverbial that contains a noun phrase; None if the phrase is not in an adverbial.
 
     The head is the noun in "every morning", and the preposition in "on every morning".
@@ -161,7 +161,7 @@ def find_adverbial(tree: Tree, noun: int) -> int | None:
     return top if is_one else None
 
 
-def is_fronted(tree: Tree, adverbial: int) -> bool:
+def is_fronted(tree: DependencyTree, adverbial: int) -> bool:
     """Check whether an adverbial precedes the subject of its verb."""
     starts = [child for child in tree.children[tree.heads[adverbial]] if tree.deps[child] in SUBJECTS]
     return bool(starts) and adverbial < min(starts)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from unbag.baselines.natlog.models import find_outcome_models
-from unbag.baselines.natlog.parsing import NOT, ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.models import find_truth_value_models
+from unbag.baselines.natlog.parsing import NOT, ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation, classify_relation, to_three_way_label
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import ARTICLES, is_plural_phrase
@@ -238,7 +238,7 @@ def infer_word_relations(premise: SeedConstituents, hypothesis: SeedConstituents
         coreferent=label == CONTRADICTION,
         exchanged=exchanged,
     )
-    relation = classify_relation(find_outcome_models(PairShape(*build_clauses(premise, hypothesis), candidate)))
+    relation = classify_relation(find_truth_value_models(PairForm(*build_clauses(premise, hypothesis), candidate)))
     return candidate if relation is not None and to_three_way_label(relation) == label else None
 
 

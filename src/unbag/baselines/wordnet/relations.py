@@ -61,15 +61,15 @@ def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int |
         Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
     """
     targets = set(lexicon.senses(second))
-    above = compute_ancestors(lexicon, lexicon.senses(first))
+    above = compute_ancestor_distances(lexicon, lexicon.senses(first))
     distances = [distance for sense, distance in above.items() if sense in targets]
     return min(distances, default=None)
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
     """Check whether two phrases have senses with a common hypernym at most `edges` edges above both."""
-    above = compute_ancestors(lexicon, lexicon.senses(first), edges)
-    return any(sense in above for sense in compute_ancestors(lexicon, lexicon.senses(second), edges))
+    above = compute_ancestor_distances(lexicon, lexicon.senses(first), edges)
+    return any(sense in above for sense in compute_ancestor_distances(lexicon, lexicon.senses(second), edges))
 
 
 def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> WordNetRelation | None:
@@ -98,7 +98,9 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
     return WordNetRelation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
 
 
-def compute_ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
+def compute_ancestor_distances(
+    lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None
+) -> dict[Hashable, int]:
     """Compute the minimum number of hypernym edges from the given senses to each of their ancestors.
 
     The senses themselves are included, with distance 0.

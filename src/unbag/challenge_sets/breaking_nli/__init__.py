@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
@@ -11,14 +11,16 @@ from unbag.scoring.bootstrap import Estimate
 _PAPER: Final = "Glockner et al. 2018"
 
 
-def _accuracy(label: str) -> Quantity:
+def _accuracy(label: str) -> MetricDefinition:
     """Build the accuracy on the pairs of one label. Most pairs are contradictions, so overall accuracy says little."""
 
     def of_label(scores: Scores) -> Estimate | None:
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
-    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=build_roles("quoted"), compute=of_label)
+    return MetricDefinition(
+        f"accuracy_{label}", f"accuracy, {label}", roles=build_metric_roles("quoted"), compute=of_label
+    )
 
 
 SET: Final = ChallengeSet(
@@ -36,12 +38,12 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.breaking_nli.breaking_nli:BreakingNli",
     columns=("category",),
     optional_columns=("similarity", "pair_frequency", "annotator_labels", "premise"),
-    quantities=(
-        Quantity(
+    metric_definitions=(
+        MetricDefinition(
             "accuracy",
             "accuracy",
             "accuracy",
-            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
             published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
         ),
         *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),

@@ -28,7 +28,7 @@ from unbag.challenge_sets.views.figures import (
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
-    format_share,
+    format_percentage,
     format_value,
     summarize_exclusions,
 )
@@ -77,7 +77,7 @@ def summarize_result(result: Result) -> str:
     names = result.scores["labels"]
     rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
     right = ", ".join(
-        f"{format_share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
+        f"{format_percentage(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
     )
     nonempty = [row for row in result.scores["by_category"] if row["accuracy"].n]
     large = [row for row in nonempty if row["accuracy"].n >= _MIN_PAIRS]
@@ -87,7 +87,8 @@ def summarize_result(result: Result) -> str:
     if len(large) > 1 and len(lowest) == 1:  # a lowest category needs at least two categories and no tie
         [row] = lowest
         scope = "" if len(large) == len(nonempty) else f" with {_MIN_PAIRS} pairs or more"
-        where = f"; lowest category{scope}: {row['category']}, {format_share(row['accuracy'])} of {row['accuracy'].n:,}"
+        accuracy = row["accuracy"]
+        where = f"; lowest category{scope}: {row['category']}, {format_percentage(accuracy)} of {accuracy.n:,}"
     return f"correct on {right}{where}."
 
 
@@ -196,7 +197,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, kind, index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):

@@ -1,4 +1,4 @@
-"""Category accuracy and credits of Breaking NLI."""
+"""Category accuracy and row scores of Breaking NLI."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from unbag.data.labels import CONTRADICTION, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 
 def compute_breaking_nli_scores(
@@ -45,13 +45,13 @@ def compute_breaking_nli_scores(
     return {**scores, "labels": list(predictions.label_space), "unanswered": int(tied.sum())}
 
 
-def compute_breaking_nli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_breaking_nli_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Pairs that share a premise are resampled together.
     """
     gold = predictions.to_label_positions(columns["label"])
-    return PredictionCredits(
+    return RowScores(
         (predictions.predicted == gold) & ~_tied(predictions), gold, columns.get("premise", range(len(gold)))
     )
 

@@ -2,19 +2,19 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, Role, build_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 
 _PAPER: Final = "Nie et al. 2019"
 
 
-def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
+def _accuracy(threshold: float, *more_roles: Role) -> MetricDefinition:
     """Build the accuracy on CS_λ for a λ of the paper's Table 5."""
-    return Quantity(
+    return MetricDefinition(
         f"accuracy_cs_{threshold:g}",
         f"accuracy, CS_{threshold:g}",
         f"subsets.lambda={threshold:g}.accuracy",
-        roles=build_roles("quoted", "harness", *more_roles),
+        roles=build_metric_roles("quoted", "harness", *more_roles),
         published_columns=(PublishedColumn(_PAPER, "5", f"CS_{threshold:g}"),),
     )
 
@@ -34,23 +34,23 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.cs_lambda.cs_lambda:CsLambda",
     columns=("lms",),
     optional_columns=("annotator_labels",),
-    quantities=(
-        Quantity(
+    metric_definitions=(
+        MetricDefinition(
             "accuracy",
             "accuracy, all",
             "subsets.lambda=0.accuracy",
-            roles=build_roles("quoted", "compared", "harness"),
+            roles=build_metric_roles("quoted", "compared", "harness"),
             published_columns=(PublishedColumn(_PAPER, "5", "whole"),),
         ),
         _accuracy(0.5),
         _accuracy(0.6),
         _accuracy(0.7, "compared", "beside_papers"),
-        Quantity(
+        MetricDefinition(
             "drop_cs_0.7",
             "drop, all to CS_0.7",
             "subsets.lambda=0.7.drop",
             False,
-            build_roles("quoted"),
+            build_metric_roles("quoted"),
             limits=DIFFERENCE,
         ),
     ),

@@ -23,8 +23,8 @@ from unbag.challenge_sets.views.tables import (
     create_result_table,
     describe_change,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
     format_value,
     summarize_exclusions,
 )
@@ -66,7 +66,7 @@ def summarize_result(result: Result) -> str:
     accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
     return (
-        f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of "
+        f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_percentage(accuracy)} of "
         f"{accuracy.n:,} pairs "
         f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
         f"{describe_change(hardest['drop'])}."
@@ -151,7 +151,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, kind, index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of the subset CS_0.7."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):

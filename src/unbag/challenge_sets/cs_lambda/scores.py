@@ -1,4 +1,4 @@
-"""Compositionality sensitivity and credits of CS_λ."""
+"""Compositionality sensitivity and row scores of CS_λ."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 MISLED: Final = 0.7
 """The λ of the pairs that the skill score uses."""
@@ -38,18 +38,18 @@ def compute_cs_lambda_scores(
     return {**scores, "labels": list(predictions.label_space)}
 
 
-def compute_cs_lambda_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_cs_lambda_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Only the pairs of CS_0.7 count (0.7 is the paper's value of λ).
     """
     gold = predictions.to_label_positions(columns["label"])
-    return PredictionCredits(
-        predictions.predicted == gold, gold, range(len(gold)), is_counted=select_cs_lambda_decisive_rows(columns)
+    return RowScores(
+        predictions.predicted == gold, gold, range(len(gold)), is_counted=compute_cs_lambda_skill_score_mask(columns)
     )
 
 
-def select_cs_lambda_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
+def compute_cs_lambda_skill_score_mask(columns: Columns) -> NDArray[np.bool_]:
     """Compute a mask of the rows in the subset CS_0.7, shape (n,)."""
     misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
     return misled

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 
 OPERATIONS: Final = (
     "sentence",
@@ -31,22 +31,25 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.negation.negation:Negation",
     columns=("source_id", "mirror", "operation"),
-    quantities=(
-        Quantity(
-            "accuracy", "accuracy", "accuracy", roles=build_roles("quoted", "compared", "beside_papers", "harness")
+    metric_definitions=(
+        MetricDefinition(
+            "accuracy",
+            "accuracy",
+            "accuracy",
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
         ),
-        Quantity(
+        MetricDefinition(
             "false_entailment_rate",
             "false-entailment rate",
             "false_entailment_rate",
             False,
-            build_roles("quoted", "compared", "harness"),
+            build_metric_roles("quoted", "compared", "harness"),
         ),
-        Quantity(
+        MetricDefinition(
             "mirror_consistency",
             "mirror consistency",
             "mirror_consistency",
-            roles=build_roles("quoted", "compared", "harness"),
+            roles=build_metric_roles("quoted", "compared", "harness"),
         ),
     ),
     sample=100,  # premises, of some two dozen rows each

@@ -22,7 +22,7 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
-    format_share,
+    format_percentage,
     format_value,
     summarize_exclusions,
 )
@@ -50,10 +50,10 @@ def summarize_result(result: Result) -> str:
     """Summarize the accuracy, the mirror consistency, and the operation with the lowest accuracy."""
     scores = result.scores
     lowest = _lowest_operation(scores)
-    hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_share(lowest['accuracy'])})"
+    hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_percentage(lowest['accuracy'])})"
     return (
-        f"correct on {format_share(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
-        f"{format_share(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the same "
+        f"correct on {format_percentage(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
+        f"{format_percentage(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the same "
         "words. A model that ignores word order has 50 % and 0 %."
     )
 
@@ -142,7 +142,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs whose gold label is not_entailment."""
     pairs = PredictedPairs(rows, predictions)
     labels = read_numbers(rows, "label")

@@ -1,4 +1,4 @@
-"""Negation consistency and credits of the negation set."""
+"""Negation consistency and row scores of the negation set."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.negation_consistency import negation_consistency
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 
 def compute_negation_scores(
@@ -36,11 +36,11 @@ def compute_negation_scores(
     )
 
 
-def compute_negation_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_negation_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """
     gold = np.asarray(columns["label"])
     right = predictions.align_to_gold(TWO_WAY).predicted == gold
-    return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)
+    return RowScores(right, gold, columns["source_id"], names=TWO_WAY)

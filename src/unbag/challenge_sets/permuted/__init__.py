@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
@@ -10,15 +10,17 @@ _PAPER: Final = "Sinha et al. 2021"
 _SIDES: Final = ("premise", "hypothesis")
 
 
-def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
+def _of_paper(
+    name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False
+) -> MetricDefinition:
     """Build a quantity of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
     published_columns = (PublishedColumn(_PAPER, "2", theirs), PublishedColumn(_PAPER, "3", theirs, "ocnli validation"))
-    return Quantity(
+    return MetricDefinition(
         name,
         label,
         name,
         higher_is_better,
-        build_roles("quoted", "harness", *more_roles),
+        build_metric_roles("quoted", "harness", *more_roles),
         published_columns if theirs else (),
     )
 
@@ -30,7 +32,7 @@ SET: Final = ChallengeSet(
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
     reference_paper=_PAPER,
     shuffled=(
-        "The set has no shuffled control, since its rows are permuted. The credit of an example is 1 if it is "
+        "The set has no shuffled control, since its rows are permuted. The row score of an example is 1 if it is "
         "correct in the original order, minus the share of permutations with the same label. A model that ignores "
         "word order has 0."
     ),
@@ -47,7 +49,7 @@ SET: Final = ChallengeSet(
         *(f"{side}_bleu_{n}" for side in _SIDES for n in (2, 3, 4)),
         *(f"{side}_minitree" for side in _SIDES),
     ),
-    quantities=(
+    metric_definitions=(
         _of_paper("accuracy", "accuracy in order, A", "A", "compared", higher_is_better=True),
         _of_paper("omega_max", "Ω_max", "Ω_max", "compared"),
         _of_paper("omega_rand", "Ω_rand", "Ω_rand", "compared"),

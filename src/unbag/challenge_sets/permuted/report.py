@@ -26,8 +26,8 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
     format_value,
     summarize_exclusions,
 )
@@ -77,7 +77,8 @@ def summarize_result(result: Result) -> str:
     if scores["p_c"].value is None:
         return "no pair is correct in order, so P^c is undefined."
     return (
-        f"on the {scores['n_c']:,} pairs that are correct in order, {format_share(scores['p_c'])} of the {scores['q']} "
+        f"on the {scores['n_c']:,} pairs that are correct in order, "
+        f"{format_percentage(scores['p_c'])} of the {scores['q']} "
         "permutations per pair keep their label (a bag of words or a constant prediction: 100 %; chance: "
         f"{format_points(1 / scores['n_labels'])} %)."
     )
@@ -199,7 +200,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs. Each is shown with its first permutation."""
     orders = _Orders(rows, predictions)
     for index in orders.pairs.select_shortest(orders.original_of):

@@ -1,4 +1,4 @@
-"""Permutation Acceptance and credits of the permuted set."""
+"""Permutation Acceptance and row scores of the permuted set."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 from unbag.scoring.validation import encode_names
 
 
@@ -47,7 +47,7 @@ def compute_permuted_scores(
     )
 
 
-def compute_permuted_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_permuted_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score.
 
     The score is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
@@ -63,8 +63,8 @@ def compute_permuted_credits(columns: Columns, predictions: SetPredictions) -> P
     accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders
     original_source = source[is_original]
     perfect = 1 - 1 / len(predictions.label_space)
-    credit = right[is_original] - accepted[original_source]
-    return PredictionCredits(credit, gold[is_original], original_source, chance_credit=0.0, perfect_credit=perfect)
+    row_scores = right[is_original] - accepted[original_source]
+    return RowScores(row_scores, gold[is_original], original_source, chance_score=0.0, perfect_score=perfect)
 
 
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:

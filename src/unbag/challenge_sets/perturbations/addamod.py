@@ -48,7 +48,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data.text.grammar import (
     AGE,
     ANIMALS,
@@ -77,7 +77,7 @@ DEFAULT_MIN_COUNT: Final = 2
 """Minimum count of an adjective with each of the two nouns. A single occurrence may be a parsing error."""
 
 
-class AddAmodExclusion(StrEnum):
+class AddAmodExclusionReason(StrEnum):
     """Reason why no AddAmod pair is built from a premise."""
 
     DETERMINER = "a determiner that does not fit its noun"
@@ -201,8 +201,8 @@ def build_addamod_pair(
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
-    written: bool = False,
-) -> AddAmodPair | AddAmodExclusion:
+    is_written_text: bool = False,
+) -> AddAmodPair | AddAmodExclusionReason:
     """Build a pair by adding an adjective to one noun in the premise and to another noun in the hypothesis.
 
     A random draw selects a start among all pairs of nouns. The operator takes the first pair from there, in cyclic
@@ -217,41 +217,41 @@ def build_addamod_pair(
         min_count: Minimum count of the adjective with each noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the adjective and the nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
-        written: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
+        is_written_text: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
 
     Returns:
         The pair, or the reason for the exclusion of the sentence.
     """
     if not has_matching_determiners(parse):
-        return AddAmodExclusion.DETERMINER
+        return AddAmodExclusionReason.DETERMINER
     present = parse.lower_words
     if not _DENYING.isdisjoint(present):
-        return AddAmodExclusion.NEGATED
-    if written and "including" in present:
-        return AddAmodExclusion.MEMBERS
-    nouns = [noun for noun in _nouns(parse) if are_in_half(words, [_lemma(parse, noun)])]
+        return AddAmodExclusionReason.NEGATED
+    if is_written_text and "including" in present:
+        return AddAmodExclusionReason.MEMBERS
+    nouns = [noun for noun in _nouns(parse) if are_in_vocabulary_half(words, [_lemma(parse, noun)])]
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
-        return AddAmodExclusion.ONE_NOUN
+        return AddAmodExclusionReason.ONE_NOUN
     fitting = []
     # The reported reason is the last condition that some pair of nouns reached.
-    reason = AddAmodExclusion.NOT_SHARED
+    reason = AddAmodExclusionReason.NOT_SHARED
     for one, other in pairs:
         shared = adjectives.find_shared(_lemma(parse, one), _lemma(parse, other), min_count)
-        shared = {a: n for a, n in shared.items() if a not in present and are_in_half(words, [a])}
-        if written:
+        shared = {a: n for a, n in shared.items() if a not in present and are_in_vocabulary_half(words, [a])}
+        if is_written_text:
             shared = {a: n for a, n in shared.items() if get_adjective_rank(a) not in (None, OPINION)}
         free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
         if fit:
             fitting.append(((one, other), fit))
         elif free:
-            reason = AddAmodExclusion.NOT_TAKEN
-        elif shared and reason is AddAmodExclusion.NOT_SHARED:
-            reason = AddAmodExclusion.NOT_FREE
+            reason = AddAmodExclusionReason.NOT_TAKEN
+        elif shared and reason is AddAmodExclusionReason.NOT_SHARED:
+            reason = AddAmodExclusionReason.NOT_FREE
     if not fitting:
         return reason
-    choice, weight, direction = rng.generate_numbers(
+    choice, weight, direction = rng.generate_random_numbers(
         rng.compute_key(seed, "addamod", str(parse)), np.arange(3)
     ).tolist()
     begin = choice % len(pairs)

@@ -54,7 +54,7 @@ class ArgumentRole(StrEnum):
     NUMBER = "number"
 
 
-class ClaimExclusion(StrEnum):
+class ClaimExclusionReason(StrEnum):
     """Reason why no argument of a claim can be replaced."""
 
     DETERMINER = "a determiner that does not fit its noun"
@@ -280,26 +280,26 @@ def _above() -> dict[str, frozenset[str]]:
     return {word: frozenset(others - {word}) for word, others in above.items()}
 
 
-def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
+def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusionReason:
     """Find the replaceable arguments of a claim, in the order of `ArgumentRole`, or the reason why there are none."""
     clause = _unfit_claim(parse)
-    if isinstance(clause, ClaimExclusion):
+    if isinstance(clause, ClaimExclusionReason):
         return clause
     verb, subject = clause
     numbers = [each for each in _numbers(parse) if not _counts_period(parse, each)]
     found = [_subject(parse, subject), _object(parse, verb), *numbers]
     arguments = [each for each in found if each is not None]
-    arguments = [each for each in arguments if not is_generic(each.noun)]
+    arguments = [each for each in arguments if not is_generic_noun(each.noun)]
     roles = {each.role: each for each in reversed(arguments)}  # the first of each role
     fit = [
         roles[role] for role in ArgumentRole if role in roles and _is_specific_beside(parse, verb, subject, roles[role])
     ]
     if not fit:
-        return ClaimExclusion.VAGUE if arguments else ClaimExclusion.NO_ARGUMENT
+        return ClaimExclusionReason.VAGUE if arguments else ClaimExclusionReason.NO_ARGUMENT
     return fit
 
 
-def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
+def iter_replacement_arguments(parse: Parse) -> Iterator[Argument]:
     """Yield the subjects, objects and numbers of a sentence that can replace an argument of a claim."""
     if not has_matching_determiners(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
         return
@@ -314,7 +314,7 @@ def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
 
 
 @lru_cache(maxsize=1 << 14)
-def is_generic(noun: str) -> bool:
+def is_generic_noun(noun: str) -> bool:
     """Check whether a noun is generic, i.e. can denote almost any person, thing or place (`GENERIC`)."""
     return stem_phrase(noun) in _stems_of(GENERIC)
 
@@ -332,7 +332,7 @@ def is_mentioned_once(sentence: str, number: Argument) -> bool:
     return _MORE.isdisjoint(tokens) and sum(stem_phrase(token) == stem_phrase(number.noun) for token in tokens) == 1
 
 
-def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
+def is_valid_replacement(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
     """Check whether replacing `old` by `new` in a claim yields a claim that does not follow from the evidence.
 
     Args:
@@ -342,14 +342,14 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
             takes both, or one of its kind (wears clothes, plays an instrument).
 
     >>> def subject(noun): return Argument(ArgumentRole.SUBJECT, noun, noun, "", False, range(1))
-    >>> can_replace(subject("man"), subject("girl")), can_replace(subject("boy"), subject("child"))
+    >>> is_valid_replacement(subject("man"), subject("girl")), is_valid_replacement(subject("boy"), subject("child"))
     (True, False)
     """
     if old.role is not new.role:
         return False
     if old.role is ArgumentRole.NUMBER:
         return _NUMBERS[new.text.lower()] > _NUMBERS[old.text.lower()] and old.noun != new.noun
-    if old.is_plural != new.is_plural or old.noun == new.noun or is_generic(old.noun) or is_generic(new.noun):
+    if old.is_plural != new.is_plural or old.noun == new.noun or is_generic_noun(old.noun) or is_generic_noun(new.noun):
         return False
     kinds = _kind(old.noun), _kind(new.noun)
     if kinds[0] != kinds[1] or (old.role is ArgumentRole.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
@@ -369,7 +369,7 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
     return not is_worn and not is_implied
 
 
-def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
+def replace_argument(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which a new argument replaces an old one."""
     start, stop = old.span.start, old.span.stop
     is_first = start == parse.first_word and not parse.words[start][:1].islower()
@@ -378,25 +378,25 @@ def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
     return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
 
 
-def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
+def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusionReason:
     """Find the verb of a claim of one clause and its subject, or the reason against the claim."""
     lower = parse.lower_words
     if not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags:
-        return ClaimExclusion.NEGATED
+        return ClaimExclusionReason.NEGATED
     if not has_matching_determiners(parse):
-        return ClaimExclusion.DETERMINER
+        return ClaimExclusionReason.DETERMINER
     subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
     if len(subjects) != 1:
-        return ClaimExclusion.CLAUSES
+        return ClaimExclusionReason.CLAUSES
     [subject] = subjects
     verb = parse.heads[subject]
     children = {parse.deps[i] for i in parse.children(verb)}
     if parse.deps[subject] == "expl" or children & {"attr", "acomp", "oprd"}:
-        return ClaimExclusion.COPULA
+        return ClaimExclusionReason.COPULA
     if parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX") or children & {"conj", "ccomp", "advcl"}:
-        return ClaimExclusion.CLAUSES
+        return ClaimExclusionReason.CLAUSES
     if not _agrees(parse, verb, subject):
-        return ClaimExclusion.DISAGREES
+        return ClaimExclusionReason.DISAGREES
     return verb, subject
 
 

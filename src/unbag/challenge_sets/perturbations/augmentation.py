@@ -1,19 +1,20 @@
 """Data augmentation: a fixed number of pairs per epoch, generated from training pairs and different in each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
-4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
+4.2, note 6). Each kind of pair has a generator. `sample_generated_pairs` samples from a generator and determines the
+order.
 
 Some kinds consist of groups of pairs, such as the two pairs of a mirror, that a bag of words cannot tell apart. A group
 is added as a whole, and its pairs share a batch (`training.batching`).
 
 Two generators exchange premise and hypothesis, and keep pairs whose label is known in the new order:
 
-- `SwappedPairs` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe one
-  event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
+- `SwappedPairGenerator` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe
+  one event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
   hypothesis cannot entail that information. (The swapped set keeps all neutral pairs, as its paper does.) Entailment
   pairs are excluded, because the converse need not hold.
-- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In the
-  original order, the proved label must equal the pair's label.
+- `ReversedPairGenerator` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In
+  the original order, the proved label must equal the pair's label.
 """
 
 import re
@@ -33,7 +34,12 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     build_addamod_pair,
 )
-from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, LABEL_BY_KIND, SOSWAP, swap_within_half
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    ADDAMOD,
+    LABEL_BY_KIND,
+    SOSWAP,
+    swap_within_vocabulary_half,
+)
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
@@ -85,8 +91,8 @@ class PairGenerator(Protocol):
         ...
 
 
-def sample_epoch(
-    generator: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
+def sample_generated_pairs(
+    generator: PairGenerator, *, epoch: int, n_pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
     """Sample the generated pairs of one epoch.
 
@@ -97,7 +103,7 @@ def sample_epoch(
     Args:
         generator: Generator of the pairs.
         epoch: Number of the epoch. The pairs depend on the epoch, the seed and the sources.
-        pairs: Number of pairs, which is rounded down to whole groups, but at least to one.
+        n_pairs: Number of pairs, which is rounded down to whole groups, but at least to one.
         seed: Random seed (default: `DEFAULT_SEED`).
         counts: Counter of exclusion reasons, updated during the iteration (default: not counted).
 
@@ -106,7 +112,7 @@ def sample_epoch(
     """
     size = generator.group_size
     groups = _endless_groups(generator, epoch, seed, Counter() if counts is None else counts)
-    return chain.from_iterable(islice(groups, max(1, pairs // size)))
+    return chain.from_iterable(islice(groups, max(1, n_pairs // size)))
 
 
 def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[list[Example]]:
@@ -114,7 +120,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
     balanced = generator.balanced
     for turn in count():
         key = rng.compute_key(seed, "augmentation", generator.kind, epoch, turn)
-        order = np.argsort(rng.generate_numbers(key, np.arange(len(generator))), kind="stable").tolist()
+        order = np.argsort(rng.generate_random_numbers(key, np.arange(len(generator))), kind="stable").tolist()
         before, too_many = labels.total(), False
         for number, result in zip(order, generator.generate(order, int(key)), strict=True):
             if isinstance(result, str):
@@ -176,7 +182,7 @@ def parse_pair_group(source_id: str) -> str | None:
     return match["group"] if match and match["member"] else None
 
 
-class SoswapAddamodPairs:
+class SoswapAddamodPairGenerator:
     """Generator that builds SOSwap or AddAmod pairs from premises."""
 
     balanced = False
@@ -231,7 +237,7 @@ class SoswapAddamodPairs:
 
     def _pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         if self.kind == SOSWAP:
-            swap = swap_within_half(parse, self._words)
+            swap = swap_within_vocabulary_half(parse, self._words)
             return (
                 swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABEL_BY_KIND[SOSWAP])]
             )
@@ -257,7 +263,7 @@ class LabelProver(Protocol):
         ...
 
 
-class SwappedPairs:
+class SwappedPairGenerator:
     """Generator that exchanges premise and hypothesis of pairs whose label is the same in both directions."""
 
     kind = "swapped"
@@ -297,7 +303,7 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
     return len(new) >= _MIN_NEW_WORDS
 
 
-class ReversedPairs:
+class ReversedPairGenerator:
     """Generator that exchanges premise and hypothesis of pairs if natural logic can prove the label of the new pair."""
 
     kind = "reversed"

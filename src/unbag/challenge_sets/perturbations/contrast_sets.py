@@ -26,7 +26,7 @@ from typing import Final
 from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair, modify_noun
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence
-from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
+from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_vocabulary_half
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence, Substituter
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import get_adjective_rank
@@ -38,7 +38,7 @@ OTHER_ARTICLE: Final = "an article that reveals the noun of the adjective (an ol
 _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
-class ContrastSets:
+class ContrastSetGenerator:
     """Generator that builds contrast sets from premises."""
 
     kind = "contrast"
@@ -94,7 +94,7 @@ def build_contrast_set(
     if exclusive is None:
         return NO_EXCLUSIVE
     other, label = added.hypothesis, NEUTRAL
-    swap = swap_within_half(modified, substituter.words)
+    swap = swap_within_vocabulary_half(modified, substituter.words)
     # A repaired verb or pronoun is another word, which would give the label away.
     if isinstance(swap, SwappedSentence) and _bag(swap.hypothesis) == _bag(added.premise):
         other, label = swap.hypothesis, CONTRADICTION

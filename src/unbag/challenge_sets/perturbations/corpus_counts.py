@@ -11,7 +11,7 @@ from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example
 from unbag.data.text.tokens import tokenize_words
 from unbag.utils.safe_io import DataError, iter_lines
 
-EDGE: Final = ""
+BOUNDARY: Final = ""
 """Neighbour of the first and the last word of a sentence, and of words next to a punctuation mark."""
 
 
@@ -21,7 +21,7 @@ class CorpusCounts(NamedTuple):
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
             counts once.
-        bigrams: Number of occurrences of each pair of adjacent words, counted alike; `EDGE` is also a neighbour.
+        bigrams: Number of occurrences of each pair of adjacent words, counted alike; `BOUNDARY` is also a neighbour.
         pairs: Number of contradiction examples with the first word in the premise and the second in the hypothesis, for
             words of the given vocabulary.
     """
@@ -55,18 +55,18 @@ def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) 
     return counts
 
 
-def split_with_edges(sentence: str) -> list[str]:
-    """Split a sentence into lower-case words. `EDGE` is added at both ends and replaces punctuation marks.
+def split_with_boundaries(sentence: str) -> list[str]:
+    """Split a sentence into lower-case words. `BOUNDARY` is added at both ends and replaces punctuation marks.
 
-    >>> split_with_edges("Red, I say.")
+    >>> split_with_boundaries("Red, I say.")
     ['', 'red', '', 'i', 'say', '']
     """
-    tokens = [EDGE if word.is_mark else word.text.lower() for word in tokenize_words(sentence)]
-    return [EDGE, *tokens] if tokens and tokens[-1] == EDGE else [EDGE, *tokens, EDGE]
+    tokens = [BOUNDARY if word.is_mark else word.text.lower() for word in tokenize_words(sentence)]
+    return [BOUNDARY, *tokens] if tokens and tokens[-1] == BOUNDARY else [BOUNDARY, *tokens, BOUNDARY]
 
 
 def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
-    tokens = split_with_edges(sentence)
+    tokens = split_with_boundaries(sentence)
     counts.words.update(tokens)
     counts.bigrams.update(pairwise(tokens))
     return tokens
@@ -76,12 +76,12 @@ BIGRAM_FILE_SUFFIXES: Final = (".txt", ".txt.gz")
 """File name endings of texts and tables of counts."""
 
 
-class Bigrams(NamedTuple):
+class BigramCounts(NamedTuple):
     """Counts of bigrams in lower case.
 
     Attributes:
-        counts: Number of occurrences of each pair of adjacent words, `EDGE` included.
-        has_sentence_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
+        counts: Number of occurrences of each pair of adjacent words, `BOUNDARY` included.
+        has_sentence_ends: Whether the counts include `BOUNDARY` as a neighbour. Tables of counts do not.
     """
 
     counts: Counter[tuple[str, str]]
@@ -90,17 +90,17 @@ class Bigrams(NamedTuple):
     def is_attested(self, pair: tuple[str, str], min_count: int) -> bool:
         """Check whether a bigram occurs at least `min_count` times.
 
-        Bigrams with `EDGE` pass if the counts lack sentence ends.
+        Bigrams with `BOUNDARY` pass if the counts lack sentence ends.
 
         >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
         """
-        return (not self.has_sentence_ends and EDGE in pair) or self.counts[pair] >= min_count
+        return (not self.has_sentence_ends and BOUNDARY in pair) or self.counts[pair] >= min_count
 
 
-def count_bigrams(examples: Iterable[Example]) -> Bigrams:
+def count_bigrams(examples: Iterable[Example]) -> BigramCounts:
     """Count the bigrams in the sentences of a corpus."""
-    return Bigrams(count_corpus(examples).bigrams)
+    return BigramCounts(count_corpus(examples).bigrams)
 
 
 def is_bigram_file(name: str) -> bool:
@@ -112,7 +112,7 @@ def is_bigram_file(name: str) -> bool:
     return name.endswith(BIGRAM_FILE_SUFFIXES)
 
 
-def read_bigrams(path: Path) -> Bigrams:
+def read_bigrams(path: Path) -> BigramCounts:
     """Read bigram counts from a text with one sentence per line, or from a table of bigram counts.
 
     Each line of a table has two words and a number, separated by tabs; a space may separate the words. Words are
@@ -125,11 +125,11 @@ def read_bigrams(path: Path) -> Bigrams:
     first = next(texts, "")
     all_lines = chain([first], texts)
     if _is_table_line(first):
-        return Bigrams(_parse_table(path, all_lines), has_sentence_ends=False)
+        return BigramCounts(_parse_table(path, all_lines), has_sentence_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
     for line in all_lines:
-        counts.update(pairwise(split_with_edges(line)))
-    return Bigrams(counts)
+        counts.update(pairwise(split_with_boundaries(line)))
+    return BigramCounts(counts)
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -144,14 +144,14 @@ def _texts(path: Path) -> Iterator[str]:
             yield text
 
 
-def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
+def merge_bigram_counts(parts: Iterable[BigramCounts]) -> BigramCounts:
     """Sum the bigram counts of several corpora. The result includes sentence ends only if all inputs do."""
     counts: Counter[tuple[str, str]] = Counter()
     has_sentence_ends = True
     for each in parts:
         counts.update(each.counts)
         has_sentence_ends = has_sentence_ends and each.has_sentence_ends
-    return Bigrams(counts, has_sentence_ends)
+    return BigramCounts(counts, has_sentence_ends)
 
 
 def _is_table_line(line: str) -> bool:

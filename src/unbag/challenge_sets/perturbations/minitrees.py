@@ -159,7 +159,7 @@ class MiniTrees:
         return self._tops[word, k]
 
 
-class MiniTreeRatios:
+class MiniTreeRatioCalculator:
     """Calculator for the numerators and denominators of the mini-tree ratio β^k(permuted) / β^k(original)."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:

@@ -16,7 +16,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, ClauseForm, NounPhrase, PairShape, Quantifier
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, ClauseForm, NounPhrase, PairForm, Quantifier
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import (
     AGREEING_AUXILIARIES,
@@ -123,7 +123,7 @@ class SeedPair:
 
     premise: SeedConstituents
     hypothesis: SeedConstituents
-    shape: PairShape
+    shape: PairForm
 
     @classmethod
     def from_pair(
@@ -152,20 +152,20 @@ class SeedPair:
         if first is None or second is None:
             return None
         words = infer_word_relations(first, second, label)
-        return None if words is None else cls(first, second, PairShape(*build_clauses(first, second), words))
+        return None if words is None else cls(first, second, PairForm(*build_clauses(first, second), words))
 
 
-def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
+def modify_seed_pair(seed_pair: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
     """Generate the unmodified seed pair, then all modified pairs.
 
     Each modifier is applied to each suitable part of the premise, of the hypothesis and of both.
 
     Args:
-        seed: Seed to modify.
+        seed_pair: Seed to modify.
         combinations: Whether two parts are modified together too: subject and object with the same modifier, verb and
             object with modifiers of one type (default: False).
     """
-    yield _pair(seed, (), NONE)
+    yield _pair(seed_pair, (), NONE)
     changes: list[Change] = [((part, modifier),) for part in PARTS for modifier in MODIFIERS if part in modifier.parts]
     if combinations:
         both = [modifier for modifier in MODIFIERS if {SUBJECT, OBJECT} <= set(modifier.parts)]
@@ -173,16 +173,16 @@ def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[Modif
         verbs, objects = ([modifier for modifier in MODIFIERS if part in modifier.parts] for part in (VERB, OBJECT))
         changes += [((VERB, one), (OBJECT, two)) for one, two in product(verbs, objects) if one.type == two.type]
     for change, position in product(changes, POSITIONS):
-        sides = [seed.premise] * (position != HYPOTHESIS) + [seed.hypothesis] * (position != PREMISE)
+        sides = [seed_pair.premise] * (position != HYPOTHESIS) + [seed_pair.hypothesis] * (position != PREMISE)
         if all(_takes(side, part, modifier) for side in sides for part, modifier in change):
-            yield _pair(seed, change, position)
+            yield _pair(seed_pair, change, position)
 
 
-def format_pair_proof(seed: SeedPair, pair: ModifiedPair) -> str:
+def format_pair_proof(seed_pair: SeedPair, pair: ModifiedPair) -> str:
     """Format the proof of the natural-logic relation of a generated pair (`model_checking.format_proof`).
 
     >>> seed = SeedPair.from_pair("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
-    >>> pair = next(pair for pair in modify_seed(seed) if pair.modifier == "no")
+    >>> pair = next(pair for pair in modify_seed_pair(seed) if pair.modifier == "no")
     >>> print(format_pair_proof(seed, pair).splitlines()[2])
     premise true, hypothesis false: s1 is poodle and dog, o1 is cat; now nothing happens. Not equivalence or \
 forward_entailment.
@@ -190,11 +190,11 @@ forward_entailment.
     placed = pair.part.split("+") if pair.part != NONE else []
     names = pair.modifier.split("+")
     change = tuple((part, MODIFIERS_BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
-    premise, hypothesis = seed.premise, seed.hypothesis
+    premise, hypothesis = seed_pair.premise, seed_pair.hypothesis
     others = (hypothesis.subject, hypothesis.object)
-    subject, object_ = reversed(others) if seed.shape.word_relations.exchanged else others
+    subject, object_ = reversed(others) if seed_pair.shape.word_relations.exchanged else others
     return format_proof(
-        build_modified_shape(seed.shape, *split_change(change, pair.position)),
+        build_modified_pair_form(seed_pair.shape, *split_change(change, pair.position)),
         (premise.subject.words, subject.words if subject else ""),
         (premise.verb, hypothesis.verb),
         (premise.object.words if premise.object else "", object_.words if object_ else ""),
@@ -216,13 +216,15 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
         type=change[0][1].type if change else NONE,
         position=position,
         part="+".join(part for part, _ in change) or NONE,
-        relation=compute_relation(build_modified_shape(seed.shape, first, second)),
+        relation=compute_relation(build_modified_pair_form(seed.shape, first, second)),
     )
 
 
-def build_modified_shape(shape: PairShape, premise: Change, hypothesis: Change) -> PairShape:
+def build_modified_pair_form(pair_form: PairForm, premise: Change, hypothesis: Change) -> PairForm:
     """Build the logical form of a modified pair: the form of its seed, with the changes of premise and hypothesis."""
-    return PairShape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.word_relations)
+    return PairForm(
+        _clause(pair_form.premise, premise), _clause(pair_form.hypothesis, hypothesis), pair_form.word_relations
+    )
 
 
 def _clause(clause: ClauseForm, change: Change) -> ClauseForm:

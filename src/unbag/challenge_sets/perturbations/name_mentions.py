@@ -191,7 +191,7 @@ _MARKS_BEFORE: Final = frozenset("\"“(‘'")
 _MARKS_AFTER: Final = frozenset(',.;:!"”')
 
 
-def is_candidate(entity: Entity) -> bool:
+def is_supported_entity(entity: Entity) -> bool:
     """Check whether an entity is a person, an organization or a place."""
     return entity.label in _KIND_OF
 
@@ -226,7 +226,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     return NameMention(start, end, parse.text(start, end), NameClass(kind, form))
 
 
-def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
+def is_kind_implied_by_verb(parse: Parse, mention: NameMention) -> bool:
     """Check whether the kind of a name is evident: from a title, from the verb, or because the name is a place.
 
     For example, only persons nod, but both persons and organizations begin.

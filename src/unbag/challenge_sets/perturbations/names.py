@@ -26,8 +26,8 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     NameMention,
     find_bare_name,
     find_mention,
-    is_candidate,
-    is_kind_evident,
+    is_kind_implied_by_verb,
+    is_supported_entity,
 )
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
 from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
@@ -110,7 +110,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
     several: set[frozenset[str]] = set()
     for parse, entities in sentences:
         common.update(word for word in parse.words if word.islower())
-        for entity in filter(is_candidate, entities):
+        for entity in filter(is_supported_entity, entities):
             start, end = find_bare_name(parse, entity)
             if start == end:
                 continue
@@ -121,7 +121,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
             if entity.label in PLACE_LABELS and name in PLACE_LEVELS:
                 used[NameClass(NameKind.PLACE, PLACE_LEVELS[name])].add(name)
             mention = find_mention(parse, entity)
-            if isinstance(mention, NameMention) and is_kind_evident(parse, mention):
+            if isinstance(mention, NameMention) and is_kind_implied_by_verb(parse, mention):
                 used[mention.name_class].add(mention.text)
     ambiguous = frozenset(
         name for name, of in labels.items() if len(of) > 1 or any(word in common for word in name.lower().split())
@@ -135,12 +135,12 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
     )
 
 
-def exchange_name(
+def replace_name(
     parse: Parse,
     entities: Sequence[Entity],
     names: TextNames,
     seed: int = DEFAULT_SEED,
-    rejected: Counter[str] | None = None,
+    rejection_counts: Counter[str] | None = None,
 ) -> NameEdit | None:
     """Replace one name of a sentence by another name of the text, so that the new sentence contradicts the old one.
 
@@ -153,38 +153,40 @@ def exchange_name(
         entities: Entities of the sentence.
         names: Names of the text (`collect_names`).
         seed: Random seed.
-        rejected: Counter of rejected names by reason, which the call updates (default: not counted).
+        rejection_counts: Counter of rejected names by reason, which the call updates (default: not counted).
     """
     edits = []
-    for entity in filter(is_candidate, entities):
+    for entity in filter(is_supported_entity, entities):
         mention = find_mention(parse, entity)
         edit = mention if isinstance(mention, str) else _edit_or_reason(parse, entities, mention, names, seed)
         if isinstance(edit, NameEdit):
             edits.append(edit)
-        elif rejected is not None:
-            rejected[edit] += 1
+        elif rejection_counts is not None:
+            rejection_counts[edit] += 1
     return edits[int(rng.compute_key(seed, "exchanged name", parse)) % len(edits)] if edits else None
 
 
 def build_name_pairs(
-    read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
+    iter_sentences: Callable[[], Iterable[AnnotatedSentence]],
+    seed: int = DEFAULT_SEED,
+    rejection_counts: Counter[str] | None = None,
 ) -> dict[str, SubstitutedSentence]:
     """Replace a name in each suitable sentence of a text. Returns a dict from premises to substituted sentences.
 
     Args:
-        read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in
-            memory.
+        iter_sentences: Function that iterates over the sentences of the text. It is called twice, so that no sentence
+            is held in memory.
         seed: Random seed.
-        rejected: Counter of rejected names by reason, which the call updates (default: not counted).
+        rejection_counts: Counter of rejected names by reason, which the call updates (default: not counted).
     """
-    names = collect_names(read())
+    names = collect_names(iter_sentences())
     relation = WordNetRelation.CO_HYPONYM
     return {
         str(parse): SubstitutedSentence(
             edit.hypothesis, NAMES, relation, LABEL_BY_RELATION[relation], edit.old, edit.new
         )
-        for parse, entities in read()
-        if (edit := exchange_name(parse, entities, names, seed, rejected)) is not None
+        for parse, entities in iter_sentences()
+        if (edit := replace_name(parse, entities, names, seed, rejection_counts)) is not None
     }
 
 

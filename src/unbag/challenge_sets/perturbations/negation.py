@@ -17,7 +17,7 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_tables` builds the rows of the set, and `NegationMirrors` the mirrors for training.
+`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the mirrors for training.
 """
 
 import logging
@@ -31,7 +31,7 @@ import pyarrow as pa
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, LabelProver, get_proved_label
 from unbag.challenge_sets.perturbations.negation_operations import NegationPair, build_negation_pairs
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_premises
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -230,7 +230,7 @@ _CHUNK_SIZE: Final = 64  # sentences whose pairs are proved together
 T = TypeVar("T")
 
 
-class NegatedPairs:
+class NegatedPairGenerator:
     """Generator that builds pairs with negated sentences from premises."""
 
     kind = "negated"
@@ -274,7 +274,9 @@ class NegatedPairs:
         if clause is None:
             return NOT_PLAIN
         by_template = {
-            name: text for name, text in build_negations(parse, clause).items() if are_in_half(self._words, [name])
+            name: text
+            for name, text in build_negations(parse, clause).items()
+            if are_in_vocabulary_half(self._words, [name])
         }
         if not by_template:
             return NO_TEMPLATE
@@ -371,7 +373,7 @@ def _rows(
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
-class NegationMirrors:
+class NegationMirrorGenerator:
     """Generator that builds mirrored pairs with three labels: one hypothesis and two premises with the same words.
 
     The first premise entails the hypothesis. With the other one, the label is contradiction or neutral.
@@ -413,6 +415,6 @@ def _draw_mirror(parse: Parse, pairs: Sequence[NegationPair], seed: int) -> list
     if not names:
         return NO_LABEL
     key = rng.compute_key(seed, "negation mirror", str(parse))
-    operation, number = rng.generate_numbers(key, np.arange(2)).tolist()
+    operation, number = rng.generate_random_numbers(key, np.arange(2)).tolist()
     some = whole[names[operation % len(names)]]
     return some[number % len(some)]

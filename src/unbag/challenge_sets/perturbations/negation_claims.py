@@ -169,7 +169,7 @@ class Claim(NamedTuple):
         return "".join(words[i] + " " * self.parse.spaces[i] for i in places).rstrip()
 
 
-def find_claim(parse: Parse) -> Claim | None:
+def parse_claim(parse: Parse) -> Claim | None:
     """Parse a sentence as a claim. Return None if it is not a claim. A missing full stop is added."""
     parse = _with_full_stop(parse)
     words = parse.lower_words

@@ -31,10 +31,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from unbag.challenge_sets.perturbations.arguments import collect_content_stems
-from unbag.challenge_sets.perturbations.negation_claims import Claim, find_claim
+from unbag.challenge_sets.perturbations.negation_claims import Claim, parse_claim
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,
-    COMPANIONS,
+    DISTRACTOR_SENTENCES,
     DOWNWARD,
     FRAMES,
     HYPERNYMS,
@@ -48,10 +48,10 @@ from unbag.challenge_sets.perturbations.negation_words import (
     THING_ANTONYMS,
     THING_PREFIXES,
     THING_PROPERTIES,
-    Companion,
+    DistractorSentence,
     Opposites,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from unbag.data.text.grammar import pluralize_noun
 from unbag.data.text.parses import Parse
@@ -85,7 +85,7 @@ class NegationPair(NamedTuple):
     three_way: str | None
 
 
-class Mirror(NamedTuple):
+class MirrorPremises(NamedTuple):
     """Mirrored premises: two premises with the same words, of which only the first one entails the hypothesis.
 
     Attributes:
@@ -108,7 +108,11 @@ class ClaimSampler:
         self._claim, self._words = claim, words
         self._key = int(rng.compute_key(seed, "negation", str(claim.parse)))
         stems = collect_content_stems(str(claim.parse))
-        fitting = [each for each in COMPANIONS if stems.isdisjoint(collect_content_stems(f"{each.noun} {each.place}"))]
+        fitting = [
+            each
+            for each in DISTRACTOR_SENTENCES
+            if stems.isdisjoint(collect_content_stems(f"{each.noun} {each.place}"))
+        ]
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
@@ -116,7 +120,7 @@ class ClaimSampler:
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
-    def choose_companion(self, name: str) -> Companion | None:
+    def choose_distractor(self, name: str) -> DistractorSentence | None:
         """Choose an additional sentence that shares no content word with the claim."""
         return self.choose(self._companions, f"companion {name}")
 
@@ -125,22 +129,22 @@ class ClaimSampler:
         stems = collect_content_stems(str(self._claim.parse))
         return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
-    def join_premise(self, claim: str, companion: str, name: str) -> str:
+    def join_premise(self, claim: str, distractor: str, name: str) -> str:
         """Join the claim and the added sentence into a premise, in random order."""
         # A pronoun must not refer to the companion.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
-        return f"{claim} {companion}" if is_first else f"{companion} {claim}"
+        return f"{claim} {distractor}" if is_first else f"{distractor} {claim}"
 
     def _in_half(self, items: Sequence[T], phrase: Callable[[T], str]) -> list[T]:
-        return [each for each in items if are_in_half(self._words, [phrase(each)])]
+        return [each for each in items if are_in_vocabulary_half(self._words, [phrase(each)])]
 
 
-Mirrors = tuple[str, Sequence[Mirror]] | None
+Mirrors = tuple[str, Sequence[MirrorPremises]] | None
 """The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
 
 
 def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_companion("sentence")
+    companion = sampler.choose_distractor("sentence")
     if not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
         return None
     first, second = (
@@ -153,7 +157,7 @@ def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _clause(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_companion("clause")
+    companion = sampler.choose_distractor("clause")
     if claim.is_anaphoric or not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
         return None
 
@@ -199,7 +203,7 @@ def _be(claim: Claim) -> str:
 
 
 def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_companion("restated")
+    companion = sampler.choose_distractor("restated")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     restatements = sampler.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
     if companion is None or frames is None or restatements is None:
@@ -215,7 +219,7 @@ def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_companion("double")
+    companion = sampler.choose_distractor("double")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     if not (claim.has_auxiliary and claim.is_definite) or companion is None or frames is None:
         return None
@@ -232,7 +236,7 @@ def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion, noun = sampler.choose_companion("quantifier"), claim.countable_subject
+    companion, noun = sampler.choose_distractor("quantifier"), claim.countable_subject
     fitting = [
         each
         for each in QUANTIFIERS
@@ -282,7 +286,7 @@ _NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuff
 
 
 def _modifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    noun, companion = claim.countable_subject, sampler.choose_companion("modifier")
+    noun, companion = claim.countable_subject, sampler.choose_distractor("modifier")
     adjective = sampler.choose(sampler.filter_unused(ADJECTIVES), "adjective")
     if noun is None or companion is None or adjective is None or not claim.is_single_noun_subject:
         return None
@@ -360,7 +364,7 @@ def _of_two(
     from_second: str,
     *,
     labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
-) -> tuple[Mirror, Mirror]:
+) -> tuple[MirrorPremises, MirrorPremises]:
     """Build the mirrors of two premises, each with what follows from it and not from the other.
 
     Args:
@@ -370,10 +374,10 @@ def _of_two(
         from_second: Hypothesis that follows from the second.
         labels: Three-way label of the second premise with `from_first`, and of the first with `from_second`.
     """
-    return Mirror(first, second, from_first, labels[0]), Mirror(second, first, from_second, labels[1])
+    return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
 
 
-def _counted(companion: Companion, claim: Claim) -> str:
+def _counted(companion: DistractorSentence, claim: Claim) -> str:
     noun = companion.inflect_noun(is_plural=claim.is_plural)
     return f"{noun} {companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
 
@@ -403,10 +407,10 @@ def build_negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> li
         words: Vocabulary of the claim's subject and verb, the companion and the negating phrase: `all`, or one half
             (`vocabulary_split`).
     """
-    claim = find_claim(parse)
+    claim = parse_claim(parse)
     if claim is None:
         return NO_CLAIM
-    if not are_in_half(words, claim.lemmas):
+    if not are_in_vocabulary_half(words, claim.lemmas):
         return OTHER_WORDS
     return list(_pairs(claim, ClaimSampler(claim, seed, words))) or OTHER_WORDS
 

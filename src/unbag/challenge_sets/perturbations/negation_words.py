@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from unbag.data.text.grammar import pluralize_noun
 
 
-class Companion(NamedTuple):
+class DistractorSentence(NamedTuple):
     """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim.
 
     Attributes:
@@ -34,8 +34,8 @@ class Companion(NamedTuple):
         return pluralize_noun(self.noun) if is_plural else self.noun
 
 
-COMPANIONS: Final = tuple(
-    Companion(*map(str.strip, line.split(":")))
+DISTRACTOR_SENTENCES: Final = tuple(
+    DistractorSentence(*map(str.strip, line.split(":")))
     for line in """ladder: in the garage / kettle: on the stove / basket: under the bench / envelope: in the drawer
     / lantern: behind the door / blanket: on the sofa / suitcase: in the attic / hammer: on the workbench
     / candle: on the windowsill / mirror: in the hallway / carpet: in the basement / parcel: on the counter

@@ -301,7 +301,7 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
     return edits[int(rng.compute_key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
 
-def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
+def build_number_pairs(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
     """Build up to two pairs from a premise: one with a changed number, one with an equivalent notation of a number."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),

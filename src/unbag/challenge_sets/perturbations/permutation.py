@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unbag.data.text.tokens import TokenizedSentence
 from unbag.scoring.bleu import compute_reordering_bleu
-from unbag.utils.rng import compute_key, generate_numbers
+from unbag.utils.rng import compute_key, generate_random_numbers
 
 BOTH: Final = "both"
 HYPOTHESIS: Final = "hypothesis"
@@ -222,7 +222,7 @@ class _Shuffler:
             return self._units_in_order(k, draw, np.zeros(len(k), dtype=np.int64))
         # The start of the run is uniform over all positions where the run fits. The counter -1 separates this draw from
         # the draws of the orders, whose try numbers start at 0.
-        start = (generate_numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
+        start = (generate_random_numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
         units = self._units_in_order(k, draw, start)
         n = len(self._words)
         word = np.arange(n)[None, :]
@@ -251,7 +251,7 @@ class _Shuffler:
             # Each random number depends only on its counters (permutation, draw, try, unit), so that the result is the
             # same for every batch size. Sorting random keys gives a uniform permutation.
             counters = k[pending, None, None], draw[pending, None, None], tries[None, :, None], place[None, None, :]
-            candidates = np.argsort(generate_numbers(self._key, *counters), axis=2)  # (pending, tries, units)
+            candidates = np.argsort(generate_random_numbers(self._key, *counters), axis=2)  # (pending, tries, units)
             if extra_words:
                 run = start[pending, None, None]
                 place_of_run = (candidates == run).argmax(axis=2, keepdims=True)

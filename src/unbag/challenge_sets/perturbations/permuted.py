@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator
 from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, PermutedSide, Permuter, TooFewPermutationsError
 from unbag.data.columns import declare_float_field, round_to_field
 from unbag.data.labels import get_gold_id
@@ -35,14 +35,14 @@ TOO_FEW: Final = "too few permutations"
 _ROWS_PER_TABLE: Final = 10_000  # rows in memory at the same time: some MB
 
 
-def iter_permuted_tables(
+def iter_permuted_set_tables(
     examples: Iterable[Example],
     permuter: Permuter,
     *,
     min_words: int,
     language: str,
     characters: bool = False,
-    ratios: MiniTreeRatios | None = None,
+    ratios: MiniTreeRatioCalculator | None = None,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Build the rows of the permuted set from examples. Yields Arrow tables with about 10,000 rows and schema `SCHEMA`.
@@ -107,7 +107,7 @@ def _block(
     }
 
 
-def _table(blocks: list[dict[str, Any]], ratios: MiniTreeRatios | None) -> pa.Table:
+def _table(blocks: list[dict[str, Any]], ratios: MiniTreeRatioCalculator | None) -> pa.Table:
     if ratios is not None:
         for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
             texts = [block[side] for block in blocks]

@@ -17,8 +17,8 @@ since captions of one picture say the same in other words.
 The documents of a claim are nested: those of a larger k have all sentences of the smaller ones, so that only the length
 differs. Every draw is looked up by seed and source id: no row depends on another.
 
-`RecombinedPairs` selects pairs for training with three labels. The label of a supported claim is entailment. The
-other claims are neutral: the sentences of a document come from different examples, so that no sentence is about the
+`RecombinedPairGenerator` selects pairs for training with three labels. The label of a supported claim is entailment.
+The other claims are neutral: the sentences of a document come from different examples, so that no sentence is about the
 event of an exchanged claim, and none denies the claim. Documents of one sentence are omitted. Annotators of SNLI take
 two sentences to describe one event, so that a sentence about another event often contradicts a claim in the corpus.
 """
@@ -37,14 +37,14 @@ import pyarrow as pa
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    ClaimExclusion,
-    can_replace,
+    ClaimExclusionReason,
     collect_content_stems,
-    exchange_argument,
     expand_stems,
     find_claim_arguments,
     is_mentioned_once,
-    iter_donor_arguments,
+    is_valid_replacement,
+    iter_replacement_arguments,
+    replace_argument,
 )
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair
 from unbag.challenge_sets.perturbations.vocabulary_split import is_official
@@ -134,7 +134,7 @@ class SentencePool(NamedTuple):
     objects: frozenset[tuple[str, str]]
 
 
-class ExchangedClaim(NamedTuple):
+class ModifiedClaim(NamedTuple):
     """A claim in which one argument was replaced by an argument of another sentence, the donor.
 
     Attributes:
@@ -210,13 +210,13 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     ):
         stems = collect_content_stems(text)
         sentences.append(PoolSentence(source_id, text, stems, expand_stems(stems)))
-        for argument in iter_donor_arguments(parse):
+        for argument in iter_replacement_arguments(parse):
             donors[argument.role].append((number, argument))
     objects = frozenset((argument.verb, argument.noun) for _, argument in donors[ArgumentRole.OBJECT])
     return SentencePool(sentences, donors, objects)
 
 
-def iter_recombined_tables(
+def iter_recombined_set_tables(
     examples: Iterable[Example],
     pool: SentencePool,
     parser: Parser,
@@ -241,7 +241,7 @@ def iter_recombined_tables(
     logger.info("recombined: %s", dict(counts.most_common()))
 
 
-def find_exclusion(example: Example) -> str | None:
+def find_example_exclusion_reason(example: Example) -> str | None:
     """Find the reason to exclude an example, without parsing it. Return None if there is none."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
@@ -278,7 +278,7 @@ def _parsed_claims(
 
     def claims() -> Iterator[str]:
         for example in examples:
-            if reason := find_exclusion(example):
+            if reason := find_example_exclusion_reason(example):
                 counts[f"excluded: {reason}"] += 1
                 continue
             waiting.append(example)
@@ -299,14 +299,14 @@ def build_claim_rows(
     """Build all rows of one claim, or return the reason why there are none.
 
     Args:
-        example: An entailed pair for which `find_exclusion` finds no reason.
+        example: An entailed pair for which `find_example_exclusion_reason` finds no reason.
         parse: Parse of its hypothesis.
         pool: The sentences that documents are filled with.
         sizes: Numbers of sentences of the documents.
         seed: Random seed.
     """
     arguments = find_claim_arguments(parse)
-    if isinstance(arguments, ClaimExclusion):
+    if isinstance(arguments, ClaimExclusionReason):
         return str(arguments)
     exchanges = _exchanges(example, parse, arguments, pool, seed)
     if not exchanges:
@@ -327,7 +327,7 @@ def build_claim_rows(
 
 def _document_rows(
     example: Example,
-    exchanges: Sequence[ExchangedClaim],
+    exchanges: Sequence[ModifiedClaim],
     others: Sequence[int],
     replacement: int,
     pool: SentencePool,
@@ -345,7 +345,7 @@ def _document_rows(
     without = join_sentences(sentences)
     group = f"{example.source_id}#{k}"
 
-    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: ExchangedClaim | None = None) -> Any:
+    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: ModifiedClaim | None = None) -> Any:
         return {
             "id": f"{group}#{operation}",
             "source_id": example.source_id,
@@ -370,11 +370,11 @@ def _document_rows(
 
 def _exchanges(
     example: Example, parse: Parse, arguments: Sequence[Argument], pool: SentencePool, seed: int
-) -> list[ExchangedClaim]:
+) -> list[ModifiedClaim]:
     """Find a donor for each argument of a claim that has one."""
     claim, evidence = collect_content_stems(example.hypothesis), collect_content_stems(example.premise)
     implied = expand_stems(evidence)
-    exchanges: list[ExchangedClaim] = []
+    exchanges: list[ModifiedClaim] = []
     for old in arguments:
         if old.role is ArgumentRole.NUMBER and not is_mentioned_once(example.premise, old):
             continue
@@ -383,19 +383,19 @@ def _exchanges(
             number, new = candidates[index]
             phrase, sentence = collect_content_stems(new.text), pool.sentences[number]
             if (
-                can_replace(old, new, pool.objects)
+                is_valid_replacement(old, new, pool.objects)
                 # The evidence may speak of somebody else too, of whom the exchanged claim would be true.
                 and implied.isdisjoint(phrase)
                 and _is_foreign(sentence, claim, evidence)
                 and _are_compatible(exchanges, sentence, number, phrase, pool)
             ):
-                exchanges.append(ExchangedClaim(old, new, number, exchange_argument(parse, old, new)))
+                exchanges.append(ModifiedClaim(old, new, number, replace_argument(parse, old, new)))
                 break
     return exchanges
 
 
 def _are_compatible(
-    exchanges: Sequence[ExchangedClaim], sentence: PoolSentence, number: int, phrase: frozenset[str], pool: SentencePool
+    exchanges: Sequence[ModifiedClaim], sentence: PoolSentence, number: int, phrase: frozenset[str], pool: SentencePool
 ) -> bool:
     """Check whether a donor and the donors before it say nothing of each other's arguments."""
     return all(
@@ -406,7 +406,7 @@ def _are_compatible(
     )
 
 
-def _fillers(example: Example, exchanges: Sequence[ExchangedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
+def _fillers(example: Example, exchanges: Sequence[ModifiedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
     """Yield the sentences of a pool that say nothing of a claim or its exchanges, in drawn order."""
     evidence = collect_content_stems(example.premise)
     stems = collect_content_stems(example.hypothesis).union(
@@ -424,7 +424,7 @@ def _is_foreign(sentence: PoolSentence, stems: frozenset[str], evidence: frozens
 
 def _drawn_order(n: int, seed: int, *place: object) -> Any:
     """Draw an order of the numbers 0 to n - 1, shape (n,), by seed and place alone."""
-    numbers = rng.generate_numbers(rng.compute_key(seed, "recombined", *place), np.arange(n))
+    numbers = rng.generate_random_numbers(rng.compute_key(seed, "recombined", *place), np.arange(n))
     return np.argsort(numbers, kind="stable")  # equal numbers have one order on every machine
 
 
@@ -432,7 +432,7 @@ SIZES: Final = (4, 16)
 """Sentences of the documents. Documents of 64 sentences exceed the maximum length of most models."""
 
 
-class RecombinedPairs:
+class RecombinedPairGenerator:
     """Generator that builds pairs of a document and a supported or unsupported claim."""
 
     kind = "recombined"
@@ -453,7 +453,8 @@ class RecombinedPairs:
         usable = (example for example in examples if not is_official(example.premise))
         self._pool = build_pool(draw_pool_texts(usable), parser)
         self._reasons = [
-            find_exclusion(example) or (OFFICIAL if is_official(example.premise) else None) for example in examples
+            find_example_exclusion_reason(example) or (OFFICIAL if is_official(example.premise) else None)
+            for example in examples
         ]
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ COLUMNS: Final = ("id", "source_id", "premise", "hypothesis")
 
 SEED: Final = 13
 TARGET_ROWS: Final = 500
-"""Number of rows from which one draw per row suffices. With fewer rows, the credits of several draws are averaged."""
+"""Number of rows from which one draw per row suffices. With fewer rows, the scores of several draws are averaged."""
 
 MAX_DRAWS: Final = 5
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.baselines.natlog.model_checking import compute_relation
-from unbag.baselines.natlog.parsing import PairShape
+from unbag.baselines.natlog.parsing import PairForm
 from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
@@ -28,9 +28,9 @@ from unbag.challenge_sets.perturbations.modifiers import (
     VERB,
     Change,
     SeedPair,
+    build_modified_pair_form,
     build_modified_sentence,
-    build_modified_shape,
-    modify_seed,
+    modify_seed_pair,
     split_change,
 )
 from unbag.data import columns
@@ -200,13 +200,13 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> SicckRow:
     return row
 
 
-def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: int = 13) -> list[int]:
+def assign_folds(seeds: Sequence[str], n: int = 5, *, method: str = CONTIGUOUS, seed: int = 13) -> list[int]:
     """Assign a fold to each row, for cross-validation (section 4.2).
 
     Args:
         seeds: Seed pair of each row, in the order of the rows.
         n: Number of folds (default: 5).
-        folding: Method of assignment (default: `contiguous`):
+        method: Method of assignment (default: `contiguous`):
 
             - `contiguous`, the authors' release: rows sorted by seed pair and split into blocks. Seed pairs, and the
               rows of each, keep their order of occurrence. Most rows of a block come from seed pairs that no other
@@ -222,12 +222,12 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
     Raises:
         ValueError: If there are fewer seed pairs or rows than folds, or if the method is unknown.
     """
-    if folding not in FOLDINGS:
-        raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {folding!r}")
-    most = len(set(seeds) if folding == WHOLE_SEEDS else seeds)
+    if method not in FOLDINGS:
+        raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {method!r}")
+    most = len(set(seeds) if method == WHOLE_SEEDS else seeds)
     if n < 2 or most < n:
         raise ValueError(f"folds: expected a number from 2 to {most}, got {n}")
-    if folding == CONTIGUOUS:
+    if method == CONTIGUOUS:
         first = {name: place for place, name in reversed(list(enumerate(seeds)))}
         # A stable sort by the first occurrence of the seed pair keeps the rows of each seed pair in order.
         order = np.argsort([first[name] for name in seeds], kind="stable")
@@ -237,7 +237,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
         return [int(fold) for fold in blocks]
     # The order of the seed pairs follows hashes of their names, so it does not depend on the order of the rows.
     names = sorted(set(seeds), key=lambda name: (int(rng.compute_key(seed, "fold", name)), name))
-    if folding == WHOLE_SEEDS:
+    if method == WHOLE_SEEDS:
         fold_of = {name: index % n for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
     folds = [0] * len(seeds)
@@ -245,7 +245,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
     for name in names:
         rows = np.flatnonzero([other == name for other in seeds])
         order = np.argsort(
-            rng.generate_numbers(rng.compute_key(seed, "rows", name), np.arange(len(rows))), kind="stable"
+            rng.generate_random_numbers(rng.compute_key(seed, "rows", name), np.arange(len(rows))), kind="stable"
         )
         for row in rows[order]:
             folds[row] = n_assigned % n
@@ -319,7 +319,9 @@ def build_seed_source_id(row: SicckRow) -> str:
     return f"sick-{row.seed}"
 
 
-def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
+def generate_sicck_pairs(
+    examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None
+) -> Iterator[SicckPair]:
     """Generate the modified pairs of all examples that can serve as seeds (`challenge_sets.perturbations.modifiers`).
 
     The unmodified seed comes first.
@@ -341,7 +343,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
             )
             if seed is None:
                 continue
-            for number, modified in enumerate(modify_seed(seed, combinations=combinations)):
+            for number, modified in enumerate(modify_seed_pair(seed, combinations=combinations)):
                 yield SicckPair(
                     id=f"{example.source_id}#{number}",
                     source_id=example.source_id,
@@ -411,10 +413,10 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     return seeds
 
 
-def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
+def build_official_pair_forms(rows: Sequence[SicckRow]) -> list[PairForm]:
     """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
     seeds = parse_official_seeds(rows)
-    return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
+    return [build_modified_pair_form(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
 def _changes(row: SicckRow) -> tuple[Change, Change]:
@@ -422,7 +424,7 @@ def _changes(row: SicckRow) -> tuple[Change, Change]:
     return split_change(() if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position)
 
 
-class Disagreement(NamedTuple):
+class AnnotatorDisagreement(NamedTuple):
     """A class of rows whose four-way labels by annotators and by natural logic differ for the same reason.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
@@ -444,7 +446,7 @@ class Disagreement(NamedTuple):
     labeller: str | None
 
 
-def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
+def _disagreement(row: SicckRow, labeller_label: str | None) -> AnnotatorDisagreement:
     modifier = MODIFIERS_BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
@@ -454,7 +456,7 @@ def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
         converse.get(label, label) if label is not None and row.position == HYPOTHESIS else label
         for label in (row.four_way, labeller_label)
     )
-    return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
+    return AnnotatorDisagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
 def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
@@ -469,7 +471,7 @@ def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
         - `confusion`: counts of (relations of the annotators, relation of the labeller);
         - `disagreements`: number of rows with different four-way labels, by class.
     """
-    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_shapes(rows), strict=True)]
+    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_pair_forms(rows), strict=True)]
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
@@ -516,7 +518,7 @@ def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
     sentences to the authors'.
     """
     seeds = parse_official_seeds(rows)
-    generated = {name: {pair[:2] for pair in modify_seed(seed)} for name, seed in seeds.items()}
+    generated = {name: {pair[:2] for pair in modify_seed_pair(seed)} for name, seed in seeds.items()}
     counts: Counter[str] = Counter()
     for row in rows:
         if row.type != NONE:

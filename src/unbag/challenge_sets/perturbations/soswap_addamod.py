@@ -18,8 +18,8 @@ from unbag.challenge_sets.perturbations.addamod import (
     build_addamod_pair,
 )
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
-from unbag.challenge_sets.perturbations.swapped import iter_distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
+from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
@@ -65,7 +65,7 @@ def iter_soswap_addamod_tables(
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
-    written: bool = False,
+    is_written_text: bool = False,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
@@ -79,22 +79,22 @@ def iter_soswap_addamod_tables(
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
-        written: Whether the examples are sentences of written text, for which both operators are stricter (default:
-            captions).
+        is_written_text: Whether the examples are sentences of written text, for which both operators are stricter
+            (default: captions).
         counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
             pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
     operators: dict[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]] = {
-        SOSWAP: partial(swap_within_half, words=words, written=written),
+        SOSWAP: partial(swap_within_vocabulary_half, words=words, is_written_text=is_written_text),
         ADDAMOD: partial(
             build_addamod_pair,
             adjectives=adjectives or AdjectiveCounts(),
             seed=seed,
             min_count=min_count,
             words=words,
-            written=written,
+            is_written_text=is_written_text,
         ),
     }
     rows = _rows(examples, parser, {name: operators[name] for name in kinds}, counts)
@@ -127,12 +127,14 @@ def _rows(
             }
 
 
-def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> SwappedSentence | str:
+def swap_within_vocabulary_half(
+    parse: Parse, words: str = ALL, *, is_written_text: bool = False
+) -> SwappedSentence | str:
     """Apply `swap_subject_and_object` if the swapped words are in the requested half of the vocabulary."""
-    result = swap_subject_and_object(parse, written=written)
+    result = swap_subject_and_object(parse, is_written_text=is_written_text)
     return (
         OTHER_WORDS
-        if isinstance(result, SwappedSentence) and not are_in_half(words, list_swap_lemmas(parse))
+        if isinstance(result, SwappedSentence) and not are_in_vocabulary_half(words, list_swap_lemmas(parse))
         else result
     )
 
@@ -149,14 +151,17 @@ def count_adjectives(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parse_with_tag(ADJECTIVE, iter_distinct(sentences, str)):
+    for parse in parser.parse_with_tag(ADJECTIVE, iter_with_distinct_sentences(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Iterate over the distinct premises, as tuples (source id of the first example, premise)."""
-    return ((example.source_id, example.premise) for example in iter_distinct(examples, attrgetter("premise")))
+    return (
+        (example.source_id, example.premise)
+        for example in iter_with_distinct_sentences(examples, attrgetter("premise"))
+    )
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, split_with_edges
-from unbag.challenge_sets.perturbations.swapped import iter_distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
+from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, split_with_boundaries
+from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import (
     FIXED_PHRASES,
     LABEL_BY_RELATION,
@@ -82,7 +82,7 @@ _OF_PLACE: Final = frozenset({*_KIND_OF, "inside", "out", "off", "at", "aboard",
 _NEAR: Final = 4  # words before a noun in which its preposition is searched: "in his big red truck"
 
 
-class Candidate(NamedTuple):
+class ReplacementCandidate(NamedTuple):
     """Possible replacement of a word.
 
     Attributes:
@@ -119,7 +119,7 @@ class SubstitutedSentence(NamedTuple):
 class CandidateSource(Protocol):
     """Protocol for classes that propose replacements for words in no word list, e.g. `WordNetCandidates`."""
 
-    def get_candidates(self, word: str) -> Sequence[Candidate]:
+    def get_candidates(self, word: str) -> Sequence[ReplacementCandidate]:
         """Look up the possible replacements of a lower-case word."""
         ...
 
@@ -150,12 +150,12 @@ class Substituter:
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
     more: CandidateSource | None = None
-    bigrams: Bigrams | None = None
+    bigrams: BigramCounts | None = None
     prepositions: bool = True
     similarity: Callable[[str, str], float | None] | None = None
     min_similarity: float | None = None
     words: str = ALL
-    _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
+    _candidates: dict[tuple[str, ...], list[ReplacementCandidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.q < 1 or self.min_bigrams < 1:
@@ -182,12 +182,12 @@ class Substituter:
             rejected[LONG] += 1
             return []
         lowered = [word.text.lower() for word in sentence]
-        old_bigrams = frozenset(pairwise(split_with_edges(premise)))
+        old_bigrams = frozenset(pairwise(split_with_boundaries(premise)))
         options = []
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[SubstitutedSentence]] = defaultdict(list)
             for candidate in candidates:
-                if not are_in_half(self.words, (phrase, candidate.new)):
+                if not are_in_vocabulary_half(self.words, (phrase, candidate.new)):
                     rejected[OTHER_WORDS] += 1
                     continue
                 reason = self._sentence_reason(lowered, start, length, candidate)
@@ -214,7 +214,7 @@ class Substituter:
 
     def _replaceable(
         self, premise: str, sentence: Sequence[WordSpan], lowered: Sequence[str]
-    ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
+    ) -> Iterator[tuple[int, int, str, list[ReplacementCandidate]]]:
         """Iterate over (start, length, phrase, candidates) of the longest replaceable phrases."""
         longest = max((len(phrase) for phrase in self._candidates), default=1)
         start = 0
@@ -242,7 +242,9 @@ class Substituter:
         # A capital inside a sentence indicates a name: "the Red Sox".
         return lower if first and texts not in self._candidates else texts
 
-    def _sentence_reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
+    def _sentence_reason(
+        self, lowered: Sequence[str], start: int, length: int, candidate: ReplacementCandidate
+    ) -> str | None:
         """Check a candidate against the sentence, without corpus counts; return the reason for rejection, or None."""
         old, new = list(lowered[start : start + length]), candidate.new.lower().split()
         replaced = [*lowered[:start], *new, *lowered[start + length :]]
@@ -279,10 +281,10 @@ class Substituter:
 
     def _corpus_reason(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
         """Check that the corpora contain the new words and new bigrams; return the reason for rejection, or None."""
-        if any(word not in self.counts.words for word in split_with_edges(new)[1:-1]):
+        if any(word not in self.counts.words for word in split_with_boundaries(new)[1:-1]):
             return UNSEEN
-        bigrams = self.bigrams or Bigrams(self.counts.bigrams)
-        new_bigrams = (pair for pair in pairwise(split_with_edges(hypothesis)) if pair not in old_bigrams)
+        bigrams = self.bigrams or BigramCounts(self.counts.bigrams)
+        new_bigrams = (pair for pair in pairwise(split_with_boundaries(hypothesis)) if pair not in old_bigrams)
         return None if all(bigrams.is_attested(pair, self.min_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
     def _choose(self, premise: str, start: int, names: Iterable[str]) -> str:
@@ -307,16 +309,16 @@ def _is_scope(word: str) -> bool:
     return word in _SCOPE or word.endswith(("n't", "n’t"))
 
 
-def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
-    by_phrase: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[ReplacementCandidate]]:
+    by_phrase: dict[tuple[str, ...], list[ReplacementCandidate]] = defaultdict(list)
     for group in lists:
         for old in group.old:
-            candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
-            by_phrase[tuple(split_words(old))] += candidates
+            candidates = [ReplacementCandidate(group.category, group.relation, new) for new in group.new if new != old]
+            by_phrase[tuple(split_phrase(old))] += candidates
     return dict(by_phrase)
 
 
-def split_words(phrase: str) -> list[str]:
+def split_phrase(phrase: str) -> list[str]:
     """Split a phrase into words with `unbag.data.text.tokens.tokenize_words`."""
     return [word.text for word in tokenize_words(phrase)]
 
@@ -413,7 +415,7 @@ class SubstitutionRow(NamedTuple):
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
 
-class WordPair(NamedTuple):
+class WordPairStatistics(NamedTuple):
     """Frequency and similarity of a pair of single words.
 
     Attributes:
@@ -428,8 +430,8 @@ class WordPair(NamedTuple):
 def generate_substitution_rows(
     examples: Iterable[Example],
     substituter: Substituter,
-    rejected: Counter[str],
-    more: Callable[[str], Sequence[SubstitutedSentence]] = lambda premise: (),
+    rejection_counts: Counter[str],
+    build_further_pairs: Callable[[str], Sequence[SubstitutedSentence]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
     """Generate rows with a replaced word from each distinct premise.
 
@@ -438,14 +440,14 @@ def generate_substitution_rows(
     Args:
         examples: Examples of the corpus, in order.
         substituter: Generator of the replacements.
-        rejected: Counter of rejected candidates by reason, which the call updates.
-        more: Function that builds further pairs of a premise (default: none). A hypothesis that the substituter
-            generates too is used once.
+        rejection_counts: Counter of rejected candidates by reason, which the call updates.
+        build_further_pairs: Function that builds further pairs of a premise (default: none). A hypothesis that the
+            substituter generates too is used once.
     """
-    for example in iter_distinct(examples, attrgetter("premise")):
-        substitutes = substituter.substitute(example.premise, rejected)
+    for example in iter_with_distinct_sentences(examples, attrgetter("premise")):
+        substitutes = substituter.substitute(example.premise, rejection_counts)
         hypotheses = {substitute.hypothesis for substitute in substitutes}
-        substitutes += [each for each in more(example.premise) if each.hypothesis not in hypotheses]
+        substitutes += [each for each in build_further_pairs(example.premise) if each.hypothesis not in hypotheses]
         for number, substitute in enumerate(substitutes):
             yield SubstitutionRow(
                 id=f"{example.source_id}#{number}",
@@ -459,22 +461,22 @@ def generate_substitution_rows(
 
 
 def iter_substitution_tables(
-    rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]
+    rows: Iterable[SubstitutionRow], measure_word_pair: Callable[[str, str], WordPairStatistics]
 ) -> Iterator[pa.Table]:
     """Convert rows to Arrow tables with the schema `SCHEMA`, and add word frequency and similarity.
 
     Args:
         rows: Pairs.
-        measure: Function that measures two single words in lower case. Phrases of several words are not measured
-            (section 5.2).
+        measure_word_pair: Function that measures two single words in lower case. Phrases of several words are not
+            measured (section 5.2).
     """
-    return columns.iter_tables((_record(row, measure) for row in rows), SCHEMA)
+    return columns.iter_tables((_record(row, measure_word_pair) for row in rows), SCHEMA)
 
 
-def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
+def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPairStatistics]) -> dict[str, Any]:
     old, new = row.words()
     single = all(word and " " not in word for word in (old, new))
-    measured = measure(old.lower(), new.lower()) if single else WordPair(None, None)
+    measured = measure(old.lower(), new.lower()) if single else WordPairStatistics(None, None)
     return {
         **row._asdict(),
         "label": get_label_id(row.label),
@@ -490,7 +492,7 @@ NO_WORD = "no word to replace"
 _UNLIMITED = 100  # replacements per premise, more than any premise has
 
 
-class SubstitutedPairs:
+class SubstitutedPairGenerator:
     """Generator that builds pairs with one replaced word from premises."""
 
     kind = "substituted"

@@ -18,7 +18,7 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def iter_swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
+def iter_swapped_set_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
     """Build the rows of the swapped set from examples, as Arrow tables with the schema `SCHEMA`.
 
     Each example yields a row with the original pair. An example labelled neutral or contradiction yields a second row
@@ -39,7 +39,7 @@ def _rows(example: Example) -> Iterator[dict[str, Any]]:
 T = TypeVar("T")
 
 
-def iter_distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
+def iter_with_distinct_sentences(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
     """Iterate over items in order, and drop items whose sentence has already occurred.
 
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
@@ -49,7 +49,7 @@ def iter_distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[
         items: Items, e.g. examples.
         sentence: Function that returns the sentence of an item.
 
-    >>> list(iter_distinct(["A dog", "a dog", "A dog"], str))
+    >>> list(iter_with_distinct_sentences(["A dog", "a dog", "A dog"], str))
     ['A dog', 'a dog']
     """
     seen: set[bytes] = set()

@@ -58,16 +58,16 @@ def get_vocabulary_half(word: str) -> str:
     return HELD_OUT if int(rng.compute_key(SEED, "half", stem_phrase(word))) % 2 else TRAINING
 
 
-def are_in_half(words: str, chosen: Iterable[str]) -> bool:
+def are_in_vocabulary_half(words: str, chosen: Iterable[str]) -> bool:
     """Check whether all given words are in the requested half of the vocabulary. True if `words` is `all`.
 
-    >>> are_in_half("all", ["dog", "chase"]), are_in_half(get_vocabulary_half("dog"), ["dog"])
+    >>> are_in_vocabulary_half("all", ["dog", "chase"]), are_in_vocabulary_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)
     """
     return words == ALL or all(get_vocabulary_half(word) == words for word in chosen)
 
 
-def validate_words(words: str) -> None:
+def validate_vocabulary_option(words: str) -> None:
     """Validate the value of the option `words`.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from unbag.baselines.wordnet.database import WordNet
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.substitution import WORDNET_ANTONYMS, Candidate
+from unbag.challenge_sets.perturbations.substitution import WORDNET_ANTONYMS, ReplacementCandidate
 
 # Occurrences in the sense-tagged texts of WordNet. Fewer occurrences do not show which sense is the usual one.
 _MIN_TAGGED: Final = 5
@@ -42,7 +42,7 @@ class WordNetCandidates:
         self._wordnet = wordnet
         self.get_candidates = lru_cache(maxsize=1 << 16)(self._get_candidates)
 
-    def _get_candidates(self, word: str) -> tuple[Candidate, ...]:
+    def _get_candidates(self, word: str) -> tuple[ReplacementCandidate, ...]:
         """Look up the possible replacements of a lower-case word."""
         usual = None if word in _CLOSED else self._usual(word)
         if usual is None:
@@ -55,7 +55,7 @@ class WordNetCandidates:
                 continue
             inflected = self._inflect(word, base, part, name)
             if inflected and inflected != word:
-                candidates[inflected] = Candidate(category, relation, inflected)
+                candidates[inflected] = ReplacementCandidate(category, relation, inflected)
         return tuple(candidates.values())
 
     def _usual(self, word: str) -> tuple[str, str, Any] | None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 
 SET: Final = ChallengeSet(
@@ -19,12 +19,12 @@ SET: Final = ChallengeSet(
     optional_columns=("source_id",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
-    quantities=(
-        Quantity(
+    metric_definitions=(
+        MetricDefinition(
             "accuracy",
             "accuracy",
             "accuracy",
-            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
             published_columns=(
                 PublishedColumn("Nie et al. 2019", "3", "original", same_rows=True),
                 PublishedColumn("ReSNLI 2019", "2", "accuracy", same_rows=True),

@@ -14,8 +14,8 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
     summarize_exclusions,
 )
 from unbag.data.predictions import SetPredictions
@@ -35,7 +35,8 @@ def summarize_result(result: Result) -> str:
     """Summarize the accuracy and compare it with the best constant prediction."""
     accuracy = result.scores["accuracy"]
     constant = format_points(result.scores["majority"])
-    return f"correct on {format_share(accuracy)} of {accuracy.n:,} pairs (the best constant prediction: {constant} %)."
+    correct = f"correct on {format_percentage(accuracy)} of {accuracy.n:,} pairs"
+    return f"{correct} (the best constant prediction: {constant} %)."
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -76,7 +77,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, f"most confident wrong, {label}", index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):

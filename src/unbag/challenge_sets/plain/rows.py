@@ -14,17 +14,18 @@ from unbag.utils import rng
 SCHEMA: Final = pa.schema(PAIR)
 
 
-def iter_plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> Iterator[pa.Table]:
+def iter_plain_set_tables(examples: Iterator[Example], *, has_document_sources: bool = False) -> Iterator[pa.Table]:
     """Convert examples to tables with the schema `SCHEMA`, one row per example.
 
     Args:
         examples: Examples of a corpus or of the user's own data.
-        by_document: Whether examples with the same premise have one `source_id`. Their predictions are not independent,
-            so that intervals must be over documents. By default, every example is a source, as in published results.
+        has_document_sources: Whether examples with the same premise have one `source_id`. Their predictions are not
+            independent, so that intervals must be over documents. By default, every example is a source, as in
+            published results.
     """
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
-        sources = list(map(compute_document_id, premises)) if by_document else names
+        sources = list(map(compute_document_id, premises)) if has_document_sources else names
         yield pa.table([names, sources, premises, hypotheses, list(map(get_gold_id, labels))], schema=SCHEMA)
 
 

@@ -1,11 +1,11 @@
-"""Accuracy and credits of an unchanged corpus."""
+"""Accuracy and row scores of an unchanged corpus."""
 
 from typing import Any
 
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 
 def compute_plain_scores(
@@ -30,10 +30,10 @@ def compute_plain_scores(
     return {**scores, "labels": list(predictions.label_space)}
 
 
-def compute_plain_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_plain_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """
     gold = predictions.to_label_positions(columns["label"])
-    return PredictionCredits(predictions.predicted == gold, gold, columns.get("source_id", range(len(gold))))
+    return RowScores(predictions.predicted == gold, gold, columns.get("source_id", range(len(gold))))

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 
 EXCHANGED: Final = ("subject", "object", "number")
 """Operations that exchange an argument of the claim, in the order of tables."""
@@ -20,22 +20,25 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.recombined.recombined:Recombined",
     columns=("source_id", "group", "k", "position", "operation"),
-    quantities=(
-        Quantity(
+    metric_definitions=(
+        MetricDefinition(
             "balanced_accuracy",
             "balanced accuracy",
             "balanced_accuracy",
-            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
         ),
-        Quantity(
+        MetricDefinition(
             "false_entailment_rate",
             "false-entailment rate",
             "false_entailment_rate",
             False,
-            build_roles("quoted", "compared", "harness"),
+            build_metric_roles("quoted", "compared", "harness"),
         ),
-        Quantity(
-            "paired_accuracy", "paired accuracy", "paired_accuracy", roles=build_roles("quoted", "compared", "harness")
+        MetricDefinition(
+            "paired_accuracy",
+            "paired accuracy",
+            "paired_accuracy",
+            roles=build_metric_roles("quoted", "compared", "harness"),
         ),
     ),
     sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences

@@ -21,7 +21,7 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
-    format_share,
+    format_percentage,
     format_value,
     summarize_exclusions,
     summarize_rejections,
@@ -61,11 +61,15 @@ def summarize_result(result: Result) -> str:
     most = (
         ""
         if worst is None
-        else (f", most often those with another {worst['operation']} ({format_share(worst['false_entailment_rate'])})")
+        else (
+            f", most often those with another {worst['operation']} "
+            f"({format_percentage(worst['false_entailment_rate'])})"
+        )
     )
     return (
-        f"predicts entailment for {format_share(scores['false_entailment_rate'])} of the unsupported claims{most}; all "
-        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, "
+        f"predicts entailment for {format_percentage(scores['false_entailment_rate'])} of the unsupported claims"
+        f"{most}; all "
+        f"rows are correct for {format_percentage(scores['paired_accuracy'])} of the documents (a constant prediction, "
         "or a model that uses only the claim: 0 %)."
     )
 
@@ -168,7 +172,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest documents whose claim has a replaced phrase."""
     pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)

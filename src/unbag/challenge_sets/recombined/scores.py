@@ -9,7 +9,7 @@ from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.document_consistency import document_consistency
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 
 def compute_recombined_scores(
@@ -35,7 +35,7 @@ def compute_recombined_scores(
     )
 
 
-def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
+def compute_recombined_skill_score_mask(columns: Columns) -> NDArray[np.bool_]:
     """Compute a mask of the rows whose document contains the evidence and other sentences, shape (n,).
 
     In these rows, the document has all content words of the claim. The labels of the other rows follow from words
@@ -47,13 +47,13 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     return decisive
 
 
-def compute_recombined_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_recombined_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
-    Only the rows selected by `select_recombined_decisive_rows` count. Rows of one claim are resampled together.
+    Only the rows selected by `compute_recombined_skill_score_mask` count. Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
     right = predictions.align_to_gold(TWO_WAY).predicted == gold
-    return PredictionCredits(
-        right, gold, columns["source_id"], is_counted=select_recombined_decisive_rows(columns), names=TWO_WAY
+    return RowScores(
+        right, gold, columns["source_id"], is_counted=compute_recombined_skill_score_mask(columns), names=TWO_WAY
     )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 
 _PAPER: Final = "ReSNLI 2019"
@@ -23,25 +23,29 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.resnli.resnli:Resnli",
     columns=("partition",),
     optional_columns=("source_split",),
-    quantities=(
+    metric_definitions=(
         # Most test pairs come from the corpus's training split, which most models were trained on. The paper's models
         # were not trained on them.
-        Quantity(
+        MetricDefinition(
             "accuracy_unseen",
             "accuracy, pairs not from train",
             "unseen",
-            roles=build_roles("quoted", "compared", "beside_papers"),
+            roles=build_metric_roles("quoted", "compared", "beside_papers"),
             published_columns=(PublishedColumn(_PAPER, "3", "ReSNLI", "snli"),),
         ),
-        Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=build_roles("quoted", "harness")),
-        Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=build_roles("quoted", "harness")),
-        Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=build_roles("quoted", "harness")),
-        Quantity(
+        MetricDefinition("accuracy", "accuracy, all pairs", "accuracy", roles=build_metric_roles("quoted", "harness")),
+        MetricDefinition(
+            "accuracy_easiest", "accuracy, easiest partition", "easiest", roles=build_metric_roles("quoted", "harness")
+        ),
+        MetricDefinition(
+            "accuracy_hardest", "accuracy, hardest partition", "hardest", roles=build_metric_roles("quoted", "harness")
+        ),
+        MetricDefinition(
             "drop",
             "drop, easiest to hardest",
             "drop",
             False,
-            build_roles("quoted", "compared", "harness"),
+            build_metric_roles("quoted", "compared", "harness"),
             limits=DIFFERENCE,
         ),
     ),

@@ -17,8 +17,8 @@ from unbag.challenge_sets.views.tables import (
     create_result_table,
     describe_change,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
     format_value,
     summarize_exclusions,
 )
@@ -69,7 +69,7 @@ def summarize_result(result: Result) -> str:
     # In a complete set the sizes differ by at most one pair, in a sample by more.
     sizes = f"{hardest.n:,} pairs each" if abs(easiest.n - hardest.n) <= 1 else f"{easiest.n:,} and {hardest.n:,} pairs"
     return (
-        f"correct on {format_share(accuracy)} of {pairs}; {ends} ({sizes}): {describe_change(scores['drop'])}."
+        f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): {describe_change(scores['drop'])}."
         f"{'' if _has_training_data(result) else ' ' + _UNKNOWN}"
     )
 
@@ -137,7 +137,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, kind, index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs from the harder half of the partitions.
 
     If the split of each pair is known, pairs from a training split are omitted.

@@ -1,4 +1,4 @@
-"""Uncertainty partitions and credits of ReSNLI."""
+"""Uncertainty partitions and row scores of ReSNLI."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
 _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
@@ -49,19 +49,19 @@ def compute_resnli_scores(
     return scores
 
 
-def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_resnli_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Pairs from a training split do not count. If the splits are unknown, or all pairs come from a training split, all
     pairs count.
     """
     gold = predictions.to_label_positions(columns["label"])
-    return PredictionCredits(
-        predictions.predicted == gold, gold, range(len(gold)), is_counted=select_resnli_decisive_rows(columns)
+    return RowScores(
+        predictions.predicted == gold, gold, range(len(gold)), is_counted=compute_resnli_skill_score_mask(columns)
     )
 
 
-def select_resnli_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
+def compute_resnli_skill_score_mask(columns: Columns) -> NDArray[np.bool_]:
     """Compute a mask of the rows outside the training splits, shape (n,). If there are none, select all rows."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)

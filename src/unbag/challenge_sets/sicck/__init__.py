@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 
 _PAPER: Final = "Akoju et al. 2023"
 
 
-def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
+def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> MetricDefinition:
     """Build one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
     counterpart = PublishedColumn(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
-    return Quantity(
-        name, label, name, roles=build_roles("quoted", "harness", *more_roles), published_columns=(counterpart,)
+    return MetricDefinition(
+        name, label, name, roles=build_metric_roles("quoted", "harness", *more_roles), published_columns=(counterpart,)
     )
 
 
@@ -32,7 +32,7 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.sicck.sicck:Sicck",
     columns=("pair", "reverse", "four_way"),
     optional_columns=("source_id", "modifier_type", "part", "modifier", "position", "relation"),
-    quantities=(
+    metric_definitions=(
         _of_paper("f1", "macro F1", "F1", "compared", "beside_papers"),
         _of_paper("precision", "macro precision", "precision"),
         _of_paper("recall", "macro recall", "recall"),

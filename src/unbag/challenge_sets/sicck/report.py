@@ -183,7 +183,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield both_ways.example(kind, index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs that have a four-way label."""
     both_ways = _BothWays(rows, predictions)
     for index in both_ways.pairs.select_shortest(both_ways.forth):

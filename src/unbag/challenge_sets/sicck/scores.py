@@ -1,4 +1,4 @@
-"""Macro F1, precision, recall, accuracy and credits of SICCK."""
+"""Macro F1, precision, recall, accuracy and row scores of SICCK."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENT
 from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import apply_reverse_rule, match_reversed_rows, natural_logic
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
@@ -48,7 +48,7 @@ def compute_sicck_scores(
     )
 
 
-def compute_sicck_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_sicck_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the four-way label is correct, else 0.
 
     Pairs from one seed are resampled together.
@@ -59,7 +59,7 @@ def compute_sicck_credits(columns: Columns, predictions: SetPredictions) -> Pred
     gold = np.array([map_gold_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
-    return PredictionCredits(predicted == gold, numbers, source, names=names.tolist())
+    return RowScores(predicted == gold, numbers, source, names=names.tolist())
 
 
 def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 
 _PAPER: Final = "Nie et al. 2019"
@@ -11,13 +11,13 @@ KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}
 """Display names of the kinds of pairs."""
 
 
-def _accuracy(kind: str, theirs: str) -> Quantity:
+def _accuracy(kind: str, theirs: str) -> MetricDefinition:
     """Build the share of the correct label on one kind of pair, as in Table 2 of the paper."""
-    return Quantity(
+    return MetricDefinition(
         f"accuracy_{kind}",
         f"accuracy, {KINDS[kind]}",
         f"by_subset.{kind}.accuracy",
-        roles=build_roles("quoted", "compared", "beside_papers", "harness"),
+        roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
         published_columns=(PublishedColumn(_PAPER, "2", theirs, "snli"),),
     )
 
@@ -36,8 +36,8 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.soswap_addamod.soswap_addamod:SoswapAddamod",
     columns=("source_id", "kind"),
-    quantities=(
-        Quantity("accuracy", "accuracy", "accuracy", roles=build_roles("quoted", "harness")),
+    metric_definitions=(
+        MetricDefinition("accuracy", "accuracy", "accuracy", roles=build_metric_roles("quoted", "harness")),
         _accuracy("soswap", "SOSwap C"),
         _accuracy("addamod", "AddAmod N"),
     ),

@@ -21,7 +21,7 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     format_interval,
-    format_share,
+    format_percentage,
     summarize_exclusions,
     summarize_rejections,
 )
@@ -48,14 +48,16 @@ def summarize_result(result: Result) -> str:
     """Summarize the accuracy and the fraction of entailment predictions on SOSwap and on AddAmod pairs."""
     parts = _parts(result)
     right = " and ".join(
-        f"{format_share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs"
+        f"{format_percentage(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs"
         for kind, part in parts.items()
     )
     # A single kind has a single gold label, so a constant prediction is perfect on it.
     alone = "" if len(parts) > 1 else " (a constant prediction can reach 100 % on one kind)"
     entailed = result.scores["shares"].get(ENTAILMENT)
     wrong = (
-        f"; entailment, never the gold label, is predicted for {format_share(entailed)}" if entailed is not None else ""
+        f"; entailment, never the gold label, is predicted for {format_percentage(entailed)}"
+        if entailed is not None
+        else ""
     )
     return f"correct on {right}{alone}{wrong}."
 
@@ -128,7 +130,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
                 yield _example(pairs, f"{words}, most confident {outcome}", index)
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs."""
     pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):

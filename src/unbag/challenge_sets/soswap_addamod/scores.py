@@ -1,4 +1,4 @@
-"""Label distribution and credits of SOSwap and AddAmod."""
+"""Label distribution and row scores of SOSwap and AddAmod."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 
 
 def compute_soswap_addamod_scores(
@@ -38,10 +38,10 @@ def compute_soswap_addamod_scores(
     )
 
 
-def compute_soswap_addamod_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_soswap_addamod_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score: 1 if the prediction is correct, else 0.
 
     Rows from the same source are resampled together.
     """
     gold = predictions.to_label_positions(columns["label"])
-    return PredictionCredits(predictions.predicted == gold, gold, columns["source_id"])
+    return RowScores(predictions.predicted == gold, gold, columns["source_id"])

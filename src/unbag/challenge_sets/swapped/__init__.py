@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 
 _PAPER: Final = "ReSNLI 2019"
@@ -21,18 +21,27 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),
-    quantities=(  # over neutral pairs and contradictions, which are exchanged; the last one over the whole set
-        Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=build_roles("quoted", "harness")),
-        Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=build_roles("quoted", "harness")),
-        Quantity("drop", "drop", "drop", False, build_roles("quoted", "compared", "harness"), limits=DIFFERENCE),
-        Quantity(
-            "agreement", "same prediction both ways", "agreement", roles=build_roles("quoted", "compared", "harness")
+    metric_definitions=(  # over neutral pairs and contradictions, which are exchanged; the last one over the whole set
+        MetricDefinition(
+            "accuracy_before", "accuracy, as given", "accuracy_before", roles=build_metric_roles("quoted", "harness")
         ),
-        Quantity(
+        MetricDefinition(
+            "accuracy_after", "accuracy, exchanged", "accuracy_after", roles=build_metric_roles("quoted", "harness")
+        ),
+        MetricDefinition(
+            "drop", "drop", "drop", False, build_metric_roles("quoted", "compared", "harness"), limits=DIFFERENCE
+        ),
+        MetricDefinition(
+            "agreement",
+            "same prediction both ways",
+            "agreement",
+            roles=build_metric_roles("quoted", "compared", "harness"),
+        ),
+        MetricDefinition(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",
             "overall.accuracy_after",
-            roles=build_roles("beside_papers"),
+            roles=build_metric_roles("beside_papers"),
             published_columns=(PublishedColumn(_PAPER, "1", "after", "snli"),),
         ),
     ),

@@ -23,8 +23,8 @@ from unbag.challenge_sets.views.tables import (
     create_result_table,
     describe_change,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
     format_value,
     summarize_exclusions,
 )
@@ -62,8 +62,8 @@ def summarize_result(result: Result) -> str:
         return "no pair is neutral or a contradiction."
     before, after = scores["accuracy_before"], scores["accuracy_after"]
     return (
-        f"correct on {format_share(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
-        f"{format_share(after)} "
+        f"correct on {format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
+        f"{format_percentage(after)} "
         f"with premise and hypothesis exchanged: {describe_change(scores['drop'])}; "
         f"{format_points(scores['agreement'].value)} % have the same prediction both times."
     )
@@ -129,7 +129,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
             yield _example(pairs, kind, index, was[index])
 
 
-def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs with premise and hypothesis exchanged."""
     pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)

@@ -1,4 +1,4 @@
-"""Swap consistency and credits of the swapped set."""
+"""Swap consistency and row scores of the swapped set."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.skill import PredictionCredits
+from unbag.scoring.skill import RowScores
 from unbag.scoring.swap_consistency import swap_consistency
 
 
@@ -56,12 +56,12 @@ def compute_swapped_scores(
     )
 
 
-def select_swapped_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
+def compute_swapped_skill_score_mask(columns: Columns) -> NDArray[np.bool_]:
     """Compute a mask of the rows whose premise and hypothesis are exchanged, shape (n,)."""
     return to_boolean_array(columns["swapped"])
 
 
-def compute_swapped_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+def compute_swapped_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score.
 
     The score is 1 if the prediction is correct after premise and hypothesis are exchanged, else 0. Neutral pairs and
@@ -73,5 +73,5 @@ def compute_swapped_credits(columns: Columns, predictions: SetPredictions) -> Pr
     names = np.array(columns["source_id"], dtype=object)
     after = dict(zip(names[swapped], right[swapped], strict=True))
     counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
-    credit = np.array([after.get(name, False) for name in names[~swapped]])
-    return PredictionCredits(credit, gold[~swapped], range(len(credit)), is_counted=counts)
+    row_scores = np.array([after.get(name, False) for name in names[~swapped]])
+    return RowScores(row_scores, gold[~swapped], range(len(row_scores)), is_counted=counts)

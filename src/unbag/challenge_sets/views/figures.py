@@ -21,13 +21,13 @@ def iter_metrics(
         meanings: Meaning of each quantity, by name.
         scores: Scores of a result on the set.
     """
-    for quantity in challenge_set.quantities:
+    for quantity in challenge_set.metric_definitions:
         if (estimate := quantity.get_estimate(scores)) is not None:
             yield quantity.label, meanings[quantity.name], estimate
 
 
 @dataclass(frozen=True)
-class FigureModel:
+class ReportModel:
     """A model in the report.
 
     Attributes:
@@ -45,7 +45,7 @@ class FigureModel:
 class ScoredModel:
     """The result of one model in a group, and its selected examples if they were stored."""
 
-    model: FigureModel
+    model: ReportModel
     result: Result
     selection: ExampleSelection | None
 

@@ -137,10 +137,10 @@ def describe_change(drop: Estimate) -> str:
     return f"{size}, inconclusive: too few pairs"
 
 
-def format_share(estimate: Estimate) -> str:
+def format_percentage(estimate: Estimate) -> str:
     """Format a fraction as a percentage with its interval.
 
-    >>> format_share(Estimate(0.909, 0.902, 0.915, 3697)), format_share(Estimate(None, None, None, 0))
+    >>> format_percentage(Estimate(0.909, 0.902, 0.915, 3697)), format_percentage(Estimate(None, None, None, 0))
     ('90.9 % [90.2, 91.5]', 'none')
     """
     if estimate.value is None:

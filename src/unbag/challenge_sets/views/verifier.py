@@ -24,8 +24,8 @@ from unbag.challenge_sets.views.tables import (
     add_direction_arrow,
     create_table,
     format_interval,
+    format_percentage,
     format_points,
-    format_share,
 )
 from unbag.scoring.bootstrap import Estimate
 
@@ -84,7 +84,7 @@ def _threshold_sentence(row: Mapping[str, Any]) -> str:
     if row["confirmed"] is None:
         return f"{chosen}; the other half has no not-entailed pair to confirm it."
     recall = "" if row["recall"] is None else f", recall {format_points(row['recall'].value)} %"
-    return f"{chosen}; on the other half {format_share(row['confirmed'])}{recall}."
+    return f"{chosen}; on the other half {format_percentage(row['confirmed'])}{recall}."
 
 
 def _threshold(value: float) -> str:

@@ -91,7 +91,7 @@ class EntityRecognizer:
         return found | computed
 
 
-def recognize_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
+def precompute_entities(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
     """Recognize the entities of sentences in several processes, and store the entities on disk for `EntityRecognizer`.
 
     With one process (`utils.parallel.get_num_proc`), the function does nothing.

@@ -1,6 +1,6 @@
 """Sentence splitting for English text, and filters for declarative prose with a reliable parse.
 
-No function runs a model; `find_parse_exclusion` takes a parse.
+No function runs a model; `find_parse_exclusion_reason` takes a parse.
 """
 
 import re
@@ -67,11 +67,11 @@ def split_english(paragraph: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def find_form_exclusion(sentence: str) -> str | None:
+def find_character_exclusion_reason(sentence: str) -> str | None:
     """Find a reason to exclude a sentence based on its text. Return None if the sentence can be a premise.
 
-    >>> find_form_exclusion("The old dog sleeps."), find_form_exclusion("Does the old dog sleep in the garden?")
-    ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
+    >>> find_character_exclusion_reason("The old dog sleeps."), find_character_exclusion_reason("Does the old dog sleep
+    in the garden?") ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
     """
     words = sentence.split()
     if len(words) < WORDS.start:
@@ -87,7 +87,7 @@ def find_form_exclusion(sentence: str) -> str | None:
     return None
 
 
-def find_parse_exclusion(parse: Parse) -> str | None:
+def find_parse_exclusion_reason(parse: Parse) -> str | None:
     """Find a reason to exclude a sentence based on its parse. Return None if the sentence is declarative.
 
     The parser outputs no confidence. A parse counts as certain if it is consistent: one root, a finite verb with a

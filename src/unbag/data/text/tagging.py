@@ -122,11 +122,11 @@ _QUEUED_CHUNKS: Final = 2  # submitted chunks per process: keeps processes busy 
 _worker_reader: Reader | None = None  # reader of the current worker process
 
 
-def precompute_annotations(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
+def precompute_annotations(create_reader: Callable[[], Reader], sentences: Iterable[str]) -> None:
     """Annotate sentences in several processes (`utils.parallel.get_num_proc`). Does nothing with one process.
 
     Args:
-        make: Function that creates a reader. Each process creates its own.
+        create_reader: Function that creates a reader. Each process creates its own.
         sentences: Sentences to annotate. Duplicates are annotated again only in two processes at the same time.
 
     Raises:
@@ -138,7 +138,9 @@ def precompute_annotations(make: Callable[[], Reader], sentences: Iterable[str])
     pending: deque[Future[None]] = deque()
     context = multiprocessing.get_context(parallel.START_METHOD)
     try:
-        with ProcessPoolExecutor(parallel.get_num_proc(), context, initializer=_init_worker, initargs=(make,)) as pool:
+        with ProcessPoolExecutor(
+            parallel.get_num_proc(), context, initializer=_init_worker, initargs=(create_reader,)
+        ) as pool:
             try:
                 while chunk := list(islice(stream, _CHUNK_SIZE)):
                     if len(pending) == _QUEUED_CHUNKS * parallel.get_num_proc():

@@ -26,7 +26,7 @@ from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import SetRequest, build_set_from_rows, build_split_records, create_validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
-from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
+from unbag.evaluation.ray.cluster import connect_to_cluster, run_and_pickle_outcome, unpickle_outcome, validate_ray
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
@@ -137,7 +137,7 @@ class SplitPart(NamedTuple):
     spans: list[Any]
 
 
-def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
+def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
     """Build a challenge set on a Ray cluster as a folder of Parquet files. Returns the set's JSON record.
 
     Rows, order, ids and hash equal those of `request.export_challenge_set` on any cluster. A stopped build resumes from
@@ -176,7 +176,7 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         _validate_shared_folder(folder, wanted)
         for number, counts in enumerate(part_counts):
             for kind in _COUNT_KINDS:
-                build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
+                build_stats.save_span_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
@@ -199,7 +199,7 @@ def _build_parts(
     tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(
         _build_part, fn_args=(_SharedArguments(shared),)
     )
-    counts = dict(unpack_outcome(row["outcome"]) for row in tasks.iter_rows())
+    counts = dict(unpickle_outcome(row["outcome"]) for row in tasks.iter_rows())
     return [counts[number] for number in range(len(parts))]
 
 
@@ -215,7 +215,11 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
 
     number, part = int(row["number"]), SplitPart(*json.loads(row["part"]))
     builder_spec, plan, folder, driver_folder = ray.get(shared.reference)
-    return {"outcome": pack_outcome(lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder)}
+    return {
+        "outcome": run_and_pickle_outcome(
+            lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder
+        )
+    }
 
 
 def _write_part(
@@ -234,7 +238,7 @@ def _write_part(
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
             build_stats.validate_unique_ids(source, Path(builder._output_dir))
-        counts = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _COUNT_KINDS}
+        counts = {kind: dict(build_stats.load_total_counts(Path(builder._output_dir), kind)) for kind in _COUNT_KINDS}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     counts[_USED] = {_USED: len(table.column(builder.EXAMPLE_ID).unique())}

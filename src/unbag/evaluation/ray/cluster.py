@@ -115,8 +115,8 @@ def count_workers(ray: Any, num_gpus: float) -> int:
     return max(1, int(room))
 
 
-def pack_outcome(function: Callable[[], T], folder: str) -> bytes:
-    """Run a function in a working directory, and pickle its return value or exception for `unpack_outcome`.
+def run_and_pickle_outcome(function: Callable[[], T], folder: str) -> bytes:
+    """Run a function in a working directory, and pickle its return value or exception for `unpickle_outcome`.
 
     Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
     processes in the folder where the cluster was started, not in that of the command.
@@ -137,8 +137,8 @@ def pack_outcome(function: Callable[[], T], folder: str) -> bytes:
             return pickle.dumps((None, ValueError(f"{type(error).__name__}: {error}")))
 
 
-def unpack_outcome(outcome: bytes) -> Any:
-    """Unpickle the outcome of `pack_outcome`: return the value or raise the exception."""
+def unpickle_outcome(outcome: bytes) -> Any:
+    """Unpickle the outcome of `run_and_pickle_outcome`: return the value or raise the exception."""
     value, error = pickle.loads(outcome)
     if error is not None:
         raise error

@@ -18,9 +18,9 @@ from unbag.evaluation.model_loading import ENDPOINT, Model, find_model_type, loa
 from unbag.evaluation.ray.cluster import (
     connect_to_cluster,
     count_workers,
-    pack_outcome,
+    run_and_pickle_outcome,
     translate_ray_errors,
-    unpack_outcome,
+    unpickle_outcome,
     validate_ray,
 )
 from unbag.inference.prediction_store import ChunkRows, ChunkShard, PredictionStore, StoredPredictions
@@ -89,7 +89,7 @@ class RemotePredictor:
     def _run_remotely(self, work: Any, *arguments: Any) -> Any:
         task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_run_with_model)
         with translate_ray_errors():
-            return unpack_outcome(
+            return unpickle_outcome(
                 self.ray.get(task.remote(work, os.getcwd(), self.model, dict(self.options), *arguments))
             )
 
@@ -195,7 +195,7 @@ class RayEngine:
                 )
                 with translate_ray_errors():
                     for each in outcomes.iter_rows():
-                        done = min(done + job.estimate_rows(unpack_outcome(each["outcome"])), store.rows)
+                        done = min(done + job.estimate_rows(unpickle_outcome(each["outcome"])), store.rows)
                         if progress is not None:
                             progress(done, store.rows)
             finally:
@@ -250,7 +250,9 @@ class _PredictionActor:
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
         chunk_shard = ChunkShard(int(row["chunk"]), int(row["shard"]), int(row["shards"]))
         return {
-            "outcome": pack_outcome(lambda: self._predict(chunk_shard, row["rows"], row["sha256"]), self._task.folder)
+            "outcome": run_and_pickle_outcome(
+                lambda: self._predict(chunk_shard, row["rows"], row["sha256"]), self._task.folder
+            )
         }
 
     def _predict(self, chunk_shard: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
@@ -287,7 +289,7 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
 
 def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
     """Load a model in a remote task, and run a function with it."""
-    return pack_outcome(lambda: work(load_predictor(model, **options)[0], *arguments), folder)
+    return run_and_pickle_outcome(lambda: work(load_predictor(model, **options)[0], *arguments), folder)
 
 
 def _read_attributes(predictor: Predictor) -> dict[str, Any]:

@@ -17,14 +17,14 @@ Record: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = dict[str, float]
 
 
-def compute_collected_scores(
-    records: Sequence[Record], score: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
+def compute_harness_scores(
+    records: Sequence[Record], score_function: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
 ) -> Scores:
     """Compute the scores of a challenge set from the prediction records of an evaluation harness.
 
     Args:
         records: Records from the harness.
-        score: Function `compute_<name>_scores` of the set.
+        score_function: Function `compute_<name>_scores` of the set.
         columns: Columns that the function needs in addition to the label.
         paths: Path of each score in the result of the function, by score name.
     """
@@ -33,5 +33,5 @@ def compute_collected_scores(
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
     answers = build_predictions_from_labels([int(record["predicted"]) for record in records])
     # Without resampling, since harnesses compute their own intervals or none.
-    values = {path: one.value for path, one in iter_estimates(score(read, answers, resamples=0, partial=True))}
+    values = {path: one.value for path, one in iter_estimates(score_function(read, answers, resamples=0, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}

@@ -25,9 +25,9 @@ from unbag.utils.files import atomic_write
 from unbag.utils.hub import validate_push_repo
 
 HARNESSES: Final = {
-    "lm-eval": lm_eval.build_files,
-    "lighteval": lighteval.build_files,
-    "inspect-ai": inspect_ai.build_files,
+    "lm-eval": lm_eval.build_lm_eval_files,
+    "lighteval": lighteval.build_lighteval_files,
+    "inspect-ai": inspect_ai.build_inspect_files,
 }
 """Functions that build task files (text by path), by the name of the harness package."""
 

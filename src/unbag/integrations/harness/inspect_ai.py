@@ -79,7 +79,7 @@ def {task}() -> Task:
 """
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+def build_inspect_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the task files for Inspect AI, as a mapping from path to content.
 
     These are `unbag_tasks.py`, and `<set>/eval.yaml` for each set on the Hub whose score is accuracy.

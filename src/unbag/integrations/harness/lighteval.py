@@ -78,7 +78,7 @@ TASKS_TABLE = [
 '''
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+def build_lighteval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the task file for lighteval, as a mapping from path to content."""
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks

@@ -45,7 +45,7 @@ def {function}(records: Sequence[Record]) -> float:
 """
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+def build_lm_eval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the task files for lm-evaluation-harness, as a mapping from path to content.
 
     These are `unbag_<set>.yaml` for each set, `unbag.yaml` for the group, and `unbag_scores.py`.

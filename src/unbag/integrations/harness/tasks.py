@@ -20,7 +20,7 @@ _SCORED_BY: Final[Mapping[str, Callable[..., Any]]] = {{{functions}}}
 
 
 def _scores_of(name: str) -> Callable[[Sequence[Record]], Scores]:
-    return lambda records: compute_collected_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
+    return lambda records: compute_harness_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
 
 
 SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
@@ -57,7 +57,7 @@ class HarnessTask(NamedTuple):
         """Mapping from the name of each score to whether higher values are better."""
         return {
             quantity.name: quantity.higher_is_better
-            for quantity in self.challenge_set.list_quantities_with_role("harness")
+            for quantity in self.challenge_set.list_metrics_with_role("harness")
         }
 
 
@@ -69,7 +69,7 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
         paths={
-            name: {quantity.name: quantity.path for quantity in each.list_quantities_with_role("harness")}
+            name: {quantity.name: quantity.path for quantity in each.list_metrics_with_role("harness")}
             for name, each in described.items()
         },
         functions=", ".join(f"{name!r}: compute_{name}_scores" for name in described),

@@ -11,7 +11,7 @@ from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.evaluation import report_examples
 from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
 from unbag.scoring.bootstrap import to_json
@@ -39,12 +39,12 @@ class ReportData:
         skipped: Sets without results.
     """
 
-    models: tuple[FigureModel, ...]
+    models: tuple[ReportModel, ...]
     groups: tuple[ResultGroup, ...]
     skipped: tuple[SkippedSet, ...] = ()
 
     @property
-    def main_model(self) -> FigureModel:
+    def main_model(self) -> ReportModel:
         """Main model of the report: the first one."""
         return self.models[0]
 
@@ -53,7 +53,7 @@ class ReportData:
         """Names of the models."""
         return [model.name for model in self.models]
 
-    def list_results_of_model(self, model: FigureModel) -> list[tuple[ResultGroup, ScoredModel]]:
+    def list_results_of_model(self, model: ReportModel) -> list[tuple[ResultGroup, ScoredModel]]:
         """List the results of one model, as tuples (group, result)."""
         return [(group, each) for group in self.groups for each in group.scored_models if each.model == model]
 
@@ -104,20 +104,20 @@ def _identity(result: Result) -> str:
     return json.dumps(identity, sort_keys=True)
 
 
-def _models(all_results: Sequence[Result]) -> dict[str, FigureModel]:
+def _models(all_results: Sequence[Result]) -> dict[str, ReportModel]:
     """Build the models by identity. Models with the same name are numbered."""
-    models: dict[str, FigureModel] = {}
+    models: dict[str, ReportModel] = {}
     for result in all_results:
         identity = _identity(result)
         if identity not in models:
             name = str(result.model["name"])
             same = sum(model.record["name"] == name for model in models.values())
             record = dict(json.loads(identity))
-            models[identity] = FigureModel(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
+            models[identity] = ReportModel(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
     return models
 
 
-def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[FigureModel]) -> list[ResultGroup]:
+def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[ReportModel]) -> list[ResultGroup]:
     position = {model.name: number for number, model in enumerate(order)}
     named: list[ResultGroup] = []
     for members in groups:

@@ -67,7 +67,7 @@ class GalleryExample:
     view: ExampleView
 
 
-def view_example(example: ReportExample) -> ExampleView:
+def format_example(example: ReportExample) -> ExampleView:
     """Format an example with its predictions."""
     lines = tuple((line.name, split_at_marks(line)) for line in example.lines)
     predictions = [_answer(example.where, example.outcome, example.answer, example.probability)]
@@ -118,7 +118,7 @@ def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
     ):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get_challenge_set(group.set).title}, {group.title}"
-            yield GalleryExample(title, each.model.name, view_example(example))
+            yield GalleryExample(title, each.model.name, format_example(example))
 
 
 def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
@@ -301,9 +301,9 @@ def _card(
         key=group.key,
         title=challenge_sets.get_challenge_set(group.set).title,
         data=group.title if scored.model == report_data.main_model else f"{group.title}, {scored.model.name}",
-        example=view_example(_shorten_lines(pair.example)) if pair else None,
+        example=format_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
-            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).predictions)
+            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], format_example(each).predictions)
             for name, each in predictions
         ),
         number=_number(own.score.value),

@@ -17,7 +17,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers import list_published_scores
-from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
+from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
     Figure,
@@ -45,7 +45,7 @@ _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
 
 
-def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[Figure]:
+def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Iterator[Figure]:
     """Iterate over the figures that compare metrics of a set with published results on the same corpus.
 
     A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
@@ -53,7 +53,7 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
     or may differ, because the training data of models on the Hub are not recorded.
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored_models)
-    for quantity in described.list_quantities_with_role("beside_papers"):
+    for quantity in challenge_set.list_metrics_with_role("beside_papers"):
         theirs = list_published_scores(quantity.published_columns, group.corpus)[:_MOST]
         if not theirs:
             continue
@@ -173,7 +173,7 @@ def render_page(report_data: ReportData) -> str:
         lead=format_lead(report_data, verdicts),
         cards=build_cards(report_data, verdicts, _readings(report_data)),
         scale=verdict.describe_scale(list(verdicts[report_data.main_model.name].values())),
-        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(report_data.skipped).items()],
+        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
         profile=_drawn(scores, report_data, wide=True) if any(each.points for each in scores.series) else None,
         prompts=build_prompt_table(report_data),
         sections=[_section(group, report_data) for group in report_data.groups],

@@ -1,6 +1,6 @@
 """A challenge set of another package: pairs in capital letters."""
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 
 SET = ChallengeSet(
     name="capitals",
@@ -10,12 +10,12 @@ SET = ChallengeSet(
     package=__name__,
     builder="capitals.builder:Capitals",
     columns=("letters",),
-    quantities=(
-        Quantity(
+    metric_definitions=(
+        MetricDefinition(
             "accuracy",
             "accuracy in capitals",
             "accuracy",
-            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
         ),
     ),
     sample=5,

@@ -15,7 +15,8 @@ place, which is grammatical for both attachments (carries | a ball | in its mout
 number of the verb and of verbs coordinated with it, the case of personal pronouns, and the capital at the start.
 Nothing else changes, so both sentences have the same words up to inflection and case.
 
-Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first that applies. There are four groups:
+Exclusions. `SoswapExclusionReason` lists the reasons; the reported one is the first that applies. There are four
+groups:
 
 - Sentences that the parser probably misread, so that the result would be ungrammatical: an object that belongs to a
   preposition (walks down the road), a verb that does not agree with its subject, an incomplete phrase.
@@ -28,8 +29,8 @@ Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first t
 
 from typing import NamedTuple
 
-from unbag.challenge_sets.perturbations.soswap.checks import find_phrase_exclusion, find_verb_exclusion
-from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusion, find_clause
+from unbag.challenge_sets.perturbations.soswap.checks import find_phrase_exclusion_reason, find_verb_exclusion_reason
+from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusionReason, find_clause
 from unbag.challenge_sets.perturbations.soswap.phrases import (
     conjugate_finite_verb,
     determine_person,
@@ -37,7 +38,7 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     find_object_span,
     find_subject_span,
 )
-from unbag.challenge_sets.perturbations.soswap.written import find_written_text_exclusion
+from unbag.challenge_sets.perturbations.soswap.written import find_written_text_exclusion_reason
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
@@ -58,31 +59,31 @@ class SwappedSentence(NamedTuple):
     repaired: bool
 
 
-def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSentence | SoswapExclusion:
+def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> SwappedSentence | SoswapExclusionReason:
     """Swap the subject and object of a sentence, or return the reason why this is not possible.
 
     Args:
         parse: Parse of the sentence.
-        written: Whether to apply the further criteria for written text (default: only those for captions).
+        is_written_text: Whether to apply the further criteria for written text (default: only those for captions).
     """
     if parse.words and parse.words[-1] == "?":
-        return SoswapExclusion.QUESTION
+        return SoswapExclusionReason.QUESTION
     clause = find_clause(parse)
-    if isinstance(clause, SoswapExclusion):
+    if isinstance(clause, SoswapExclusionReason):
         return clause
     if not has_matching_determiners(parse):
-        return SoswapExclusion.DETERMINER
+        return SoswapExclusionReason.DETERMINER
     subject = find_subject_span(parse, clause)
-    if isinstance(subject, SoswapExclusion):
+    if isinstance(subject, SoswapExclusionReason):
         return subject
     object_ = find_object_span(parse, clause)
-    if isinstance(object_, SoswapExclusion):
+    if isinstance(object_, SoswapExclusionReason):
         return object_
-    if reason := find_verb_exclusion(parse, clause, subject, object_) or find_phrase_exclusion(
+    if reason := find_verb_exclusion_reason(parse, clause, subject, object_) or find_phrase_exclusion_reason(
         parse, clause, subject, object_
     ):
         return reason
-    if written and (reason := find_written_text_exclusion(parse, clause, subject, object_)):
+    if is_written_text and (reason := find_written_text_exclusion_reason(parse, clause, subject, object_)):
         return reason
     words = list(parse.words)
     person = determine_person(parse, clause.object, object_)
@@ -118,7 +119,7 @@ def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSe
 def list_swap_lemmas(parse: Parse) -> tuple[str, ...]:
     """List the lemmas of the verb and, if they are nouns, of the swapped subject and object."""
     clause = find_clause(parse)
-    if isinstance(clause, SoswapExclusion):
+    if isinstance(clause, SoswapExclusionReason):
         return ()
     nouns = [i for i in (clause.subject, clause.object) if parse.pos[i] in ("NOUN", "PROPN")]
     return tuple(parse.lemmas[i].lower() for i in (clause.verb, *nouns))

@@ -5,7 +5,7 @@ from typing import Final
 
 from unbag.challenge_sets.perturbations.soswap.clause import (
     PERSONAL,
-    SoswapExclusion,
+    SoswapExclusionReason,
     TransitiveClause,
     is_animate,
     is_body_part_preposition,
@@ -34,82 +34,82 @@ _INDEFINITE: Final = frozenset(
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
 
-def find_phrase_exclusion(
+def find_phrase_exclusion_reason(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
-) -> SoswapExclusion | None:
+) -> SoswapExclusionReason | None:
     """Find a reason to exclude a clause because of its subject or object. Return None if there is none."""
     words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
-        return SoswapExclusion.REFLEXIVE
+        return SoswapExclusionReason.REFLEXIVE
     for head, span in ((clause.subject, subject), (clause.object, object_)):
         if words[head] in NEGATIONS or any(words[i] in NEGATIONS for i in parse.children(head)):
-            return SoswapExclusion.NEGATED
+            return SoswapExclusionReason.NEGATED
         if words[head] in ("other", "another") and len(span) > 1:
-            return SoswapExclusion.REFLEXIVE  # "each other"
+            return SoswapExclusionReason.REFLEXIVE  # "each other"
         if any(words[i] in _REFERRING for i in span):
-            return SoswapExclusion.REFERS_BACK
+            return SoswapExclusionReason.REFERS_BACK
         questions = [i for i in span if parse.tags[i] in ("WP", "WDT", "WP$")]
         if questions and not any(parse.deps[i] == "relcl" for i in span):
-            return SoswapExclusion.PRONOUN  # "one of which"
+            return SoswapExclusionReason.PRONOUN  # "one of which"
         if "who" in words[span.start : span.stop] and not is_animate(parse, head):
-            return SoswapExclusion.BROKEN
+            return SoswapExclusionReason.BROKEN
         if parse.pos[head] in ("PRON", "NUM") and words[head] not in PERSONAL | _INDEFINITE:
-            return SoswapExclusion.PRONOUN  # some, one, those: they refer to an antecedent
+            return SoswapExclusionReason.PRONOUN  # some, one, those: they refer to an antecedent
         # The case of a pronoun within a larger phrase ("he and a friend") depends on that phrase.
         personal = [i for i in span if parse.pos[i] == "PRON" and words[i] in PERSONAL and parse.deps[i] != "poss"]
         is_pronoun_only = len(span) == 1 and personal == [head]
         if personal and not is_pronoun_only and head in (*personal, *(parse.heads[i] for i in personal)):
-            return SoswapExclusion.PRONOUN
+            return SoswapExclusionReason.PRONOUN
         if (
             is_pronoun_only
             and parse.tags[clause.verbs[0]] == "VBG"
             and find_finite_verb(parse, clause.verbs[0]) is None
         ):
-            return SoswapExclusion.PRONOUN  # a caption without a finite verb: "him chasing a dog"
+            return SoswapExclusionReason.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
-        return SoswapExclusion.NEGATED  # "gray shorts and no shirt"
+        return SoswapExclusionReason.NEGATED  # "gray shorts and no shirt"
     if parse.lemmas[clause.verb].lower() in _PERCEPTION and any(
         parse.deps[i] == "compound" and is_animate(parse, i) for i in parse.children(clause.object)
     ):
-        return SoswapExclusion.BROKEN  # "watch a woman dance", where the parser reads a compound noun
+        return SoswapExclusionReason.BROKEN  # "watch a woman dance", where the parser reads a compound noun
     if reason := _check_object(parse, clause, object_):
         return reason
     if not _has_determiner(parse, clause.subject):
         # Without a finite verb, the swapped caption would read as one compound: cement pouring workers.
         is_caption = parse.pos[clause.subject] == "NOUN" and find_finite_verb(parse, clause.verbs[0]) is None
         if parse.tags[clause.subject] == "NN" or (is_caption and parse.tags[clause.verbs[0]] == "VBG"):
-            return SoswapExclusion.BARE
+            return SoswapExclusionReason.BARE
     # Taggers mark the first word of a sentence without an article as a name ("Dogs run"). Two names in a row are real.
     first = parse.first_word
     if subject.start == first and parse.pos[first] == "PROPN":
         if len(subject) == 1 or parse.pos[first + 1] != "PROPN":
-            return SoswapExclusion.CAPITAL
+            return SoswapExclusionReason.CAPITAL
     # "picks up a ball", but "picks her up": a swapped pronoun would stand after the particle, which is ungrammatical.
     between = range(clause.verb + 1, object_.start)
     if words[clause.subject] in PERSONAL and any(parse.deps[i] == "prt" for i in between):
-        return SoswapExclusion.PRONOUN
+        return SoswapExclusionReason.PRONOUN
     if _content_words(words, subject) == _content_words(words, object_):
-        return SoswapExclusion.SAME_WORDS
+        return SoswapExclusionReason.SAME_WORDS
     return None
 
 
-def _check_object(parse: Parse, clause: TransitiveClause, object_: range) -> SoswapExclusion | None:
+def _check_object(parse: Parse, clause: TransitiveClause, object_: range) -> SoswapExclusionReason | None:
     """Check that the object is a thing and its phrase is complete; return the reason for exclusion, or None."""
     head = clause.object
     lemma, verb = parse.lemmas[head].lower(), parse.lemmas[clause.verb].lower()
     if parse.lower_words[head] in _INDEFINITE:
-        return SoswapExclusion.PRONOUN  # "a man holds something" does not contradict "something holds a man"
+        return SoswapExclusionReason.PRONOUN  # "a man holds something" does not contradict "something holds a man"
     bare = parse.tags[head] == "NN" and not _has_determiner(parse, head)
     if lemma in BODY_PARTS and parse.lower_words[head - 1] not in ("cliff", "rock"):  # "a cliff face" is no body part
-        return SoswapExclusion.BODY
+        return SoswapExclusionReason.BODY
     if lemma in HAPPENINGS or (bare and lemma in SPORTS):
-        return SoswapExclusion.HAPPENING
+        return SoswapExclusionReason.HAPPENING
     if lemma in IDIOMS.get(verb, ()):
-        return SoswapExclusion.HAPPENING
+        return SoswapExclusionReason.HAPPENING
     if bare and lemma not in UNCOUNTED:
-        return SoswapExclusion.BARE
+        return SoswapExclusionReason.BARE
     if _is_loosely_attached(parse, clause, object_):
-        return SoswapExclusion.ATTACHED
+        return SoswapExclusionReason.ATTACHED
     return None
 
 
@@ -136,9 +136,9 @@ def _content_words(words: Sequence[str], span: range) -> list[str]:
     return [OBJECTIVE.get(words[i], words[i]) for i in span if words[i] not in _DETERMINERS]
 
 
-def find_verb_exclusion(
+def find_verb_exclusion_reason(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
-) -> SoswapExclusion | None:
+) -> SoswapExclusionReason | None:
     """Find a reason to exclude a clause because of its verb. Return None if there is none."""
     bearer = clause.verbs[0]
     # Only auxiliaries and adverbs may stand between a subject and its verb. An auxiliary before the subject makes a
@@ -146,37 +146,37 @@ def find_verb_exclusion(
     if not subject.stop <= bearer <= clause.verb < object_.start or any(
         parse.pos[i] not in ("AUX", "ADV", "PART") for i in range(subject.stop, bearer)
     ):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     if _goes_to_a_place(parse, clause.verb, range(clause.verb + 1, object_.start + 1)):
-        return SoswapExclusion.PLACE
+        return SoswapExclusionReason.PLACE
     if any(parse.deps[i] == "aux" and i < subject.start for i in parse.children(bearer)):
-        return SoswapExclusion.QUESTION
+        return SoswapExclusionReason.QUESTION
     for verb in (clause.verb, bearer):
         children = parse.children(verb)
         if "expl" in {parse.deps[i] for i in children}:
-            return SoswapExclusion.EXPLETIVE
+            return SoswapExclusionReason.EXPLETIVE
         if any(parse.lower_words[i] in NEGATIONS for i in children):
-            return SoswapExclusion.NEGATED
+            return SoswapExclusionReason.NEGATED
         if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
-            return SoswapExclusion.MODAL
+            return SoswapExclusionReason.MODAL
     if _is_participle(parse, bearer, clause.verb, object_):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     finites = [finite for verb in clause.verbs if (finite := find_finite_verb(parse, verb)) is not None]
     if any(parse.words[finite][0] in "'’" or parse.lower_words[finite] == "ai" for finite in finites):
-        return SoswapExclusion.CONTRACTED
+        return SoswapExclusionReason.CONTRACTED
     # Verbs that differ in number cannot share a subject, so the parse is wrong.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     if not all(has_number_agreement(parse, finite, clause.subject) for finite in finites):
-        return SoswapExclusion.DISAGREES
+        return SoswapExclusionReason.DISAGREES
     # "gives her a flower" has an indirect object before the direct one; "gives a flower to her" does not.
     if any(
         parse.deps[i] == "dative" and parse.pos[i] != "ADP" and i < clause.object for i in parse.children(clause.verb)
     ):
-        return SoswapExclusion.TWO_OBJECTS
+        return SoswapExclusionReason.TWO_OBJECTS
     lemma = parse.lemmas[clause.verb].lower()
     if lemma in SYMMETRIC or (lemma in MUTUAL and is_animate(parse, clause.object)):
-        return SoswapExclusion.BOTH_WAYS
+        return SoswapExclusionReason.BOTH_WAYS
     return None
 
 

@@ -26,7 +26,7 @@ def is_body_part_preposition(parse: Parse, preposition: int) -> bool:
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
 
 
-class SoswapExclusion(StrEnum):
+class SoswapExclusionReason(StrEnum):
     """Reason why no SOSwap pair is built from a premise."""
 
     DETERMINER = "a determiner that does not fit its noun"
@@ -85,7 +85,7 @@ class TransitiveClause(NamedTuple):
     verbs: tuple[int, ...]
 
 
-def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusion:
+def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusionReason:
     """Find the first clause with a subject and a direct object, or the reason why there is none."""
     root = parse.deps.index("ROOT") if "ROOT" in parse.deps else 0
     if reason := _other_structure(parse, root):
@@ -106,7 +106,7 @@ def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusion:
                 sharing = [v for v in _linked_verbs(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
                 return TransitiveClause(verb, subject, object_, (bearer, *sharing))
             later = later or subject is not None
-    return SoswapExclusion.LATER_VERB if later else _missing_part(parse, root)
+    return SoswapExclusionReason.LATER_VERB if later else _missing_part(parse, root)
 
 
 def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
@@ -137,14 +137,14 @@ def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
     )
 
 
-def _missing_part(parse: Parse, root: int) -> SoswapExclusion:
+def _missing_part(parse: Parse, root: int) -> SoswapExclusionReason:
     """Determine which part is missing in a sentence without a subject-verb-object clause."""
     if parse.pos[root] not in ("VERB", "AUX"):
-        return SoswapExclusion.NO_VERB
+        return SoswapExclusionReason.NO_VERB
     deps = {parse.deps[child] for child in parse.children(root)}
     if "nsubj" not in deps:
-        return SoswapExclusion.NO_SUBJECT
-    return SoswapExclusion.PREPOSITIONAL if deps & {"prep", "prt"} else SoswapExclusion.NO_OBJECT
+        return SoswapExclusionReason.NO_SUBJECT
+    return SoswapExclusionReason.PREPOSITIONAL if deps & {"prep", "prt"} else SoswapExclusionReason.NO_OBJECT
 
 
 def _is_adverbial(parse: Parse, object_: int) -> bool:
@@ -164,17 +164,17 @@ def _is_scene(parse: Parse, verb: int) -> bool:
     )
 
 
-def _other_structure(parse: Parse, root: int) -> SoswapExclusion | None:
+def _other_structure(parse: Parse, root: int) -> SoswapExclusionReason | None:
     """Determine the structure of a sentence whose root is not an active clause; None if the root is one."""
     deps = {parse.deps[child] for child in parse.children(root)}
     if "expl" in deps or "here" in parse.lower_words[: parse.first_word + 1]:
-        return SoswapExclusion.EXPLETIVE
+        return SoswapExclusionReason.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
-        return SoswapExclusion.PASSIVE
+        return SoswapExclusionReason.PASSIVE
     if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
-        return SoswapExclusion.COPULA
+        return SoswapExclusionReason.COPULA
     if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:
-        return SoswapExclusion.IMPERATIVE
+        return SoswapExclusionReason.IMPERATIVE
     return None
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from unbag.challenge_sets.perturbations.soswap.clause import (
     ANIMATE,
     PERSONAL,
-    SoswapExclusion,
+    SoswapExclusionReason,
     TransitiveClause,
     is_animate,
     is_body_part_preposition,
@@ -96,7 +96,7 @@ _OF_THINGS: Final = frozenset("contain depict describe feature hang read say sho
 _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".split())
 
 
-def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusionReason:
     """Find the tokens of a clause's subject, or the reason to exclude the clause.
 
     Parsers sometimes read "A man in a coat and jeans holds …" as two subjects, "a man in a coat" and "jeans". The
@@ -112,7 +112,7 @@ def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapE
     return _span(parse, clause.subject, inside)
 
 
-def find_object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+def find_object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusionReason:
     """Find the tokens of a clause's object, or the reason to exclude the clause.
 
     Final phrases that may also belong to the verb are not part of the result. They stay in place, which is grammatical
@@ -130,7 +130,7 @@ def find_object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapEx
     if not _OF_SIGNS.isdisjoint(parse.lower_words[i] for i in left) or any(
         _may_be_the_verbs(parse, clause, i) for i in parse.children(clause.object) if clause.object < i <= inside[-1]
     ):
-        return SoswapExclusion.ATTACHED
+        return SoswapExclusionReason.ATTACHED
     return _span(parse, clause.object, inside)
 
 
@@ -149,28 +149,28 @@ def _may_be_the_verbs(parse: Parse, clause: TransitiveClause, i: int) -> bool:
     return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or is_body_part_preposition(parse, i))
 
 
-def _span(parse: Parse, head: int, inside: list[int]) -> range | SoswapExclusion:
+def _span(parse: Parse, head: int, inside: list[int]) -> range | SoswapExclusionReason:
     """Determine the contiguous tokens of a head's phrase, or the reason for exclusion."""
     span = range(inside[0], inside[-1] + 1)
     if len(span) != len(inside):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     if parse.pos[head] not in ("NOUN", "PROPN", "PRON", "NUM"):
-        return SoswapExclusion.HEAD
+        return SoswapExclusionReason.HEAD
     if parse.deps[span[-1]] in ("cc", "mark", "prep", "det", "aux") or parse.pos[span[0]] in ("ADP", "AUX", "SCONJ"):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     if _is_cut_off(parse, head, span):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     if any(_is_out_of_place(parse, i, span) for i in range(span.start + 1, head)):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     for i in span:
         if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
-            return SoswapExclusion.BROKEN  # "holding a cup and talking"
+            return SoswapExclusionReason.BROKEN  # "holding a cup and talking"
         if parse.lower_words[i] in ("as", "while", "when"):  # parsers attach the next clause to the phrase
-            return SoswapExclusion.BROKEN
+            return SoswapExclusionReason.BROKEN
         if parse.deps[i] in ("amod", "compound", "conj", "nmod") and parse.lower_words[i] in MISREAD:
-            return SoswapExclusion.BROKEN  # "a guitar and sings"
+            return SoswapExclusionReason.BROKEN  # "a guitar and sings"
         if parse.pos[i] in ("PUNCT", "SPACE") and not _is_allowed_mark(parse, i, span):
-            return SoswapExclusion.PUNCTUATED
+            return SoswapExclusionReason.PUNCTUATED
     return span
 
 

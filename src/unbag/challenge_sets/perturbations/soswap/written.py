@@ -7,7 +7,7 @@ them.
 
 from typing import Final
 
-from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusion, TransitiveClause
+from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusionReason, TransitiveClause
 from unbag.data.text.parses import Parse
 
 _QUOTES: Final = frozenset("\" “ ” ‘ ’ ' `` ''".split())
@@ -23,9 +23,9 @@ _MARKS: Final = frozenset(". , ; : ! ? ) …".split())
 _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 
 
-def find_written_text_exclusion(
+def find_written_text_exclusion_reason(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
-) -> SoswapExclusion | None:
+) -> SoswapExclusionReason | None:
     """Find a reason to exclude a clause of written text. Return None if there is none.
 
     Args:
@@ -35,27 +35,27 @@ def find_written_text_exclusion(
         object_: Tokens of the object phrase.
     """
     if any(parse.pos[i] == "PUNCT" and word in _QUOTES for i, word in enumerate(parse.words)):
-        return SoswapExclusion.QUOTED
+        return SoswapExclusionReason.QUOTED
     if "than" in parse.lower_words:
-        return SoswapExclusion.COMPARISON
+        return SoswapExclusionReason.COMPARISON
     if not _is_main_clause(parse, clause.verbs[0]):
-        return SoswapExclusion.LATER_VERB
+        return SoswapExclusionReason.LATER_VERB
     if parse.lemmas[clause.verb].lower() in _TWO_OBJECTS or any(
         parse.deps[i] in ("dative", "oprd") for i in parse.children(clause.verb)
     ):
-        return SoswapExclusion.TWO_OBJECTS
+        return SoswapExclusionReason.TWO_OBJECTS
     if parse.lemmas[clause.verb].lower() == "have":
-        return SoswapExclusion.HAPPENING  # an appetite, an impact, a report
+        return SoswapExclusionReason.HAPPENING  # an appetite, an impact, a report
     if any(parse.words[i] == "," for i in subject):
-        return SoswapExclusion.PUNCTUATED
+        return SoswapExclusionReason.PUNCTUATED
     if parse.lower_words[clause.object] == "it" and any(
         parse.deps[i] == "ccomp" and i > clause.object for i in parse.children(clause.verb)
     ):
-        return SoswapExclusion.EXPLETIVE  # "I take it that there is another"
+        return SoswapExclusionReason.EXPLETIVE  # "I take it that there is another"
     if not _UNITS.isdisjoint(parse.words[i] for i in (*subject, *object_)):
-        return SoswapExclusion.HEAD
+        return SoswapExclusionReason.HEAD
     if _is_misplaced(parse, subject) or _continues(parse, subject) or _continues(parse, object_):
-        return SoswapExclusion.BROKEN
+        return SoswapExclusionReason.BROKEN
     return None
 
 
