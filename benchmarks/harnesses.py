@@ -69,8 +69,7 @@ def ours(model: str, requests: list[SetRequest], folder: Path, **options: Any) -
 def scores_of(name: str) -> dict[str, str]:
     """Map the score names of a set's task to their paths in the scores of unbag."""
     return {
-        quantity.name: quantity.path
-        for quantity in challenge_sets.get_challenge_set(name).list_metrics_with_role("harness")
+        metric.name: metric.path for metric in challenge_sets.get_challenge_set(name).list_metrics_with_role("harness")
     }
 
 

@@ -130,7 +130,7 @@ def test_descriptions_refer_to_existing_tables(name):
     assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
     columns = {*described.columns, *described.optional_columns}
     assert columns <= set(described.import_builder_class().SCHEMA.names)
-    for function in ("scores", "row scores"):
+    for function in ("scores", "row_scores"):
         assert callable(getattr(described.import_set_module("scores"), f"compute_{name}_{function}"))
     for quantity in described.metric_definitions:
         for paper, table, column, *_ in quantity.published_columns:

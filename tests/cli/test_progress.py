@@ -19,7 +19,9 @@ def terminal(monkeypatch):
     drawn = io.StringIO()
     for module in (output, progress):
         monkeypatch.setattr(
-            module, "console", lambda **_: Console(file=drawn, force_terminal=True, color_system=None, width=80)
+            module,
+            "create_cli_console",
+            lambda **_: Console(file=drawn, force_terminal=True, color_system=None, width=80),
         )
     return drawn
 

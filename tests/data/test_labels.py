@@ -92,7 +92,7 @@ def test_ambiguous_gold_label_is_rejected(name):
 
 
 def test_incomplete_label_map_is_rejected():
-    with pytest.raises(LabelError, match=re.escape("got none for ['LABEL_2']")):
+    with pytest.raises(LabelError, match=re.escape("got no label for ['LABEL_2']")):
         resolve_output_labels(
             {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment")
         )

@@ -228,7 +228,10 @@ def test_label_meanings_apply_to_padded_labels_and_floats(tmp_path):
         (["E=entailment", "neutral"], "got a mixture (E=entailment,neutral)"),
         (["E=entailment", "E=neutral"], "got 'E' twice"),
         (["E=perhaps"], "expected a label such as"),
-        (["E=not_entailment", "N=neutral"], "or of entailment, not_entailment, got both (E=not_entailment,N=neutral)"),
+        (
+            ["E=not_entailment", "N=neutral"],
+            "or the labels entailment, not_entailment, got a mixture (E=not_entailment,N=neutral)",
+        ),
         (["neutral", "not_entailment"], "or of entailment, not_entailment at most once, got neutral, not_entailment"),
     ],
 )

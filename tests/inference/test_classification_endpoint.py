@@ -218,7 +218,7 @@ def test_address_selects_predictor_kind(endpoint):
     )
     with pytest.raises(ValueError, match="num_fewshot: not supported for URLs that end in /predict, /rerank"):
         load_predictor("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
-    with pytest.raises(ValueError, match="separator: expected an address that ends in /predict"):
+    with pytest.raises(ValueError, match="separator: supported only for URLs that end in /predict"):
         load_predictor("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")
 
 

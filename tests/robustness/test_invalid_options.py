@@ -200,7 +200,7 @@ def test_model_sizes_must_be_integers(name, value):
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -1, "x", None, [1], {1, 2}])
-@pytest.mark.parametrize("name", ["quantities", "level", "resamples"])
+@pytest.mark.parametrize("name", ["metrics", "level", "resamples"])
 def test_compare_option_of_wrong_type_is_rejected(name, value):
     with pytest.raises(ValueError, match=f"({name}: expected|expected {name}) "):
         compare("run", "other", **{name: value})

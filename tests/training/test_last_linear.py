@@ -22,7 +22,7 @@ def test_earlier_layer_of_same_size_is_skipped():
 def test_nonlinear_logits_are_rejected():
     network = tiny_network()
     network.classifier = torch.nn.Sequential(network.classifier, torch.nn.Tanh())
-    with pytest.raises(ValueError, match=r"none in BertForSequenceClassification with 3 labels.*classifier.0"):
+    with pytest.raises(ValueError, match=r"got BertForSequenceClassification with 3 labels.*classifier.0"):
         find_last_linear(network, encode())
 
 

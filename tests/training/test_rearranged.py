@@ -165,7 +165,9 @@ def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
             ValueError, match=f"corpus: expected exactly one of snli, mnli, anli, sick, .*got {corpus[0]}"
         ):
             RECIPE.config(corpus=corpus, **told)
-    with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
+    with pytest.raises(
+        ValueError, match=r"num_train_epochs: expected at least 1, got 0; test_examples: expected at least 1, got 0"
+    ):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
     assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed

@@ -175,7 +175,7 @@ class ChallengeSet:
 
     def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
         """List the metrics that have a role. The skill score comes first."""
-        return [quantity for quantity in (SCORE, *self.metric_definitions) if role in quantity.roles]
+        return [metric for metric in (SCORE, *self.metric_definitions) if role in metric.roles]
 
     @property
     def named_metrics(self) -> tuple[MetricDefinition, ...]:
@@ -183,7 +183,7 @@ class ChallengeSet:
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
-        own = {quantity.name for quantity in self.metric_definitions}
+        own = {metric.name for metric in self.metric_definitions}
         return (
             *self.metric_definitions,
             *(each for each in VERIFIER if self.has_verification and each.name not in own),
@@ -192,7 +192,7 @@ class ChallengeSet:
     def map_metrics_by_path(self) -> dict[str, MetricDefinition]:
         """Build a dict from score paths to metrics, including the skill score and the verifier metrics."""
         verifier = VERIFIER if self.has_verification else ()
-        return {quantity.path: quantity for quantity in (SCORE, *self.metric_definitions, *verifier)}
+        return {metric.path: metric for metric in (SCORE, *self.metric_definitions, *verifier)}
 
     def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
         """List the metrics that have a role, with their values. Metrics without a value are omitted."""
@@ -288,7 +288,7 @@ class ChallengeSet:
         return getattr(import_module(module), name)
 
     def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[MeasuredMetric]:
-        for quantity in self.list_metrics_with_role(role):
-            estimate = quantity.get_estimate(scores)
+        for metric in self.list_metrics_with_role(role):
+            estimate = metric.get_estimate(scores)
             if estimate is not None and estimate.value is not None:
-                yield MeasuredMetric(quantity, estimate)
+                yield MeasuredMetric(metric, estimate)

@@ -452,7 +452,7 @@ def build_model_upload(
         own_results = read_results(results)
         about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
-        shared |= {"organization": sets_org, "about_results": about}
+        shared |= {"organization": sets_org, "result_context": about}
         if averaged:
             return build_averaged_model_upload(folder, repo, **shared)
         license_ = fetch_model_license(*base) if base else None

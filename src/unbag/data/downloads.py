@@ -53,7 +53,7 @@ def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
     if not copies:
         raise DataError(
             f"{path}: expected {pinned_file.name}, a copy of {pinned_file.url}, in this folder or a subfolder, got none"
-            "; "
+            + "; "
             + join_advice("remove --official-file to download the file", "choose other sets (--sets)", "add the file")
         )
     raise DataError(

@@ -344,8 +344,8 @@ def map_label_to_space(label: str, label_space: Sequence[str]) -> str:
     Raises:
         LabelError: If label and space belong to different two-label spaces.
 
-    >>> map_label_to_space("neutral", TWO_WAY), map_label_to_space("neutral", CONTRADICTION_OR_NOT),
-    map_label_to_space("neutral", LABELS) ('not_entailment', 'not_contradiction', 'neutral')
+    >>> [map_label_to_space("neutral", space) for space in (TWO_WAY, CONTRADICTION_OR_NOT, LABELS)]
+    ['not_entailment', 'not_contradiction', 'neutral']
     """
     if label in label_space:
         return label

@@ -54,10 +54,10 @@ def collect_metrics(result: Result) -> dict[str, MetricValue]:
         top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
         return {path: MetricValue(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
     numbers = {}
-    for name, quantity in describe_metrics(result.set).items():
-        if (estimate := quantity.get_estimate(result.scores)) is not None:
-            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else estimate.n
-            numbers[name] = MetricValue(name, quantity.label, quantity.higher_is_better, estimate, sources)
+    for name, metric in describe_metrics(result.set).items():
+        if (estimate := metric.get_estimate(result.scores)) is not None:
+            sources = result.scores[SKILL]["n_sources"] if metric is SCORE else estimate.n
+            numbers[name] = MetricValue(name, metric.label, metric.higher_is_better, estimate, sources)
     return numbers
 
 

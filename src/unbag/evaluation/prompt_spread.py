@@ -62,12 +62,12 @@ def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
     spreads = []
     for (name, set_name, corpus), by_prompt in groups.items():
         described = challenge_sets.find_challenge_set(set_name)
-        for quantity in () if described is None else described.list_metrics_with_role("compared"):
-            estimates = {prompt: quantity.get_estimate(result.scores) for prompt, result in by_prompt.items()}
+        for metric in () if described is None else described.list_metrics_with_role("compared"):
+            estimates = {prompt: metric.get_estimate(result.scores) for prompt, result in by_prompt.items()}
             values = {p: each.value for p, each in estimates.items() if each is not None and each.value is not None}
             if len(values) < 2:
                 continue
             over = compute_seed_spread(list(values.values()))
-            fields = (name, set_name, corpus, quantity.name, quantity.label)
+            fields = (name, set_name, corpus, metric.name, metric.label)
             spreads.append(PromptSpread(*fields, values, over.mean, over.standard_deviation or 0.0))
     return spreads

@@ -5,10 +5,12 @@ This module runs in the Space with gradio and datasets but without unbag, so it 
 
 import json
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import gradio as gr
 import pandas as pd
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 ALL: Final = "all"
 EXCLUDED: Final = "excluded"
@@ -210,8 +212,9 @@ def _options(text: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in json.loads(text).items())
 
 
-def build_page(repo: str) -> gr.Blocks:
+def build_page(repo: str) -> "gr.Blocks":
     """Build the leaderboard page. The results dataset is loaded each time the page is opened."""
+    import gradio as gr
 
     def load_page() -> tuple[Any, ...]:
         try:

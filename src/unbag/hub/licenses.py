@@ -63,9 +63,8 @@ def choose_license(name: str, inherited_license: str, requested_license: str | N
         lost = sorted(parse_license_conditions(inherited_license) - parse_license_conditions(requested_license))
         drops = f", which drops {' and '.join(lost)}" if lost else ""
         raise ValueError(
-            f"--license: expected {inherited_license}, the license inherited from {name}, got {requested_license}{drops}"
-            "; "
-            "remove --license"
+            f"--license: expected {inherited_license}, the license inherited from {name}, got "
+            f"{requested_license}{drops}; remove --license"
         )
     return inherited_license
 

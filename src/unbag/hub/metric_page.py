@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import gradio as gr
+if TYPE_CHECKING:
+    import gradio as gr
+
 
 Scores: TypeAlias = Mapping[str, Any]
 MAX_ROWS: Final = 20_000
@@ -120,7 +122,7 @@ def parse_metric_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -
     A cell is parsed as JSON if possible (a number, a list of numbers, true, null), otherwise it is text. Empty cells
     become None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
 
-    >>> parse_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
+    >>> parse_metric_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
     """
     cells = [[_parse_cell(cell) for cell in row] for row in rows]
@@ -150,7 +152,7 @@ def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, An
     Columns of a challenge set replace missing columns of the metric: `prediction` replaces `predictions`, and SICCK's
     `four_way`, or otherwise `label`, replaces `references`.
 
-    >>> select_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
+    >>> select_metric_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     ({'predictions': [1], 'references': [0]}, ['premise'])
     """
     parameters = inspect.signature(metric).parameters
@@ -231,10 +233,10 @@ def iter_score_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreL
     except the last identify it.
 
     >>> accuracy = {"value": 1, "low": 1, "high": 1, "n": 2}
-    >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
+    >>> [line.path for line in iter_score_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
     [('by', 'kind a', 'accuracy')]
     >>> scores = {"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]}
-    >>> [(line.path, line.value) for line in iter_lines(scores)]
+    >>> [(line.path, line.value) for line in iter_score_lines(scores)]
     [(('bins', 'low 0.5, n 3', 'share'), 0.2), (('all',), '1, –')]
     """
     if hasattr(scores, "_asdict"):
@@ -310,13 +312,15 @@ def _render_code(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
-def build_page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
+def build_page(metric: Callable[..., Scores], folder: Path) -> "gr.Blocks":
     """Build the page of a metric Space.
 
     Args:
         metric: Function of columns and options.
         folder: Folder of the Space, with README.md and example.csv.
     """
+    import gradio as gr
+
     card = MetricCard.parse((folder / "README.md").read_text(encoding="utf-8"))
     header, rows = parse_table((folder / "example.csv").read_text(encoding="utf-8"))
     optional = [name for name, one in inspect.signature(metric).parameters.items() if one.default is not one.empty]

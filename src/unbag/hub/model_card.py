@@ -397,11 +397,11 @@ def build_results_section(
     for key, first in by_rows.items():
         by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
         numbers = {name: _by_metric(result) for name, result in by_column.items()}
-        for i, (quantity, estimate) in enumerate(_quoted_measurements(first)):
-            cells = [_cell(numbers[name].get(quantity.name)) for name in columns]
+        for i, (metric, estimate) in enumerate(_quoted_measurements(first)):
+            cells = [_cell(numbers[name].get(metric.name)) for name in columns]
             where = _set_name(first) if i == 0 else ""
-            arrow = "↑" if quantity.higher_is_better else "↓"
-            table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
+            arrow = "↑" if metric.higher_is_better else "↓"
+            table.append([where, f"{metric.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (evaluated := by_column.get(name)) is not None:
                 reading = (
@@ -442,7 +442,7 @@ def _set_name(result: Result) -> str:
 
 
 def _by_metric(result: Result | None) -> dict[str, Estimate]:
-    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted_measurements(result)}
+    return {} if result is None else {metric.name: estimate for metric, estimate in _quoted_measurements(result)}
 
 
 def _quoted_measurements(result: Result) -> list[MeasuredMetric]:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import gradio as gr
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 Pair = tuple[str, str]
 Probabilities = NDArray[Any]
@@ -245,7 +247,7 @@ def _describe_feature(feature: Any) -> str:
     return f"{feature.premise} – {feature.hypothesis}"
 
 
-def build_page(bundle: Any, folder: Path, model: str) -> gr.Blocks:
+def build_page(bundle: Any, folder: Path, model: str) -> "gr.Blocks":
     """Build the page of the pair Space.
 
     Args:
@@ -253,6 +255,8 @@ def build_page(bundle: Any, folder: Path, model: str) -> gr.Blocks:
         folder: Folder of the Space, with the lexical model.
         model: Hub id of the model that is selected when the page opens.
     """
+    import gradio as gr
+
     lexical = LexicalScorer(bundle, folder)
     labels = list(bundle.LABELS)
 

@@ -174,12 +174,12 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
         shared
         | estimate._asdict()
         | {
-            "metric": quantity.name,
-            "metric_name": quantity.label,
-            "higher_is_better": quantity.higher_is_better,
-            "is_score": quantity is SCORE,
+            "metric": metric.name,
+            "metric_name": metric.label,
+            "higher_is_better": metric.higher_is_better,
+            "is_score": metric is SCORE,
         }
-        for quantity, estimate in described.list_metric_values(result.scores, "quoted")
+        for metric, estimate in described.list_metric_values(result.scores, "quoted")
     ]
 
 

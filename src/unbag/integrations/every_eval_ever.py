@@ -219,25 +219,23 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     return entries
 
 
-def _metric_config(
-    set_name: str, quantity: MetricDefinition, number: MetricValue, meaning: str | None
-) -> dict[str, Any]:
+def _metric_config(set_name: str, metric: MetricDefinition, number: MetricValue, meaning: str | None) -> dict[str, Any]:
     question = challenge_sets.get_challenge_set(set_name).question
     is_common = number.name in _COMMON_METRICS
-    low, high = (_bound(limit) for limit in quantity.limits)
+    low, high = (_bound(limit) for limit in metric.limits)
     config = {
         "evaluation_description": question,
         "metric_id": number.name if is_common else f"unbag.{set_name}.{number.name}",
-        "metric_name": quantity.label,
+        "metric_name": metric.label,
         "metric_kind": number.name,
-        "lower_is_better": not quantity.higher_is_better,
+        "lower_is_better": not metric.higher_is_better,
         "score_type": "continuous",
         "min_score": low,
         "max_score": high,
     }
-    if quantity.limits == (0.0, 1.0):
+    if metric.limits == (0.0, 1.0):
         config["metric_unit"] = "proportion"
-    if quantity is SCORE:
+    if metric is SCORE:
         meaning = "0 is the best of chance, a constant prediction, a bag of words and shuffled words; 1 is perfect"
     return config | ({"additional_details": {"meaning": meaning}} if meaning else {})
 

@@ -169,7 +169,7 @@ class UnbagCallback(TrainerCallback):
         name = best if best.startswith("eval_") else f"eval_{best}"
         if not name.startswith(PREFIX):
             return
-        logged = {f"{PREFIX}{each}": quantity for each, quantity in iter_logged_metrics(self._requests)}
+        logged = {f"{PREFIX}{each}": metric for each, metric in iter_logged_metrics(self._requests)}
         if name not in logged:
             raise ValueError(f"metric_for_best_model: expected one of {', '.join(logged)}, got {best!r}")
         greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better

@@ -66,8 +66,8 @@ def _rows(
     """Build the rows of one group."""
     by_model = {each.model.name: metrics.collect_metrics(each.result) for each in group.scored_models}
     rows: list[tuple[str, ...]] = []
-    for name, quantity in metrics.describe_metrics(group.set).items():
-        if not chosen(quantity):
+    for name, metric in metrics.describe_metrics(group.set).items():
+        if not chosen(metric):
             continue
         numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
         if any(number.estimate.value is not None for number in numbers.values()):
@@ -76,7 +76,7 @@ def _rows(
             rows.append(
                 (
                     title,
-                    add_direction_arrow(quantity.label, quantity.higher_is_better),
+                    add_direction_arrow(metric.label, metric.higher_is_better),
                     *cells,
                     _counts(list(numbers.values())),
                 )
@@ -84,12 +84,12 @@ def _rows(
     return rows
 
 
-def _is_quoted(quantity: MetricDefinition) -> bool:
-    return "quoted" in quantity.roles
+def _is_quoted(metric: MetricDefinition) -> bool:
+    return "quoted" in metric.roles
 
 
-def _is_of_verifier(quantity: MetricDefinition) -> bool:
-    return quantity in VERIFIER
+def _is_of_verifier(metric: MetricDefinition) -> bool:
+    return metric in VERIFIER
 
 
 def _counts(numbers: Sequence[MetricValue]) -> str:

@@ -251,15 +251,14 @@ class TrainConfig:
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
-        if low := {name: value for name, value in counts.items() if value < 1}:
-            yield f"expected at least 1, got {_formatted(low)}"
+        yield from (f"{name}: expected at least 1, got {value}" for name, value in counts.items() if value < 1)
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
             yield f"learning_rate: expected a number above 0, got {self.learning_rate}"
         if not 0 <= self.warmup_ratio <= 1:
             yield f"warmup_ratio: expected a number from 0 to 1, got {self.warmup_ratio}"
-        low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
-        if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
-            yield f"expected at least 0, got {_formatted(low)}"
+        for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                yield f"{name}: expected at least 0, got {value}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
             yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
@@ -357,7 +356,7 @@ def strip_parent_folders(text: str, entry: str | None = None) -> str:
 
     Hub ids and the rest of the value are unchanged.
 
-    >>> get_display_name("org/name"), get_display_name("snli", "snli=2")
+    >>> strip_parent_folders("org/name"), strip_parent_folders("snli", "snli=2")
     ('org/name', 'snli=2')
     """
     path = Path(text)
@@ -380,10 +379,6 @@ def _choice_errors(config: TrainConfig) -> Iterator[str]:
         value = getattr(config, name)
         if literals and value is not None and value not in get_args(literals[0]):
             yield f"{name}: expected one of {', '.join(get_args(literals[0]))}, got {value!r}"
-
-
-def _formatted(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _plain(value: Any) -> Any:

@@ -62,7 +62,7 @@ _CALLS = (
     ("import unbag\nunbag.compare('run', VALUE)", "run"),
     *(
         (f"import unbag\nunbag.compare('run', 'other', {name}=VALUE)", name)
-        for name in ("quantities", "level", "resamples", "across_data")
+        for name in ("metrics", "level", "resamples", "across_data")
     ),
     ("import unbag\nunbag.SetRequest(VALUE)", "set"),
     ("import unbag\nunbag.SetRequest('plain', VALUE)", "config"),

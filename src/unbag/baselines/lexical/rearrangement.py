@@ -199,9 +199,9 @@ def rearrange_examples(
         seed: Random seed for the validation set, which also depends on the positions of the examples.
 
     Raises:
-        ValueError: If there are fewer examples than k_te + k_dv, or an uncertainty is NaN.
+        ValueError: If there are fewer examples than n_test + n_validation, or an uncertainty is NaN.
 
-    >>> result = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), ["a", "b", "c", "d"], 2, 1, seed=13)
+    >>> result = rearrange_examples(np.array([0.1, 0.9, 0.5, 0.7]), ["a", "b", "c", "d"], 2, 1, seed=13)
     >>> (result.split == SPLITS.index("test")).tolist(), result.partition.tolist()
     ([False, True, False, True], [-1, 1, -1, 0])
     """

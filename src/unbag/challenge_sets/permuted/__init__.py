@@ -13,7 +13,7 @@ _SIDES: Final = ("premise", "hypothesis")
 def _of_paper(
     name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False
 ) -> MetricDefinition:
-    """Build a quantity of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
+    """Build a metric of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
     published_columns = (PublishedColumn(_PAPER, "2", theirs), PublishedColumn(_PAPER, "3", theirs, "ocnli validation"))
     return MetricDefinition(
         name,

@@ -92,7 +92,7 @@ class BigramCounts(NamedTuple):
 
         Bigrams with `BOUNDARY` pass if the counts lack sentence ends.
 
-        >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
+        >>> BigramCounts(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
         """
         return (not self.has_sentence_ends and BOUNDARY in pair) or self.counts[pair] >= min_count

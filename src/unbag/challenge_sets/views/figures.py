@@ -18,12 +18,12 @@ def iter_metrics(
 
     Args:
         challenge_set: Description of the set.
-        meanings: Meaning of each quantity, by name.
+        meanings: Meaning of each metric, by name.
         scores: Scores of a result on the set.
     """
-    for quantity in challenge_set.metric_definitions:
-        if (estimate := quantity.get_estimate(scores)) is not None:
-            yield quantity.label, meanings[quantity.name], estimate
+    for metric in challenge_set.metric_definitions:
+        if (estimate := metric.get_estimate(scores)) is not None:
+            yield metric.label, meanings[metric.name], estimate
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,10 @@ def build_verifier_table(result: Result) -> Table | None:
         return None
     counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
     grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
-    for quantity in VERIFIER:
-        estimate = quantity.get_estimate(result.scores)
-        if quantity.name in _IN_TERMINAL and estimate is not None:
-            label = add_direction_arrow(quantity.label, quantity.higher_is_better)
+    for metric in VERIFIER:
+        estimate = metric.get_estimate(result.scores)
+        if metric.name in _IN_TERMINAL and estimate is not None:
+            label = add_direction_arrow(metric.label, metric.higher_is_better)
             grid.add_row(label, f"{estimate.n:,}", format_interval(estimate))
     return grid
 
@@ -125,10 +125,10 @@ def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
 
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for quantity in VERIFIER:
-        if (estimate := quantity.get_estimate({VERIFICATION: scores})) is not None:
-            label = add_direction_arrow(quantity.label, quantity.higher_is_better)
-            yield label, _MEANINGS[quantity.name], format_interval(estimate)
+    for metric in VERIFIER:
+        if (estimate := metric.get_estimate({VERIFICATION: scores})) is not None:
+            label = add_direction_arrow(metric.label, metric.higher_is_better)
+            yield label, _MEANINGS[metric.name], format_interval(estimate)
     if scores["calibration"] is not None:
         found = scores["calibration"]
         parts = (

@@ -70,8 +70,10 @@ def split_english(paragraph: str) -> list[str]:
 def find_character_exclusion_reason(sentence: str) -> str | None:
     """Find a reason to exclude a sentence based on its text. Return None if the sentence can be a premise.
 
-    >>> find_character_exclusion_reason("The old dog sleeps."), find_character_exclusion_reason("Does the old dog sleep
-    in the garden?") ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
+    >>> find_character_exclusion_reason("The old dog sleeps.")
+    'shorter than 5 words'
+    >>> find_character_exclusion_reason("Does the old dog sleep in the garden?")
+    'not declarative (a question, an order, a fragment)'
     """
     words = sentence.split()
     if len(words) < WORDS.start:

@@ -55,10 +55,7 @@ class HarnessTask(NamedTuple):
     @property
     def scores(self) -> dict[str, bool]:
         """Mapping from the name of each score to whether higher values are better."""
-        return {
-            quantity.name: quantity.higher_is_better
-            for quantity in self.challenge_set.list_metrics_with_role("harness")
-        }
+        return {metric.name: metric.higher_is_better for metric in self.challenge_set.list_metrics_with_role("harness")}
 
 
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
@@ -69,7 +66,7 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
         paths={
-            name: {quantity.name: quantity.path for quantity in each.list_metrics_with_role("harness")}
+            name: {metric.name: metric.path for metric in each.list_metrics_with_role("harness")}
             for name, each in described.items()
         },
         functions=", ".join(f"{name!r}: compute_{name}_scores" for name in described),

@@ -53,11 +53,11 @@ def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Itera
     or may differ, because the training data of models on the Hub are not recorded.
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored_models)
-    for quantity in challenge_set.list_metrics_with_role("beside_papers"):
-        theirs = list_published_scores(quantity.published_columns, group.corpus)[:_MOST]
+    for metric in challenge_set.list_metrics_with_role("beside_papers"):
+        theirs = list_published_scores(metric.published_columns, group.corpus)[:_MOST]
         if not theirs:
             continue
-        ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored_models]
+        ours = [(each.model.name, metric.get_estimate(each.result.scores)) for each in group.scored_models]
         series = [
             FigureSeries(name, (FigurePoint(name, one),))
             for name, one in ours
@@ -71,11 +71,11 @@ def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Itera
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
         other = " Hollow bars: other rows, or a model whose training data differ or may differ."
         yield Figure(
-            title=f"Comparison with papers: {quantity.label}",
+            title=f"Comparison with papers: {metric.label}",
             about=f"Bars are published results ({sources}).{other if len(full) < len(theirs) else ''} "
             + (
                 "Higher is better."
-                if quantity.higher_is_better
+                if metric.higher_is_better
                 else "Lower is better; random predictions may also score low."
             ),
             x="model",
