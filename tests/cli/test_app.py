@@ -455,4 +455,4 @@ def test_train_invalid_config_prints_one_line(folder):
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "got num_train_epochs = 0; warmup_ratio: expected" in done.stderr
+    assert "num_train_epochs: expected at least 1, got 0; warmup_ratio: expected" in done.stderr

@@ -337,7 +337,9 @@ def test_fixed_protocol_options_are_not_exposed(tmp_path):
     told = RECIPE.config(model="m", output_dir=tmp_path)
     for name in fixed - {"corpus", "eval_steps"}:
         assert getattr(told, name) == declared[name], "as it is for who says nothing"
-    with pytest.raises(ValueError, match="got num_train_epochs = 0; folds: expected at least 2, got 1"):
+    with pytest.raises(
+        ValueError, match="num_train_epochs: expected at least 1, got 0; folds: expected at least 2, got 1"
+    ):
         RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
