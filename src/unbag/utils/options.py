@@ -2,6 +2,9 @@
 
 The command line parses text (`parse_option`); the Python API passes values. `validate_options` validates both with the
 type hints of the dataclass fields. The config itself validates other limits.
+
+The types are checked here and not by pydantic's `TypeAdapter`: for the same rules (integers of 63 bits, printable text,
+empty column names, NumPy integers), its validators take more lines, and 0.2 s when a command starts.
 """
 
 import inspect
