@@ -173,7 +173,7 @@ def detect_csv_delimiter(path: Path) -> str:
 
 
 def iter_jsonl_row_starts(path: Path, interval: int) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * every`, … in a jsonl file.
+    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a jsonl file.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
@@ -182,7 +182,7 @@ def iter_jsonl_row_starts(path: Path, interval: int) -> Iterator[RowStart]:
 
 
 def iter_csv_row_starts(path: Path, interval: int, *, quotes: bool) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * every`, … in a csv or tsv file.
+    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv or tsv file.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
 
