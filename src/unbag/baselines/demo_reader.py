@@ -49,7 +49,7 @@ def tokenize_words(sentence: str) -> list[str]:
 
 
 def encode_words(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
-    """Encode n sentences as word ids, padded with `PADDING`, shape (n, longest)."""
+    """Encode n sentences as word ids, shape (n, maximum length). Shorter sentences are padded with `PADDING`."""
     encoded = [_get_word_ids(sentence, word_ids) for sentence in sentences]
     rows = np.full((len(encoded), max(map(len, encoded))), PADDING, dtype=np.int64)
     for row, ids in zip(rows, encoded, strict=True):

@@ -37,7 +37,7 @@ Scores = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class MetricDefinition:
-    """A metric of a challenge set: its name, its label and its path in the scores.
+    """Definition of a metric of a challenge set: its name, display name and location in the nested scores.
 
     Attributes:
         name: Machine-readable name, unique in its set.
@@ -60,12 +60,12 @@ class MetricDefinition:
     limits: tuple[float, float] = (0.0, 1.0)
 
     def get_estimate(self, scores: Scores) -> Estimate | None:
-        """Look up or compute the metric. Return None if the scores do not contain it."""
+        """Look up or compute the value of the metric. Return None if the scores do not contain it."""
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
 def build_metric_roles(*names: Role) -> frozenset[Role]:
-    """Build the value of `MetricDefinition.roles` from role names."""
+    """Build the set of places where a metric is shown, as the value of `MetricDefinition.roles`."""
     return frozenset(names)
 
 
@@ -102,7 +102,7 @@ class MeasuredMetric(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ChallengeSet:
-    """Description of a challenge set: name, metrics, columns, builder and default sample.
+    """Description of a challenge set: name, metrics, columns, builder and default sample size.
 
     The package of the set has two more modules, which are imported on first use:
 
@@ -174,12 +174,15 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
-        """List the metrics that have a role. The skill score comes first."""
+        """List the metrics with the given role, i.e. those shown in a certain place, such as `unbag compare`.
+
+        The skill score, if included, comes first.
+        """
         return [metric for metric in (SCORE, *self.metric_definitions) if role in metric.roles]
 
     @property
     def named_metrics(self) -> tuple[MetricDefinition, ...]:
-        """Metrics that gates, comparisons and exports can refer to by name: the set's own and the verifier metrics.
+        """Metrics of the set and verifier metrics that gates, comparisons and exports can refer to by name.
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
@@ -190,12 +193,15 @@ class ChallengeSet:
         )
 
     def map_metrics_by_path(self) -> dict[str, MetricDefinition]:
-        """Build a dict from score paths to metrics, including the skill score and the verifier metrics."""
+        """Build a dict from the path of each metric in the scores to its definition.
+
+        The dict includes the skill score and the verifier metrics.
+        """
         verifier = VERIFIER if self.has_verification else ()
         return {metric.path: metric for metric in (SCORE, *self.metric_definitions, *verifier)}
 
     def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
-        """List the metrics that have a role, with their values. Metrics without a value are omitted."""
+        """List the metrics with the given role and their values. Metrics without a value are omitted."""
         return list(self._iter_measurements(scores, role))
 
     def get_skill_score(self, scores: Scores) -> MeasuredMetric | None:
@@ -279,11 +285,14 @@ class ChallengeSet:
         return mask
 
     def import_set_module(self, part: Literal["scores", "report"]) -> Any:
-        """Import a module of the set's package."""
+        """Import the module `scores` or `report` of the set's package."""
         return import_module(f"{self.package}.{part}")
 
     def import_builder_class(self) -> Any:
-        """Import the set's `datasets` builder class. Its type is `Any`, because its base class is untyped."""
+        """Import the `datasets` builder class of the set.
+
+        The return type is `Any`, because the base class has no type annotations.
+        """
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 

@@ -21,14 +21,17 @@ _READ: Final = "read"
 
 
 def save_span_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
-    """Store named counts for one span of source rows. Earlier counts of the same kind and span are overwritten."""
+    """Store named counts for one range of source rows.
+
+    Earlier counts of the same type for the same range are overwritten.
+    """
     # One file per span: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
 
 def load_total_counts(folder: Path, kind: str) -> Counter[str]:
-    """Load the stored counts of one kind, summed over all spans of rows."""
+    """Load the stored counts of one type, summed over all ranges of source rows."""
     total: Counter[str] = Counter()
     for file in folder.glob(f"{kind}-*.json"):
         total.update(json.loads(file.read_text()))
@@ -36,7 +39,7 @@ def load_total_counts(folder: Path, kind: str) -> Counter[str]:
 
 
 def format_top_reasons(counts: Mapping[str, int]) -> str:
-    """Format the three most frequent reasons for exclusions, with their counts. Ties are in alphabetical order.
+    """Format the three most frequent reasons for exclusions, with their counts. Ties are sorted alphabetically.
 
     >>> format_top_reasons({"a question": 1, "a negation": 24, "a passive": 1271, "a copula": 24})
     'a passive (1,271), a copula (24), a negation (24)'
@@ -46,7 +49,7 @@ def format_top_reasons(counts: Mapping[str, int]) -> str:
 
 
 def iter_counted_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
-    """Iterate over the labelled pairs of a span of rows. Row counts and digests of the ids are stored in `folder`."""
+    """Iterate over the labelled pairs of a range of rows. Stores row counts and digests of the ids in `folder`."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
         for example in source.iter_examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
@@ -57,22 +60,22 @@ def iter_counted_examples(source: PairSource, start: int, stop: int | None, fold
 
 
 def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
-    """Store the row counts of a span: rows read, rows excluded by reason, labelled rows and annotated rows."""
+    """Store the row counts of a range: rows read, rows excluded by reason, labelled rows and annotated rows."""
     save_span_counts(folder, _READ, span, counts)
 
 
 def load_read_counts(folder: Path) -> Counter[str]:
-    """Load the counts stored by `save_read_counts`, summed over all spans of rows."""
+    """Load the counts stored by `save_read_counts`, summed over all ranges of source rows."""
     return load_total_counts(folder, _READ)
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
-    """Validate that no id occurs twice in a source, even in different spans of rows.
+    """Validate that no id occurs twice in a source, even in different ranges of rows.
 
     Call this function after all examples are read.
 
     Raises:
-        DataError: If an id occurs twice. The message names the first such id and its place.
+        DataError: If an id occurs twice. The message contains the first such id and its location.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
     if has_possible_duplicates(files):

@@ -42,7 +42,9 @@ _MAKES_ROWS: Final = (
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute a hash of the code, tokenizer versions and user files, which extends the cache key of `datasets`.
+    """Compute a hash of the code, the tokenizer versions and the user's files.
+
+    The hash becomes part of the cache key of `datasets`.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -92,7 +94,7 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
 
-    A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
+    A subclass describes its set by the class attributes and builds rows in `iter_tables`. Its config class declares the
     options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
 
     Attributes:
@@ -141,7 +143,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
         Args:
             source: Source of the examples.
-            examples: Labelled examples of one span of the source.
+            examples: Labelled examples of one range of the source.
         """
         raise NotImplementedError
 
@@ -206,7 +208,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources for building the rows. Subclasses add further resources."""
+        """Iterate over the external resources that are needed to build the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -220,9 +222,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded for other reasons than the usual one, by reason.
+        """Count the excluded labelled examples by reason, not counting those excluded for the main reason of the set.
 
-        All remaining excluded examples count for the usual reason of the set, `EXCLUSION_REASON`.
+        The main reason is `EXCLUSION_REASON`. It applies to all remaining excluded examples.
         """
         return {}
 
@@ -363,7 +365,7 @@ class RowBuildError(DatasetGenerationError):
 
 
 def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
-    """Convert an Arrow schema to `datasets.Features`. The column `label` becomes a `ClassLabel` with these names."""
+    """Convert an Arrow schema to `datasets.Features`. The column `label` becomes a `ClassLabel` with names `labels`."""
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}
     )

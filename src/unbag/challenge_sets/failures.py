@@ -24,7 +24,7 @@ class EvaluationFailure:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the set was skipped because a package or file is missing, or because the pairs do not suit it."""
+        """Whether the set was skipped because a package or file is missing, or because the pairs are unsuitable."""
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, is_named: bool) -> bool:

@@ -133,7 +133,7 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config with the authors' published pairs. Return None if the set does not use it by default.
+    """Look up the config with the authors' published pairs. Return None if it is not the set's default config.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
@@ -145,7 +145,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a split of a corpus, and the options that the config does not already set.
+    """Find the config for a split of a corpus, and the remaining options, whose values the config does not determine.
 
     Args:
         name: Name of the set.
@@ -211,7 +211,7 @@ def load(
 
 
 def is_set_cached(dataset_builder: Any) -> bool:
-    """Check whether the set of a builder is in the cache. No rows are read."""
+    """Check whether the set of a builder is in the cache. Does not read any rows."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
@@ -295,7 +295,7 @@ def _evaluated(dataset_builder: Any, splits: Any) -> Any:
 
 
 def list_set_summaries() -> list[dict[str, str]]:
-    """List name, title, summary and paper of each challenge set.
+    """List the name, title, summary and paper of each challenge set.
 
     The summary is the first line of the builder module's docstring.
     """

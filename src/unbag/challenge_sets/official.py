@@ -20,7 +20,7 @@ _TEST: Final = "test"
 
 @dataclass
 class OfficialConfig(SourceConfig):
-    """Config that selects the authors' published pairs or pairs generated from an English corpus.
+    """Config that selects either the authors' published pairs or pairs generated from an English corpus.
 
     Attributes:
         file: Official configs only. Your copy of the authors' file, or a folder that has the file under its own name,
@@ -74,7 +74,7 @@ class OfficialSetBuilder(ChallengeSetBuilder):
     Attributes:
         FILE: Published file of the authors.
         LICENSE: License of the authors' pairs.
-        CREATORS: Creators of the authors' sentences and labels, in the format of `creators`.
+        CREATORS: Creators of the authors' sentences and labels, in the format of `list_creators`.
     """
 
     FILE: ClassVar[PinnedFile]

@@ -70,7 +70,7 @@ class SetRequest:
 
     @property
     def user_data_names(self) -> list[str]:
-        """Files, folders or Hub datasets with the user's pairs or text, as given in the options. Empty for a corpus.
+        """Names of the files, folders or Hub datasets with the user's pairs or text. Empty for a published corpus.
 
         >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
         ['pairs.csv']
@@ -83,7 +83,7 @@ class SetRequest:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """The rows of a built challenge set and the record of their origin.
+    """A built challenge set: its rows and a description of the data that they were built from.
 
     Attributes:
         request: Request that the set was built for.
@@ -228,9 +228,9 @@ def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") ->
 
 
 def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
-    """Write a challenge set as Parquet.
+    """Write a challenge set to one or more Parquet files.
 
-    Return its record, with `set`, `language`, `examples`, `rows`, `config`, `data`.
+    Return the record of the set, with the keys `set`, `language`, `examples`, `rows`, `config` and `data`.
 
     The record is also stored in the schema metadata of each file under the key `unbag`, where `read_exported_set` reads
     it.
@@ -257,7 +257,7 @@ def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
 def build_split_records(
     built_set: BuiltSet, rows_by_split: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Build the record of each split, and the record of the folder that contains all splits.
+    """Build the records that describe an exported set: one per split, and one for the folder with all splits.
 
     Args:
         built_set: Set with its origin.
@@ -292,7 +292,7 @@ def build_split_records(
 
 
 def load_splits(built_set: BuiltSet) -> dict[str, Any]:
-    """Load the rows of each split of a built set. For a sample of examples, load only the evaluated split."""
+    """Load the rows of each split of a built set. For a sampled set, only the evaluated split is included."""
     builder = loading.create_builder(built_set.request.name, built_set.request.config, **built_set.request.options)
     evaluated = loading.load_evaluation_split(builder)  # from the cache
     return builder.as_dataset() if built_set.request.max_examples is None else {str(evaluated.split): built_set.rows}
@@ -331,7 +331,7 @@ def is_exported_set(path: Path) -> bool:
 
 
 def read_exported_set(path: Path) -> BuiltSet:
-    """Read the rows and the record of origin from a file that `export_challenge_set` wrote.
+    """Read a challenge set from a Parquet file that `export_challenge_set` wrote.
 
     Raises:
         DataError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other

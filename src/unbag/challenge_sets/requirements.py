@@ -28,14 +28,14 @@ class Requirement:
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
-    """Iterate over the required train splits of the corpora in `names`. Other names, such as files, are ignored."""
+    """Iterate over the downloads that the train splits of the given corpora require. Other names are ignored."""
     for name in names:
         if name in CORPORA:
             yield from iter_corpus_requirements(name, CORPORA[name].train)
 
 
 def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
-    """Iterate over the given splits of a corpus, one requirement per split."""
+    """Iterate over the downloads that the given splits of a corpus require, one per split."""
     from unbag.data.sources import open_corpus
 
     corpus = CORPORA[name]

@@ -100,7 +100,7 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
 
 
 class EarlierOptions(NamedTuple):
-    """Options of an earlier run, without its model.
+    """Options of an earlier run, except the model.
 
     Attributes:
         pairs: Source pairs.

@@ -64,7 +64,7 @@ def export(
     ] = "other",
     as_json: AsJson = False,
 ) -> None:
-    """Export challenge sets as tasks of an evaluation harness, or results as records.
+    """Export challenge sets as tasks for an evaluation harness, or export results.
 
     The task files contain the prompt, the label words and the metric. The
     harness runs them without unbag. Rows are built into the folder or, with --hub,

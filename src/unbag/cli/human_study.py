@@ -82,7 +82,7 @@ def score(
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
     as_json: AsJson = False,
 ) -> None:
-    """Score human labels, and compare them with the two experts of the paper.
+    """Score human labels, and compare them with those of the two experts in the paper.
 
     unbag human-study score people anna.csv ben.csv
     """

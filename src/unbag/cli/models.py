@@ -18,7 +18,7 @@ app = typer.Typer()
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the pre-transformer architectures, initialize one, or average the weights of models.
+    """List pre-transformer architectures, initialize one, or average model weights.
 
     The column 'parameters' counts the parameters above the word embeddings.
     The column 'published' contains the authors' count. A star marks an
@@ -86,7 +86,7 @@ def init(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Initialize an architecture for training: vocabulary, vectors and tags.
+    """Initialize an architecture for training, with vocabulary, word vectors and tags.
 
     Training initializes the layers above the vectors with the seed of the
     training run.
@@ -142,7 +142,7 @@ def interpolate(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Average the weights of models: (1 − α) θ_A + α θ_B for two, the mean for more.
+    """Average the weights of two models, (1 − α) θ_A + α θ_B, or of more models.
 
     The models should be fine-tuned from the same weights, such as a model
     before and after `unbag train mend`. For several --alpha, each model gets a

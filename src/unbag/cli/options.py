@@ -96,7 +96,7 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Source pairs of challenge sets, and the options of the sets; see `options.with_shared_options`."""
+    """Options that select the source pairs and configure the challenge sets; see `options.with_shared_options`."""
 
     corpus: Annotated[
         list[str] | None,
@@ -239,7 +239,7 @@ class PairOptions:
         return texts
 
     def without_official_file(self) -> "PairOptions":
-        """Copy the options without the authors' file, to build sets from a corpus."""
+        """Copy the options without the authors' data file, so that the sets are built from a corpus."""
         set_options = [
             part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != OFFICIAL_FILE_OPTION
         ]
@@ -310,7 +310,7 @@ def build_selected_requests(
     full: bool,
     on_failure: "Callable[[EvaluationFailure], None]",
 ) -> "list[SetRequest]":
-    """Build the set requests of a command, for the given sets or for the suite of all sets.
+    """Build the `SetRequest` objects of a command, for the given challenge sets or for the suite of all sets.
 
     Args:
         pairs: Source pairs and set options.

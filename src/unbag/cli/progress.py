@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BuildingBar:
-    """Progress bar for building sets; hidden if the console is not a terminal.
+    """Progress bar for building challenge sets. It is hidden if the console is not a terminal.
 
     Args:
         console: Console to draw on.
@@ -58,7 +58,7 @@ class BuildingBar:
 
 
 def format_time_left(seconds: float | None) -> str:
-    """Format the estimated remaining time of a stage; empty if it is unknown or zero.
+    """Format the estimated remaining time. Return an empty string if the time is unknown or zero.
 
     >>> format_time_left(75.2), format_time_left(3.0), format_time_left(0.0), format_time_left(None)
     ('1:16 left', '0:03 left', '', '')

@@ -78,7 +78,7 @@ class PublishingOptions:
     as_json: AsJson = False
 
     def resolve_repo(self, name: str) -> str:
-        """Build the repository id from `--repo-id`, with a default name for an organization."""
+        """Build the repository id from `--repo-id`. If this option is an organization, append the given name."""
         return resolve_repo_id(self.repo_id, name)
 
 
@@ -90,7 +90,7 @@ def resolve_repo_id(repo_id: str, name: str) -> str:
 
 
 def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions, collection: str | None = None) -> None:
-    """Publish repositories one after another with `--yes`, or print a preview of each.
+    """Publish repositories one after another. Without `--yes`, only print a preview of each.
 
     Args:
         publications: Publications, each for a different repository.
@@ -537,7 +537,7 @@ def pair(
 
 
 def fit_default_lexical_model() -> Path:
-    """Fit the English lexical baseline, cached after the first use. Returns the model folder."""
+    """Fit the English lexical baseline, or find it in the cache. Returns the model folder."""
     from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
     from unbag.evaluation.lexical_baseline import PAIRS
 

@@ -32,7 +32,7 @@ app = typer.Typer(
 
 
 class GreedyListCommand(TyperCommand):
-    """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no arguments."""
+    """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no positional arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the values of each list option with commas before click parses them."""

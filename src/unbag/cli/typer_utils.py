@@ -33,7 +33,7 @@ def split_commas(values: list[str] | None) -> list[str] | None:
 
 
 def split_fixed_names(values: list[str] | None) -> list[str] | None:
-    """Split a list of fixed names at commas, and reject whitespace around a value (option callback).
+    """Split a list of predefined names at commas, and reject whitespace around a value (option callback).
 
     The Python API also rejects such names. A space after a comma is allowed.
 

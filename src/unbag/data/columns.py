@@ -26,7 +26,7 @@ _DECIMALS: Final = b"decimals"  # the key in a field's metadata
 
 
 def declare_float_field(name: str, decimals: int) -> pa.Field:
-    """Declare a floating-point column of a set with a fixed number of decimals.
+    """Declare a floating-point column whose values are rounded to a fixed number of decimals.
 
     The last digits of a value depend on the processor and the number of threads, so sets store rounded values. Subsets
     and orders that depend on a value use the rounded value, so that all machines build the same rows.
@@ -64,7 +64,7 @@ ROWS_PER_TABLE: Final = 10_000
 def iter_tables(
     rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, size: int = ROWS_PER_TABLE
 ) -> Iterator[pa.Table]:
-    """Convert rows to tables of `size` rows. The last table may be smaller."""
+    """Convert rows to Arrow tables of `size` rows each. The last table may be smaller."""
     stream = iter(rows)
     while batch := list(islice(stream, size)):
         yield pa.Table.from_pylist(batch, schema=schema)

@@ -96,8 +96,9 @@ class Corpus:
         license_link: URL of the license text, if the Hub has no name for the license.
         citation: BibTeX.
         label_creators, sentence_creators: Creators of the labels and the sentences, with the Hub's values for dataset
-        cards. label_meanings: unbag's names of textual labels that have a special meaning in this corpus. row_hashes:
-        sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
+            cards.
+        label_meanings: unbag's names of textual labels that have a special meaning in this corpus.
+        row_hashes: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
     """
 
     name: str

@@ -303,7 +303,7 @@ def list_two_label_orders() -> list[tuple[str, ...]]:
 
 
 def list_candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
-    """List the possible output orders, starting with the declared one.
+    """List the possible label orders of the outputs, starting with the declared order.
 
     Args:
         declared: Order declared by a model or a file.
@@ -318,7 +318,7 @@ def list_candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = F
 
 
 def find_label_space(order: Sequence[str]) -> tuple[str, ...]:
-    """Find the label space with the labels of `order`, in canonical order.
+    """Find the label space that consists of the labels in `order`. Its labels are in canonical order.
 
     >>> find_label_space(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')

@@ -54,7 +54,7 @@ class SetPredictions(NamedTuple):
         return gold
 
     def to_label_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Convert to another label space with at most as many labels. Sums the probabilities of merged labels."""
+        """Convert the predictions to an equal or smaller label space. Adds the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(map_label_to_space(label, label_space)) for label in self.label_space]
@@ -64,7 +64,7 @@ class SetPredictions(NamedTuple):
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
 
     def align_to_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Merge labels until the label space matches the gold labels.
+        """Merge labels so that the label space matches the gold labels.
 
         Args:
             names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged.

@@ -67,7 +67,7 @@ class Example(NamedTuple):
         source_id: Unique id of the pair in the source.
         premise: First sentence or document.
         hypothesis: Second sentence.
-        label: Gold label, one of `Source.labels`.
+        label: Gold label, one of `PairSource.labels`.
         annotators: Label of each annotator, if the data has lists in a column `annotator_labels`.
     """
 
@@ -111,7 +111,9 @@ class PairSource:
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover the source, for use by several processes. May be a single open-ended range.
+        """Row ranges that cover the source, so that several processes can share the work.
+
+        Without random access, there is a single open-ended range.
 
         The property is lazy, because computing the ranges of a text file requires a pass over the file.
         """
@@ -394,7 +396,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class UnknownLabelError(DataError):
-    """Raised for a gold label with unknown meaning: an unknown spelling, or an unnamed number or truth value.
+    """Raised for a gold label with unknown meaning: an unknown spelling, or a number or truth value without a name.
 
     Attributes:
         label: The label as written in the data.

@@ -25,7 +25,7 @@ class Engine(Protocol):
     """Interface of an engine that loads models and runs them on datasets."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Validate the dtype and device before the run starts. None stands for the default.
+        """Validate the dtype and device before the run starts. None selects the default.
 
         Raises:
             ValueError: If the dtype or device does not exist.
@@ -33,13 +33,13 @@ class Engine(Protocol):
         ...
 
     def load_predictor(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Load a predictor and its display name, like `model_loading.load_predictor`."""
+        """Load a model, like `model_loading.load_predictor`. Returns the predictor and its display name."""
         ...
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> StoredPredictions:
-        """Predict all rows, like `inference.runner.predict_rows`. This engine must have loaded the predictor."""
+        """Predict all rows, like `inference.runner.predict_rows`. `predictor` comes from `load_predictor`."""
         ...
 
 
@@ -65,7 +65,7 @@ class InProcessEngine:
 
 
 def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Validate the engine name, and that the engine can be combined with the other options.
+    """Validate the engine name, and check that the engine can be combined with the other options.
 
     Raises:
         ValueError: If the engine does not exist, if `num_gpus` is given without an engine, or if a launcher or a

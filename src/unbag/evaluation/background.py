@@ -27,13 +27,13 @@ _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 
 
 class BackgroundBuild:
-    """Background process that fits a lexical model, then builds challenge sets in reverse order of evaluation.
+    """Background process that fits the lexical baseline, then builds the challenge sets, starting with the last.
 
     The first process builds its sets from the first to the last, so that both rarely need the same set. `datasets`
     locks a set that is being built. The process ends with the first process, even if that is killed.
 
     Attributes:
-        recipe: Recipe of the lexical model.
+        recipe: Recipe of the lexical baseline.
         stop: Function that ends the process; called at the latest when this object is deleted.
     """
 
@@ -72,11 +72,11 @@ class BackgroundBuild:
 
     @property
     def is_fitting(self) -> bool:
-        """Whether the lexical model is still being fitted."""
+        """Whether the lexical baseline is still being fitted."""
         return self._fit.is_running
 
     def wait_until_fitted(self, progress: Progress | None = None) -> Path | None:
-        """Wait until the lexical model is fitted or the process has ended.
+        """Wait until the lexical baseline is fitted or the process has ended.
 
         Args:
             progress: Callback with the number of processed training pairs and the total.
@@ -137,7 +137,7 @@ def _report(value: Any) -> None:
 
 
 def main() -> None:
-    """Fit the lexical model and build the sets that the parent process requests on standard input."""
+    """Fit the lexical baseline and build the sets that the parent process requests on standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     recipe, requests = pickle.load(sys.stdin.buffer)  # written by our own parent
     threading.Thread(target=_exit_with_parent, daemon=True).start()

@@ -37,7 +37,7 @@ FEW: Final = 30
 
 
 class MetricDifference(NamedTuple):
-    """Difference of one metric between two systems.
+    """Difference between two systems in one metric.
 
     Attributes:
         set: Name of the challenge set.
@@ -105,7 +105,7 @@ class Comparison:
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def find_better(self, difference: MetricDifference) -> str | None:
-        """Find the letter of the system that is significantly better on a metric. Return None if neither system is.
+        """Find the system that is significantly better on a metric. Return its letter, or None if there is none.
 
         A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
         the skill score distinguishes guessing from reading.

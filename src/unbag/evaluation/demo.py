@@ -32,10 +32,10 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def build_demo_requests(output_dir: Path) -> list[SetRequest]:
-    """Build a request for each challenge set of the demo that is not bundled as a file, in suite order.
+    """Build the requests for the demo's challenge sets, in suite order. Sets that are bundled as files are omitted.
 
     Args:
-        output_dir: Folder where `run` writes the pairs and the word vectors.
+        output_dir: Folder where `run_demo` writes the pairs and the word vectors.
     """
     data, training = (
         str(output_dir / demo.get_demo_file("validation").name),
@@ -101,10 +101,10 @@ def run_demo(
 
 
 def build_demo_training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the demo's bag-of-words models, for `model_loading.load_predictor`.
+    """Build the training options of the demo's bag-of-words models, as arguments of `model_loading.load_predictor`.
 
     Args:
-        output_dir: See `requests`.
+        output_dir: See `build_demo_requests`.
     """
     return {"train_data": (str(output_dir / demo.get_demo_file("train").name),), "pipeline": ALL}
 
@@ -143,7 +143,7 @@ class DisputedPair(NamedTuple):
 
 
 class DemoDisagreement(NamedTuple):
-    """Disagreement between the demo network and the bag of words on the same pairs.
+    """Counts of pairs on which the demo network and the bag of words disagree, with an example.
 
     Attributes:
         pairs: Number of pairs.
@@ -163,10 +163,10 @@ class DemoDisagreement(NamedTuple):
 
 
 def compare_demo_models(output_dir: Path) -> DemoDisagreement:
-    """Compute the disagreement between the demo network and the bag of words on the demo's validation pairs.
+    """Compare the predictions of the demo network and the bag of words on the demo's validation pairs.
 
     Args:
-        output_dir: Folder that `run` filled.
+        output_dir: Output folder of `run_demo`.
     """
     pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]

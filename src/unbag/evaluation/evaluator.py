@@ -320,7 +320,7 @@ def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline)
 
 
 def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
-    """Validate that `--predictions-csv` and `--shard` are not combined. A shard has only some of the predictions.
+    """Validate that `--predictions-csv` and `--shard` are not combined, because a shard predicts only some rows.
 
     Raises:
         ValueError: If both are given.

@@ -38,7 +38,7 @@ _DECIMALS: Final = 9  # of an interval end that is compared with a bound
 
 
 class GateBound(NamedTuple):
-    """Lower or upper bound on one metric of a set."""
+    """Lower or upper bound on one metric of a challenge set."""
 
     set: str
     number: str
@@ -51,7 +51,7 @@ class GateBound(NamedTuple):
 
 @dataclass(frozen=True)
 class GateResult:
-    """Outcome of a gate: a check that a metric satisfies a bound or is no worse than before.
+    """Outcome of a gate. A gate checks that a metric satisfies a bound, or is no worse than in an earlier run.
 
     Attributes:
         set: Name of the challenge set.
@@ -143,7 +143,7 @@ def select_results_of_single_model(results: Sequence[Result], path: str) -> list
 
 
 def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
-    """Check the results of one model against bounds. A bound applies to all results of its challenge set.
+    """Check the results of one model against bounds. Each bound applies to all results on its challenge set.
 
     Raises:
         ValueError: If the set of a bound has no result.

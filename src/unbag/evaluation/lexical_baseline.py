@@ -42,7 +42,7 @@ class BaselinePredictions(NamedTuple):
 
 
 class LexicalBaseline:
-    """Bag-of-words baseline of the skill score: the model `lexical`, by default fitted to 20,000 SNLI pairs.
+    """Bag-of-words baseline for the skill score: the model `lexical`, fitted to 20,000 SNLI pairs by default.
 
     Elsewhere the model `lexical` is fitted to all of SNLI and MNLI by default, which takes half an hour of tagging.
 
@@ -86,7 +86,7 @@ class LexicalBaseline:
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
     def build_recipe(self, language: str) -> LexicalTrainingOptions | None:
-        """Build the training options for a language. Return None if the language has no training data.
+        """Build the recipe (training options) for a language. Return None if there is no training data.
 
         Raises:
             ValueError: If an option has an invalid value.

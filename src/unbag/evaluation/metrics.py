@@ -19,7 +19,7 @@ CHANGED_LABELS: Final = MetricDefinition("changed_labels", "changed labels", hig
 
 
 class MetricValue(NamedTuple):
-    """Metric of a result with its value and interval.
+    """Metric of a result, with its value and confidence interval.
 
     Attributes:
         name: Name in gates and exports.
@@ -46,9 +46,10 @@ def describe_metrics(set_name: str) -> dict[str, MetricDefinition]:
 
 
 def collect_metrics(result: Result) -> dict[str, MetricValue]:
-    """Collect the metrics of a result, by metric name. If the result's set is not installed, use the top-level scores.
+    """Collect the metrics of a result, by metric name.
 
-    The skill score is included for every set that defines it, even if its value is None.
+    If the challenge set of the result is not installed, the top-level scores are used as metrics. The skill score
+    is included for every set that defines it, even if its value is None.
     """
     if challenge_sets.find_challenge_set(result.set) is None:
         top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
@@ -62,7 +63,7 @@ def collect_metrics(result: Result) -> dict[str, MetricValue]:
 
 
 def compute_verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
-    """Compute the verdicts for each model, by model name."""
+    """Compute the verdicts on each model for all challenge sets, by model name."""
     return {name: compute_model_verdict(of_one) for name, of_one in group_by_model(results).items()}
 
 

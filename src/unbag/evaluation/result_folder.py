@@ -28,7 +28,7 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result in a results folder, with its index before the current run.
+    """Result in a results folder. For a result of an earlier run, `number` is the previous index.
 
     Attributes:
         result: The result.

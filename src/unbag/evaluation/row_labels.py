@@ -59,7 +59,7 @@ def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
 
 
 def compute_source_codes(rows: Any) -> NDArray[np.int32]:
-    """Compute the index of each row's source example, counted from 0, shape (n,).
+    """Compute an integer code for each row's source example (0, 1, …), shape (n,).
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.

@@ -40,7 +40,7 @@ def write_samples(
     earlier: Mapping[int, int] = MappingProxyType({}),
     labels: Mapping[int, RowLabels] = MappingProxyType({}),
 ) -> None:
-    """Write the samples and predicted labels of new results, and remove obsolete files.
+    """Write the samples (values per source example) and predicted labels of new results. Remove obsolete files.
 
     Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
@@ -72,7 +72,7 @@ def write_samples(
 
 
 def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, Sample] | None:
-    """Read the samples of a result, by metric path. Return None if the run stored none.
+    """Read the samples (values per source example) of each metric, by metric path. Return None if none are stored.
 
     Args:
         folder: Folder with results.json.
@@ -116,7 +116,7 @@ def _checksum(table: pa.Table) -> int:
 
 
 def get_labels_file(folder: Path, result_index: int, result: Result) -> Path:
-    """Build the path of the file with a result's predicted labels (`evaluation.row_labels`)."""
+    """Build the path of the file that stores the predicted labels of a result. See `evaluation.row_labels`."""
     return folder / FOLDER / f"{result_index:02}-{result.set}{row_labels.SUFFIX}"
 
 

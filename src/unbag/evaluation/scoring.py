@@ -118,7 +118,7 @@ def score_predictions(
 
 
 def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPredictions) -> ScoredResult:
-    """Add the example selection and predicted labels to a result."""
+    """Combine a result with its example selection and its predicted labels."""
     return ScoredResult(
         result,
         report_examples.select_examples(result, built_set.rows, predictions),
@@ -172,7 +172,7 @@ def score_set_predictions(
 def write_scored_results(
     scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[EvaluationFailure] = ()
 ) -> list[Result]:
-    """Write results to a folder, in addition to earlier results. Does nothing if there are no results.
+    """Write results to a folder that may contain earlier results. Does nothing if `scored_results` is empty.
 
     results.json is written last, so that the folder is complete if the file exists.
 

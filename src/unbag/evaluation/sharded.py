@@ -48,7 +48,7 @@ class _Turn(NamedTuple):
 
 
 class ShardedEvaluation:
-    """Part of an evaluation that one of several processes runs. The processes share the predictions.
+    """Evaluation that is divided among several processes. Each instance runs the part of one process.
 
     Args:
         shard: Index of this process and number of processes.
@@ -82,7 +82,7 @@ class ShardedEvaluation:
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Store the task for one model and one set, then predict the chunk shards that no other process has leased.
+        """Store the task for one model and set, then predict the shards of its chunks that no other process has leased.
 
         Does not wait for other processes.
 
@@ -123,7 +123,7 @@ class ShardedEvaluation:
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
-        """Wait for all predictions, compute those that stopped processes did not finish, and score them.
+        """Wait for all predictions, complete the predictions of stopped processes, and score all predictions.
 
         Only one process scores.
 

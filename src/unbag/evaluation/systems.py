@@ -23,7 +23,7 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 @dataclass(frozen=True)
 class LocatedResult:
-    """Result with the file that contains it.
+    """Result with its file and its index in this file.
 
     Attributes:
         result: The result.
@@ -39,7 +39,7 @@ class LocatedResult:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """Samples of each metric, by metric path. None if the run stored no samples."""
+        """Values per source example, by metric path. None if the run stored none."""
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
@@ -165,7 +165,7 @@ def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
 
 
 def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
-    """Select the item of the only model. Baselines are ignored, unless there is no other model.
+    """Find the only model in `models`, and return its item. Baselines are ignored, unless there is no other model.
 
     Args:
         models: Name, one result and the item of each model.

@@ -76,7 +76,7 @@ class SetVerdict(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Reason why the verdict is inconclusive although the interval may exclude 0. Empty if there is no reason."""
+        """Reason for an inconclusive verdict if the set has too few source examples. Empty otherwise."""
         has_few_sources = self.score.low is not None and self.min_detectable is None
         return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
 

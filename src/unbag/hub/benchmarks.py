@@ -72,7 +72,7 @@ def find_option_differences(result: Result) -> dict[str, Any]:
 
 
 def collect_published_options(result: Result) -> dict[str, Any]:
-    """Collect the challenge-set options of a result. For a sample of the examples, they include its size and seed.
+    """Collect the challenge-set options of a result for publication, including the size and seed of a sample.
 
     Files are listed without their folders, which are meaningless to other users.
     """

@@ -47,7 +47,7 @@ def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
 
 
 def find_blocks(text: str) -> dict[str, str]:
-    """Collect the marked blocks of a card's text, as a dict from block name to content in order of appearance."""
+    """Find the blocks between unbag's comments in the text of a card, as a dict from block name to content."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 

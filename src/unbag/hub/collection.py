@@ -22,7 +22,7 @@ _KIND: Final = "collection"
 
 @dataclass(frozen=True)
 class CollectionPlan:
-    """Planned change to a collection.
+    """Planned changes to a Hub collection.
 
     Attributes:
         namespace: User or organization that owns the collection.
@@ -40,7 +40,7 @@ class CollectionPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
+        """Whether the collection is already up to date."""
         return self.slug is not None and not self.added
 
 

@@ -74,7 +74,7 @@ def build_dataset_upload(
 
 
 def choose_config_name(request: SetRequest) -> str:
-    """Choose the config name of a request. For user-provided data or text, it is derived from the name of the data.
+    """Choose the config name of a requested challenge set. For user-provided data, it is based on the data's name.
 
     >>> choose_config_name(SetRequest("permuted", "snli-test"))
     'snli-test'

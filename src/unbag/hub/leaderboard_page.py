@@ -184,13 +184,13 @@ def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
 
 
 def list_filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
-    """List the choices of a filter: `ALL` and the values in a column for a set."""
+    """List the choices of a filter: `ALL`, and the values of the given column in the rows of a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
 def choose_defaults(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
-    """Choose the default config (the one with the most models) and metric (the score) of a set."""
+    """Choose the default config and metric of a set: the config with the most models, and the main score."""
     rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 

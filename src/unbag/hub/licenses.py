@@ -16,7 +16,7 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def parse_license_conditions(license: str) -> frozenset[str]:
-    """Parse the conditions of a Creative Commons license; empty for any other license.
+    """Parse the conditions of a Creative Commons license. Returns an empty set for any other license.
 
     >>> sorted(parse_license_conditions("cc-by-nc-sa-3.0"))
     ['attribution', 'no commercial use', 'share-alike']

@@ -77,7 +77,7 @@ class MetricCard:
 
     @classmethod
     def parse(cls, readme: str) -> "MetricCard":
-        r"""Parse a README.
+        r"""Parse the README of a metric.
 
         >>> text = "# A Metric\n\nIt counts.\n\n| key | formula |\n|---|---|\n| `a`, `b` | the share |\n"
         >>> card = MetricCard.parse("---\nsdk: gradio\n---\n" + text)
@@ -117,7 +117,7 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def parse_metric_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Convert the columns of a table to arguments of a metric. Empty rows are dropped.
+    """Convert the columns of a table to the arguments of a metric function. Empty rows are dropped.
 
     A cell is parsed as JSON if possible (a number, a list of numbers, true, null), otherwise it is text. Empty cells
     become None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
@@ -167,7 +167,7 @@ def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, An
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Compute the scores of a metric from columns and options.
+    """Compute the scores of a metric from its columns and from options in JSON.
 
     Args:
         metric: Function of columns.
@@ -313,7 +313,7 @@ def _render_code(text: str) -> str:
 
 
 def build_page(metric: Callable[..., Scores], folder: Path) -> "gr.Blocks":
-    """Build the page of a metric Space.
+    """Build the Gradio page of a metric Space.
 
     Args:
         metric: Function of columns and options.

@@ -96,7 +96,7 @@ class ModelCardContent:
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """Licenses of the model's sources by source name. None for an unknown license, as for local files."""
+        """Licenses of the model's sources by source name. Unknown licenses, such as those of local files, are None."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.license) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
         vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag

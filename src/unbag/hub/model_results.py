@@ -25,7 +25,7 @@ def is_standard_head(result: Result) -> bool:
 
 
 def find_result_model_name(result: Result) -> str | None:
-    """Look up the model name of a result: Hub id, built-in model or predictions; None for a local folder."""
+    """Get the name of the evaluated model from a result, such as a Hub id. Return None for a local folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
 
@@ -59,7 +59,7 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
 
 
 def fetch_files_revision(repo: str) -> str | None:
-    """Compute the `folder_revision` of a repository without downloading the weights; None if it does not exist.
+    """Compute the folder revision of a repository without downloading the weights. None if it does not exist.
 
     For a repository with bundled code, the revision is that of the folder before the code was added.
 

@@ -53,10 +53,10 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """Variant of a pair with its predictions.
+    """Variant of a sentence pair, with the predictions of a model and of a lexical model.
 
     Attributes:
-        change: Description of the variant.
+        description: Description of the variant.
         pair: Premise and hypothesis.
         model: Label probabilities of the model, shape (3,).
         lexical: Label probabilities of the lexical model, shape (3,).
@@ -248,7 +248,7 @@ def _describe_feature(feature: Any) -> str:
 
 
 def build_page(bundle: Any, folder: Path, model: str) -> "gr.Blocks":
-    """Build the page of the pair Space.
+    """Build the Gradio page of the Space that classifies single pairs.
 
     Args:
         bundle: Module with the bundled unbag functions.

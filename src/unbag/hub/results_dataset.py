@@ -140,7 +140,7 @@ def build_results_dataset_upload(repo: str, results: Sequence[Result], *, model:
 
 
 def build_result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
-    """Build the dataset rows of results. For `model`, see `build_results_dataset_upload`."""
+    """Convert results to rows of the results dataset. For `model`, see `build_results_dataset_upload`."""
     results = [result for result in results if find_published_config(result) is not None]
     if folders := [result for result in results if find_result_model_name(result) is None]:
         if model is None:

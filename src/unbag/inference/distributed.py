@@ -61,7 +61,7 @@ class ProcessGroup:
     def run_on_all(self, function: Callable[[], T]) -> T:
         """Run a function in every process. If it fails in one process, an error is raised in all of them.
 
-        Without the second part, the others would wait for ever for a process that failed and continued elsewhere.
+        Otherwise, the other processes would wait forever for a process that failed.
 
         Returns:
             The result of this process.
@@ -85,7 +85,7 @@ class ProcessGroup:
         return done
 
     def main_process_first(self, function: Callable[[], T]) -> T:
-        """Run a function in process 0 first, so that the other processes find the results in a cache.
+        """Run a function in process 0, then in the other processes, which can reuse results that process 0 cached.
 
         Raises:
             ValueError: As `run_on_all`.

@@ -79,7 +79,7 @@ def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
 
 
 def select_exported_model(available: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run: the file `model_file`, or the only one.
+    """Select the exported model to run: `model_file` if given, otherwise the only exported model.
 
     Raises:
         ModelError: If it does not exist, or several exist and none is named.
@@ -269,7 +269,7 @@ class ExportedPredictor(PairClassifier):
 
 
 def is_dynamically_quantized(path: Path) -> bool:
-    """Check whether an ONNX model is dynamically quantized, so that input ranges are computed at run time."""
+    """Check whether an ONNX model is dynamically quantized, which means input ranges are computed at run time."""
     # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
     # another key. The package onnx, which parses the file, is no dependency.
     fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]

@@ -113,7 +113,7 @@ class ProbeReport:
 
     @property
     def finding(self) -> str:
-        """Sentence that compares the declared label order with the best one."""
+        """Sentence that compares the declared label order with the order that is correct on the most pairs."""
         declared, best = ",".join(self.declared), ",".join(self.best)
         if self.ranked_declared is not None and self.ranked_best is not None:
             return (
@@ -159,7 +159,10 @@ class MislabelledError(LabelError):
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
-    """Build an error that suggests `--label-map` to confirm the order, for commands without `--trust-labels`."""
+    """Build an error that suggests `--label-map` as confirmation of the declared label order.
+
+    For commands that have no option `--trust-labels`.
+    """
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 

@@ -102,7 +102,7 @@ class LiveClassifier:
 
 
 def unwrap_model(model: Any) -> Any:
-    """Remove the wrappers of distributed training and PEFT adapters from a model."""
+    """Get the transformers model inside the wrappers of distributed training and PEFT."""
     from accelerate.utils import extract_model_from_parallel  # type: ignore[import-untyped, unused-ignore]
 
     network = extract_model_from_parallel(model)

@@ -137,7 +137,7 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
 
 
 def validate_config_counts(path: Path) -> None:
-    """Validate that the numbers of layers, groups, blocks and labels in a config are within a limit (`_MOST_PARTS`).
+    """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
     width costs nothing before it is compared with the shapes of the weights.

@@ -92,7 +92,7 @@ class PartialPredictions:
         return is_predicted
 
     def merge(self, other: "PartialPredictions") -> "PartialPredictions":
-        """Fill rows without a prediction with predictions of `other`, which belong to the same chunk."""
+        """Fill in missing predictions from `other`, which has predictions for rows of the same chunk."""
         return PartialPredictions(
             np.where(self.is_predicted[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
@@ -156,13 +156,13 @@ class PredictionStore:
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
     def is_stored(self, chunk_shard: ChunkShard) -> bool:
-        """Check whether a chunk shard is stored."""
+        """Check whether the predictions of a chunk shard are stored."""
         return self.folder.exists(_chunk_file(chunk_shard.chunk)) or (
             chunk_shard.shards > 1 and self._unfinished.exists(_shard_file(chunk_shard))
         )
 
     def select_missing(self, chunk_shards: Sequence[ChunkShard]) -> list[ChunkShard]:
-        """Select the chunk shards that are not stored, based on file names only."""
+        """Select the chunk shards whose predictions are not stored. Checks file names only."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
         chunks, shards = set(self.folder.list_names()), set(self._unfinished.list_names())
         return [
@@ -480,7 +480,7 @@ class StoredPredictions:
             columns: Names of the columns (default: all).
 
         Raises:
-            StoreError: As `batches`.
+            StoreError: As `iter_batches`.
         """
         return pa.concat_tables(self.iter_batches(columns))
 

@@ -49,7 +49,7 @@ RowCallback = Callable[[int], None]
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Job that runs one predictor on one data set, and is divided into chunk shards.
+    """Job that runs one predictor on one data set, in units of work for several processes (`ChunkShard`).
 
     Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
     result is the same.
@@ -104,7 +104,7 @@ class PredictionJob:
         return cls(predictor, rows, tuple(hashes), key_fields, store).copy_with_key(compute_store_key(key_fields))
 
     def copy_with_key(self, key: str) -> "PredictionJob":
-        """Copy the job, and give the copy's store another key. The parent folder stays the same."""
+        """Copy the job with another store key. The parent folder of the store stays the same."""
         folder = self.store.folder
         if self.store.key:
             folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
@@ -135,7 +135,7 @@ class PredictionJob:
     def predict(
         self, chunk_shard: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
     ) -> None:
-        """Predict the rows of a chunk shard and store the predictions. The last shard of a chunk also stores the chunk.
+        """Predict the rows of a chunk shard and store the predictions. After the last shard, store the complete chunk.
 
         Stored predictions of a process that was killed are reused.
 
@@ -153,7 +153,7 @@ class PredictionJob:
         )
 
     def join_shards(self, chunk: int) -> None:
-        """Combine the shards of a chunk and store the chunk, if all shards are stored.
+        """If all shards of a chunk are stored, combine them and store the complete chunk.
 
         Raises:
             ValueError: If a stored value is not a probability.
@@ -170,7 +170,7 @@ def predict_chunk_shard(
     save_every: float = SAVE_EVERY,
     row_callback: RowCallback | None = None,
 ) -> None:
-    """Predict a chunk shard like `PredictionJob.predict`, given only the rows of its chunk.
+    """Predict a chunk shard like `PredictionJob.predict`. Needs only the rows of the chunk.
 
     Raises:
         ValueError: As `PredictionJob.predict`.
@@ -213,7 +213,7 @@ def predict_chunk_shard(
 
 
 def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
-    """Combine the shards of a chunk and store the chunk, if all shards are stored.
+    """If all shards of a chunk are stored, combine them and store the complete chunk.
 
     Raises:
         ValueError: If a stored value is not a probability.
@@ -307,10 +307,10 @@ class RowCounter:
 
     @contextmanager
     def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
-        """Yield a row callback for a chunk shard of about `rows` rows. On exit, all of these rows are counted.
+        """Yield a callback that counts predicted rows of a chunk shard, up to its estimated size `rows`.
 
         The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
-        counts beyond the estimate, and the end of the block corrects the count.
+        counts beyond the estimate. On exit, all rows of the estimate are counted.
         """
         end = self._done + rows
         yield lambda new: self.update(min(self._done + new, end))

@@ -234,7 +234,9 @@ def predict_shard(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> StoredPredictions:
-    """Predict all chunk shards that are missing and not leased by another process.
+    """Predict one shard of a job, then help with the unfinished parts of other shards.
+
+    Skips parts that are stored, or leased by another process.
 
     Args:
         job: Job from `build_shared_job`.

@@ -112,7 +112,9 @@ def parse_threshold(threshold: Any) -> Threshold:
 
 
 def compute_threshold_logit(threshold: Threshold) -> float:
-    """Compute the logit of a threshold. Return 0 for `break-even`, because that threshold is computed per set.
+    """Compute the logit of a threshold. Return the placeholder 0 for `break-even`.
+
+    The actual break-even threshold is computed later, for each set.
 
     >>> compute_threshold_logit(0.5)
     0.0
@@ -123,7 +125,7 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     predictions: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
-    """Compute the predictions and ranking metrics on a set, for a model with a threshold.
+    """Compute the predictions and the ranking metrics of a model with a threshold on one set.
 
     Args:
         predictions: Predictions for n pairs, in a two-label space.
@@ -181,7 +183,7 @@ def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[n
 
 
 def compute_entailment_probabilities(predictions: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
-    """Compute the original probabilities of entailment, shape (n,). Return None for contradiction classifiers.
+    """Compute the unshifted probabilities of entailment, shape (n,). Return None for contradiction classifiers.
 
     Predictors centre the probabilities at the threshold: they subtract its `compute_threshold_logit` from the output,
     so that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.

@@ -72,7 +72,7 @@ def select_batches(
 def iter_process_batches(
     batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield the batches of one process, each with a flag that is False for repeated batches.
+    """Yield the batches of one process. Each batch has a flag that is False if the batch repeats an earlier one.
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.

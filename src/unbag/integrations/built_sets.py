@@ -82,7 +82,7 @@ class BuiltChallengeSet:
 
 
 def build_metric_names(metric: MetricDefinition) -> tuple[str, str, str]:
-    """Build the names of a metric and of its interval's lower and upper bound."""
+    """Build the names under which a metric and the two bounds of its confidence interval are logged."""
     name = SKILL_NO_LEXICAL if metric is SCORE else metric.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
@@ -96,7 +96,7 @@ def iter_logged_metrics(requests: Sequence[SetRequest]) -> Iterator[tuple[str, M
 
 
 def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int) -> list[SetRequest]:
-    """Convert names of challenge sets to requests. Requests are unchanged.
+    """Convert names of challenge sets to `SetRequest` objects. Existing requests are returned unchanged.
 
     Args:
         sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.

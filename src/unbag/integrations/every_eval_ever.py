@@ -70,7 +70,7 @@ def export_every_eval_records(
     hub: str | None = None,
     evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> list[str]:
-    """Write one JSON record per model and challenge set. Returns the paths relative to the folder.
+    """Write one Every Eval Ever (EEE) record per model and challenge set. Returns the paths relative to the folder.
 
     Args:
         results: Results of any models.
@@ -120,7 +120,7 @@ def build_every_eval_record(
     hub: str | None = None,
     evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> dict[str, Any]:
-    """Build the JSON record of one model on one challenge set.
+    """Build the Every Eval Ever (EEE) JSON record of one model on one challenge set.
 
     Args:
         results: Results of the model on the set, at least one.

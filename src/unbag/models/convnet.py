@@ -29,7 +29,7 @@ class ConvNetConfig(PairConfig):
 
 
 class ConvNetForSequenceClassification(SentenceEncoder):
-    """Stacked convolutions over tokens. The sentence embedding concatenates the max-pooled features of all layers.
+    """Hierarchical ConvNet over tokens. The sentence embedding concatenates the max-pooled features of all layers.
 
     Conneau et al. 2017, https://aclanthology.org/D17-1070, section 3.2.4, after AdaSent (Zhao et al. 2015):
     u = [u¹; u²; u³; u⁴]. Padding is set to zero before each convolution, so that a sentence embedding does not depend

@@ -12,7 +12,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class DamConfig(PairConfig):
-    """Configuration of a decomposable attention model, with the sizes of the paper.
+    """Configuration of a decomposable attention model. The default layer sizes are those of the paper.
 
     Attributes:
         intra_attention: Whether each word is concatenated with the words of the same sentence that it attends to

@@ -14,7 +14,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class DiinConfig(PairConfig):
-    """Configuration of a DIIN, with the sizes of the paper.
+    """Configuration of a DIIN. The default layer sizes are those of the paper.
 
     Attributes:
         length: Maximum number of tokens per sentence, which is the number of rows and columns of the interaction
@@ -159,7 +159,7 @@ class FusedAttention(nn.Module):
         self.new, self.keep, self.add = (nn.Linear(2 * size, size) for _ in range(3))
 
     def forward(self, words: Tensor, mask: Tensor) -> Tensor:
-        """Encode words, shape (b, t, size). Padding gets zeros."""
+        """Encode words, shape (b, t, size). The encodings of padding are zeros."""
         scores = self.other(words).transpose(1, 2) + self.both(words) @ words.transpose(1, 2)
         pair = torch.cat([words, compute_attention(scores, mask) @ words], dim=-1)
         z, r, f = self.new(pair).tanh(), self.keep(pair).sigmoid(), self.add(pair).sigmoid()
@@ -168,7 +168,7 @@ class FusedAttention(nn.Module):
 
 
 class FeatureWeights(CustomInitModule):
-    """Elementwise multiplication with one trained weight per feature."""
+    """Layer that multiplies each feature by a trained weight."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class FeatureWeights(CustomInitModule):
 
 
 class DenseBlock(nn.Module):
-    """Dense block (Huang et al. 2017): 3 × 3 convolutions, each over the outputs of all previous ones."""
+    """Dense block (Huang et al. 2017): 3 × 3 convolutions, each applied to the outputs of all previous convolutions."""
 
     def __init__(self, channels: int, layers: int, growth: int) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class DrBiLstmConfig(PairConfig):
-    """Configuration of a DR-BiLSTM, with the paper's 450 units per direction.
+    """Configuration of a DR-BiLSTM. As in the paper, each direction has 450 units by default.
 
     Attributes:
         projected_size: Width of the projected comparisons.

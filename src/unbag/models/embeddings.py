@@ -44,7 +44,7 @@ class WordEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Freeze the embeddings unless `train_embeddings` is set. Required after loading weights."""
+        """Freeze the embeddings unless `config.train_embeddings` is set. Call this method after loading weights."""
         self.words.weight.requires_grad_(self._trained)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class EsimConfig(PairConfig):
-    """Configuration of ESIM, with the sizes of the paper.
+    """Configuration of ESIM. The default layer sizes are those of the paper.
 
     Attributes:
         bag_of_words: Whether fully connected layers replace the LSTMs.

@@ -13,7 +13,7 @@ from unbag.models.tree_lstm import Merges, NodeStates, TreeLstmCell
 
 
 class GTlstmConfig(PairConfig):
-    """Configuration of a Gumbel tree-LSTM, with the sizes of the paper (300D).
+    """Configuration of a Gumbel tree-LSTM. The default layer sizes are those of the paper's 300D model.
 
     Attributes:
         classifier_size: Width of the hidden layer of the classifier.
@@ -129,7 +129,7 @@ def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choic
 
 
 class LeafLstm(nn.Module):
-    """Left-to-right LSTM that returns the states h and c of every token, for the leaves of a tree.
+    """Left-to-right LSTM that computes the states h and c of the leaves of a tree, one leaf per token.
 
     The cell runs step by step over all sentences at once, because `torch.nn.LSTM` returns c of the last token only.
     """

@@ -34,7 +34,7 @@ from unbag.utils.safe_io import validate_file
 
 
 class WordTable(NamedTuple):
-    """Fixed word embeddings for the branch g, indexed by token id.
+    """Fixed word embeddings for the superficial branch g, indexed by token id.
 
     Attributes:
         vectors: Embeddings, shape (vocabulary, dimensions), float32.
@@ -130,7 +130,7 @@ _FORMAT: Final = 2
 def compute_hex_outputs(
     branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Compute F_B = W_h h + W_g g + b and F_G = W_g g + b in float32, shape (b, k) each.
+    """Compute the HEX outputs F_B = W_h h + W_g g + b and F_G = W_g g + b, float32, shape (batch, k) each.
 
     Args:
         branch: Superficial branch with g and W_g.

@@ -14,7 +14,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class InferSentConfig(PairConfig):
-    """Configuration of InferSent, with the sizes of the paper.
+    """Configuration of InferSent. The default layer sizes are those of the paper.
 
     Attributes:
         classifier_size: Width of the two hidden layers of the classifier.

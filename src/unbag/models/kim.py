@@ -19,7 +19,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class KimConfig(PairConfig):
-    """Configuration of KIM, with the sizes of the paper.
+    """Configuration of KIM. The default layer sizes are those of the paper.
 
     Attributes:
         relation_weight: Weight λ that is added to the attention score of two related words.

@@ -135,7 +135,7 @@ def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) 
 
 
 def build_comparison_features(tokens: Tensor, aligned_tokens: Tensor) -> Tensor:
-    """Compute [a; ã; a − ã; a ⊙ ã] from tokens and their aligned tokens (Chen et al. 2017, equations 14 and 15)."""
+    """Compute [a; ã; a − ã; a ⊙ ã] for each token a and its aligned token ã (Chen et al. 2017, equations 14 and 15)."""
     return torch.cat([tokens, aligned_tokens, tokens - aligned_tokens, tokens * aligned_tokens], dim=-1)
 
 

@@ -84,7 +84,7 @@ class PairNetwork(PreTrainedModel):
         raise NotImplementedError
 
     def extra_identity(self) -> dict[str, str]:
-        """Get the inputs by name that affect the logits in addition to the config and the weights (default: none)."""
+        """Get the additional inputs that affect the logits, besides config and weights, as a dict (default: empty)."""
         return {}
 
     def embed(self, side: SentenceBatch) -> Tensor:

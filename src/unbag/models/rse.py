@@ -10,7 +10,7 @@ from unbag.models.sides import SentenceBatch
 
 
 class RseConfig(PairConfig):
-    """Configuration of a residual-stacked encoder, with the sizes of the paper (600D).
+    """Configuration of a residual-stacked encoder. The default layer sizes are those of the paper's 600D model.
 
     Attributes:
         layers: Number of stacked BiLSTMs.

@@ -18,7 +18,7 @@ _UNKNOWN = "unknown"
 
 
 class STlstmConfig(PairConfig):
-    """Configuration of an S-TLSTM, with the sizes of the paper.
+    """Configuration of an S-TLSTM. The default layer sizes are those of the paper.
 
     Attributes:
         parser: spaCy pipeline that parses the sentences: a Hub repository, an installed package, or a folder.
@@ -75,7 +75,7 @@ class STlstmForSequenceClassification(PairNetwork):
         return forest.group_by_sentence(forest.compute_states(self.encode, words, self.inner()))
 
     def extra_identity(self) -> dict[str, str]:
-        """Get the name and version of the parser, which affect the logits."""
+        """Get the name and version of the parser, because the parse trees affect the logits."""
         return {"parser": load_tree_parser(self.config.parser).identity}
 
     def _composed(self, own: Tensor, counterpart: Tensor, forest: TreeBatch) -> list[Tensor]:
@@ -100,7 +100,7 @@ class STlstmForSequenceClassification(PairNetwork):
 
 
 class InnerNodeInput(CustomInitModule):
-    """Trained input vector that all nodes without a word share."""
+    """Trained input vector that all inner nodes (nodes without a word) share."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

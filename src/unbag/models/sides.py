@@ -21,7 +21,7 @@ class SentenceBatch(NamedTuple):
 
     @property
     def words(self) -> Tensor:
-        """Mask that is True at words, shape (b, t)."""
+        """Mask that is True for words and False for padding and special tokens, shape (b, t)."""
         return self.mask & ~self.special
 
 

@@ -63,7 +63,7 @@ class TreeLstmCell(nn.Module):
     def compute_parents(
         self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None
     ) -> NodeStates:
-        """Compute the states of parent nodes from their children's h, shape (…, 2 hidden), and c."""
+        """Compute the states of parent nodes from the states of their children: h, shape (…, 2 hidden), and c."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added

@@ -75,7 +75,7 @@ def build_vocabulary(sentences: Iterable[str], *, min_count: int = 1) -> list[st
 
 
 def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Build a tokenizer for a vocabulary. Other words become `[UNK]`.
+    """Build a tokenizer for a vocabulary. Words outside the vocabulary become `[UNK]`.
 
     Word ids follow those of `SPECIAL`.
 

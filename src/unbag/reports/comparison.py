@@ -50,7 +50,7 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
 
 
 def export_comparison(comparison: Comparison) -> ExportedTable:
-    """Build the tables of a comparison for export. They name the better system for each metric."""
+    """Build the tables of a comparison for export. The tables name the better system for each metric."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (
         *(f"{note}." for note in comparison.notes),

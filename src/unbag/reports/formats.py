@@ -71,7 +71,7 @@ def escape_latex(value: str) -> str:
 
 
 def format_latex_cell(value: str) -> str:
-    r"""Format a table cell for LaTeX. Indices such as Ω_max and minus signs become formulas.
+    r"""Format a table cell for LaTeX. Minus signs and subscripts, as in Ω_max, become formulas.
 
     >>> print(format_latex_cell("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
     $P^{\mathrm{c}}$, $\Omega_{\mathrm{max}}$: $-$0.1 {[}$-$0.2, 0.0{]}
@@ -142,7 +142,7 @@ class GroupedTable:
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """The output of a command in a form that can be exported to all formats.
+    """The tables and values that a command prints, which can be exported to all formats.
 
     Attributes:
         tables: Tables for Markdown and LaTeX.

@@ -28,7 +28,7 @@ _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.item
 
 
 def build_summary_table(results: Sequence[Result]) -> RenderableType:
-    """Build the table of skill scores with one row per set, in the order of the results, and the verdicts.
+    """Build the table of skill scores, with one row per set in the order of the results, followed by the verdicts.
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
     """
@@ -147,12 +147,12 @@ def _verifier(result: Result) -> list[RenderableType]:
 
 
 def build_result_views(results: Sequence[Result], *, cross_domain: bool = False) -> list[RenderableType]:
-    """Build the terminal view of each result, or one cross-domain table of all results if `cross_domain`."""
+    """Build the terminal view of each result. With `cross_domain`, build a single cross-domain table instead."""
     return [build_cross_domain_table(results)] if cross_domain else [build_result_view(result) for result in results]
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
-    """Build the summary views of several results: the skill scores with the verdict, and the table over prompts."""
+    """Build the table of skill scores and verdicts, and a table of prompt statistics if there are several prompts."""
     spreads = compute_prompt_spreads(results)
     return [build_summary_table(results), *([build_prompt_table(spreads)] if spreads else [])]
 

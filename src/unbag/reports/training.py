@@ -20,7 +20,9 @@ _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def build_mend_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a model trained with `unbag train mend`: comparison with the original, and remarks.
+    """Build the terminal view of a model trained with `unbag train mend`.
+
+    It contains the comparison with the original model, and remarks.
 
     Args:
         record: Return value of `training.mended.train_and_compare`.

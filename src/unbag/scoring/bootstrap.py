@@ -44,16 +44,16 @@ class _Interval(NamedTuple):
 
 
 class Estimate(_Interval):
-    """A value, its 95 % confidence interval and its number of examples. Without examples, value and limits are None.
+    """A value, its 95 % confidence interval and its number of examples. Value and limits are None if n is 0.
 
     Attributes:
-        sample: Per-example terms. They are kept in memory only and are not part of the stored results.
+        sample: Per-example values. They are kept in memory only and are not part of the stored results.
     """
 
     sample: Sample | None = None
 
     def copy_with_sample(self, sample: Sample | None, n: int | None = None) -> "Estimate":
-        """Copy the estimate with new per-example terms and, optionally, a new `n`."""
+        """Copy the estimate with a new `sample` and, optionally, a new `n`."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
         return estimate
@@ -74,7 +74,7 @@ def estimate_ratios(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """Estimate several ratios sum(numerator) / sum(denominator) over the same examples, with intervals.
+    """Estimate several ratios sum(numerator) / sum(denominator) over the same examples, with confidence intervals.
 
     Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
     means have limits from the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
@@ -196,7 +196,7 @@ def estimate_named_ratios(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
-    """Estimate named ratios: `estimate_ratios` with names instead of column indices.
+    """Estimate several ratios like `estimate_ratios`, but identify them by name instead of column index.
 
     Args:
         ratios: Numerators and denominators of each ratio by name, shape (n,) each. A scalar denominator applies to all
@@ -254,7 +254,9 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
 def estimate_proportion(
     hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
 ) -> Estimate:
-    """Estimate the fraction of hits among the selected rows, with an interval computed over sources. `n` counts rows.
+    """Estimate the fraction of hits among the selected rows, with a confidence interval.
+
+    The interval treats the rows of each source as a cluster. `n` counts rows.
 
     Args:
         hits: Whether each row is a hit, shape (n,).
@@ -320,7 +322,7 @@ def _samples(
 
 
 def resample_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Compute sums over examples drawn with replacement.
+    """Compute the column sums of each bootstrap resample (examples drawn with replacement).
 
     The draws depend only on the number of examples and the seed. Two calls with the same n and seed use the same draws.
 

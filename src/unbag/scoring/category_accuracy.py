@@ -28,7 +28,7 @@ _ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
-    """Accuracy on one category, and human accuracy if annotator labels are given."""
+    """Accuracy on the examples of one category, and human accuracy if annotator labels are given."""
 
     category: str
     accuracy: Estimate
@@ -36,7 +36,7 @@ class CategoryRow(TypedDict):
 
 
 class LabelRow(TypedDict):
-    """Accuracy on one gold label (an id), and human accuracy if annotator labels are given."""
+    """Accuracy on the examples with one gold label, and human accuracy if annotator labels are given."""
 
     label: int
     accuracy: Estimate

@@ -196,7 +196,7 @@ class _LabelledRows:
         self._source_of_group[group] = source
 
     def select_with_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Compute a mask of the not-entailed rows in `rows` and the entailed rows of the same groups, shape (n,)."""
+        """Compute a mask of the not-entailed rows in `rows`, and of the entailed rows in their groups, shape (n,)."""
         negatives = rows & ~self.is_entailed
         selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])
         return selected

@@ -40,7 +40,7 @@ class MacroScores(TypedDict):
 
 
 class LabelScores(TypedDict):
-    """F1, precision and recall of one label, and the numbers of its gold and predicted occurrences."""
+    """F1, precision and recall of one label, and the counts of this label in the gold labels and the predictions."""
 
     f1: float
     precision: float
@@ -75,7 +75,7 @@ class NaturalLogicScores(PairGroupScores):
 
 
 def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
-    """Convert three-way predictions for both directions of a pair to four-way labels with the reverse rule.
+    """Convert three-way predictions for both directions of a pair to one four-way label per pair.
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A neutral prediction becomes
     reverse entailment if the model predicts entailment for the reversed pair. Entailment becomes forward entailment.
@@ -198,7 +198,7 @@ def natural_logic(
 def match_reversed_rows(
     pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the rows to score, and match each of them with its reversed row.
+    """Find the rows to score, and match each of them with the row of the reversed pair.
 
     Args:
         pair: Pair of each row, shape (n,).

@@ -15,7 +15,7 @@ from unbag.scoring.validation import encode_names, validate_columns
 
 
 class NegationScores(TypedDict):
-    """Accuracy, false-entailment rate and mirror consistency on a subset of the rows.
+    """Accuracy, false-entailment rate and contrast consistency (`mirror_consistency`) on a subset of the rows.
 
     Scores are `Estimate`s of fractions in [0, 1]; the value is None without rows.
 
@@ -66,7 +66,7 @@ def negation_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NegationConsistencyScores:
-    """Compute accuracy, false-entailment rate and mirror consistency on pairs with negations.
+    """Compute accuracy, false-entailment rate and contrast consistency (`mirror_consistency`) on pairs with negations.
 
     A mirror is two pairs with one hypothesis and different labels, whose premises have the same words.
 

@@ -61,7 +61,7 @@ class AcceptanceBin(TypedDict):
 
 
 class PermutationAcceptanceScores(AcceptanceScores):
-    """Permutation acceptance, accuracy, entropies and bins. Values without examples are None.
+    """Permutation acceptance, accuracy, entropies and bins. A value is None if it has no examples.
 
     Attributes:
         n_examples: Number of examples.
@@ -293,7 +293,7 @@ def _by_bin(
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Compute the number of permutations and the fraction of accepted ones for each bin."""
+        """Compute the number of permutations in each bin, and the fraction of them that is accepted."""
         counts = np.bincount(index[subset], minlength=n_bins)
         accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]

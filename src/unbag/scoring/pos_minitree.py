@@ -126,7 +126,7 @@ def compute_signatures(
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
 ) -> NDArray[np.float64]:
-    """Compute β^k of a batch of sentences as defined in the text of the paper.
+    """Compute the POS mini-tree overlap β^k of each sentence in a batch, as defined in the text of the paper.
 
     β^k compares the neighbors of a word in the sentence with its neighbors in training. For a word it is |top-k of ψ in
     the sentence ∩ top-k of ψ in training| / k; for a sentence, the mean over its words. Words that do not occur in
@@ -159,7 +159,9 @@ def compute_type_signature(
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
 ) -> float:
-    """Compute β^k of one sentence as in the authors' code: the mean over word types, where unknown words count as 0.
+    """Compute the POS mini-tree overlap β^k of one sentence as in the authors' code.
+
+    It is the mean over the word types of the sentence. Unknown words count as 0.
 
     Args:
         words: Words of the sentence, shape (n,).
@@ -193,7 +195,7 @@ def compute_sentence_signature(
     k: int = DEFAULT_K,
     definition: Definition = "code",
 ) -> float:
-    """Compute β^k of one sentence: the overlap between its words' neighbor tags in the sentence and in training.
+    """Compute the POS mini-tree overlap β^k between one sentence and the training data.
 
     For a word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021,
     https://aclanthology.org/2021.acl-long.569, equation 4). For a sentence it is the mean over its word types (`code`)
@@ -259,7 +261,7 @@ class MiniTreeBin(NamedTuple):
 
 
 class MiniTreeScores(TypedDict):
-    """Ratios β^k(permuted) / β^k(original) of permuted sentences.
+    """Ratios of the mini-tree overlap of permuted sentences to that of the originals, β^k(permuted) / β^k(original).
 
     A ratio of 1 means that the neighbors are as similar to those in training as in the original sentence. A ratio above
     1 means that they are more similar.

@@ -63,7 +63,7 @@ def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> floa
 
 
 def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
-    """Estimate the area under the ROC curve (AUROC), with a confidence interval computed over sources.
+    """Estimate the area under the ROC curve (AUROC), with a confidence interval that is clustered by source.
 
     The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with placement
     values summed by source (Obuchowski 1997, https://doi.org/10.2307/2533958). The limits are symmetric on the logit
@@ -103,7 +103,7 @@ def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n
 
 
 def compute_auroc_from_sums(sums: Floats) -> Floats:
-    """Compute the area under the ROC curve (AUROC) of each resample from sums over its sources.
+    """Compute the area under the ROC curve (AUROC) of each bootstrap resample from sums of placement values.
 
     To first order, the area is linear in the placement values: the mean over entailed pairs, plus the mean over the
     other pairs, minus the area of all pairs.

@@ -111,7 +111,7 @@ def compute_paired_difference(
 def compute_difference_from_draws(
     first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
 ) -> PairedDifference:
-    """Compute the difference of a statistic between two systems from draws of `resample_statistics`.
+    """Compute the difference of a statistic between two systems from the values that `resample_statistics` returned.
 
     For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
     other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
@@ -324,7 +324,10 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
 
 
 class SeedTestResult(NamedTuple):
-    """Difference of the means over seeds (second minus first), with interval and p value. `n` counts all seeds."""
+    """Difference of the means over seeds (second minus first) with its confidence interval and p value.
+
+    `n` counts the seeds of both systems.
+    """
 
     difference: Estimate
     p: float | None

@@ -46,7 +46,7 @@ _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant pr
 
 
 class RowScores(NamedTuple):
-    """Scores per row (row scores) of a model on the n rows of a set, such as 1 for a correct prediction.
+    """Per-row scores of a model on the n rows of a challenge set, such as 1 for a correct prediction.
 
     Attributes:
         score: Row score of each row, shape (n,).
@@ -241,7 +241,7 @@ def _excluded_labels(
 
 
 def compute_skill_from_sums(sums: Floats) -> Floats:
-    """Compute skill scores from the sums of per-row scores (row scores) over sources.
+    """Compute skill scores from sums of the per-row scores, one skill score per row of `sums`.
 
     Args:
         sums: Sums by gold label of four columns, shape (r, 4K): the scaled row scores of the model, of the lexical

@@ -28,7 +28,7 @@ class SwapAccuracies(TypedDict):
 
 
 class SwapScores(SwapAccuracies):
-    """Accuracy and agreement before and after the swap, on pairs whose label does not change.
+    """Accuracy before and after the swap, and agreement of the two predictions, on pairs whose label does not change.
 
     Attributes:
         agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
@@ -67,7 +67,7 @@ def swap_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Compute accuracy and agreement before and after premise and hypothesis are swapped.
+    """Compute the accuracy before and after premise and hypothesis are swapped, and the agreement of the predictions.
 
     There is one row per pair and direction. Contradiction and neutral pairs keep their label when the two sentences are
     swapped; entailment pairs may not (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the

@@ -36,7 +36,7 @@ class ThresholdRow(TypedDict):
 
 
 class SafeThreshold(TypedDict):
-    """A threshold that keeps the false-entailment rate at or below a target.
+    """The lowest threshold that keeps the false-entailment rate at or below a target, with its scores.
 
     Attributes:
         target: Maximum accepted false-entailment rate.

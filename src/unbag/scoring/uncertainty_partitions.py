@@ -13,14 +13,14 @@ PARTITIONS: Final = 20
 
 
 class PartitionRow(TypedDict):
-    """Accuracy on the examples of one partition."""
+    """Accuracy on the examples in one uncertainty partition."""
 
     partition: int
     accuracy: Estimate
 
 
 class UncertaintyPartitionsScores(TypedDict):
-    """Accuracy by partition, from the easiest to the hardest examples.
+    """Accuracy on each partition of the examples, from the easiest to the hardest.
 
     All scores except ρ are `Estimate`s (value, low, high, n): accuracies in [0, 1] (higher is better) and the drop in
     [-1, 1] (lower is better).

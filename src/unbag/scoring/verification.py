@@ -286,7 +286,7 @@ def _balanced_accuracy(
 
 
 def compute_balanced_accuracy(sums: Floats) -> Floats:
-    """Compute balanced accuracy from counts summed over sources.
+    """Compute balanced accuracy from the numbers of pairs and of correct predictions of each label.
 
     Args:
         sums: Numbers of correctly predicted entailed pairs, of entailed pairs, of correctly predicted not-entailed

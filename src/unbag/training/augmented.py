@@ -86,7 +86,7 @@ class PairAugmenter:
         return made
 
     def build_record(self) -> dict[str, Any]:
-        """Build the JSON record of the first epoch.
+        """Build a JSON record of the augmented pairs in the first epoch.
 
         The record counts the added pairs by kind and label, and the excluded candidates by reason.
         """

@@ -180,9 +180,10 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
 
 
 def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
-    """Find the strata of augmented pairs: groups or single pairs with the same augmentation kind and labels.
+    """Divide the augmented pairs into strata with the same kind of augmentation and the same labels.
 
-    The labels of a group are those of its pairs, in their order.
+    A unit of a stratum is a group of pairs, or a single pair without a group. The labels of a group are those of its
+    pairs, in their order.
     """
     units: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
@@ -196,7 +197,7 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
 
 
 def select_part(batch: Rows, parts: int, index: int) -> Rows:
-    """Select one part of a batch that is split into `parts` parts of equal size (±1) and similar lengths.
+    """Split a batch into `parts` parts of equal size (±1) and similar lengths, and return part `index`.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]

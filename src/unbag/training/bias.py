@@ -50,7 +50,7 @@ class BiasedModel(Protocol):
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
-    """Cross-fit a bag-of-words model to the pairs.
+    """Build a biased model by cross-fitting a bag-of-words model to the pairs.
 
     Depending on `name`, the model reads both sentences or only the hypothesis, or is the product of these two models.
 
@@ -146,7 +146,7 @@ class OriginalModel:
 
 
 class MaskedBiasedModel:
-    """Wrapper of a biased model that returns uniform probabilities for the model's own training pairs."""
+    """Wrapper of a biased model that returns uniform probabilities for the pairs that the model was trained on."""
 
     def __init__(self, model: BiasedModel, training_pairs: Sequence[Example]) -> None:
         self._model = model
@@ -162,7 +162,7 @@ class MaskedBiasedModel:
 
 
 class PrecomputedBiasedModel:
-    """Biased model that looks up stored predictions of `unbag evaluate`, or of a file, by example id.
+    """Biased model that looks up predictions by example id, stored by `unbag evaluate` or in a file.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
@@ -257,7 +257,7 @@ EDGES: Final = (0.3, 0.5, 0.7)
 
 
 def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Group pairs by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
+    """Assign pairs to groups by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
     Args:
         probabilities: Label probabilities of a bag of words, shape (n, labels).

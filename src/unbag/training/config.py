@@ -27,7 +27,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:
-    """Parse an entry of `--augment` into a kind of augmentation and a number of pairs.
+    """Parse an entry of `--augment` into the kind of augmentation and the number of pairs.
 
     Returns:
         The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
@@ -393,7 +393,7 @@ _MAX_ENTROPY: Final = "Max-entropy"
 
 @dataclass(frozen=True, kw_only=True)
 class HexOptions:
-    """Options that the HEX paper does not specify.
+    """Options of HEX training that the HEX paper does not specify.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -433,7 +433,7 @@ class HexOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyOptions:
-    """Options of the entropy term.
+    """Options of the max-entropy term in the training objective.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.

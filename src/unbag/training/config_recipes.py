@@ -135,7 +135,7 @@ class LearnedMixinConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightingConfig(DebiasConfig):
-    """Training options of recipes that reweight examples by a biased model."""
+    """Training options of recipes that reweight examples by the predictions of a biased model."""
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -197,7 +197,7 @@ class SelfDebiasingConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBalancedConfig(DebiasConfig):
-    """Training options of group-balanced weights, whose strength is `balance`."""
+    """Training options of the group-balanced recipe. `balance` is the strength of the group weights."""
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
@@ -318,7 +318,7 @@ class MendConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """Training options of recipes that train several models with a protocol (`recipes.TrainingProtocol`).
+    """Training options of recipes that train several models with a custom `recipes.TrainingProtocol`.
 
     The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
@@ -463,7 +463,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             yield f"test_examples: expected at least 1, got {self.test_examples}"
 
     def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Build the config of another recipe, which trains one of the models, from the fields of this config."""
+        """Build the config of a recipe that trains one of the models. The fields that both configs have are copied."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 

@@ -46,7 +46,7 @@ class DataPart:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training pairs and held-out pairs, by corpus or file. The weights of held-out parts have no effect."""
+    """Training and held-out pairs, one `DataPart` per corpus or file. The weights of held-out parts have no effect."""
 
     training: tuple[DataPart, ...]
     held_out: tuple[DataPart, ...]
@@ -231,7 +231,7 @@ def convert_rows_to_examples(rows: Any) -> list[Example]:
 
 
 def filter_part(part: DataPart, reason: str, examples: Sequence[Example]) -> DataPart:
-    """Keep a subset of the pairs. The record counts the excluded pairs under `reason`."""
+    """Keep a subset of the pairs of a part. The part's record counts the excluded pairs under `reason`."""
     lost = len(part.examples) - len(examples)
     if not lost:
         return replace(part, examples=examples)
@@ -294,7 +294,7 @@ def drop_premises(part: DataPart) -> DataPart:
 
 
 def permute_words(part: DataPart, *, seed: int) -> DataPart:
-    """Replace each pair with one random permutation of its words, which is the same in every epoch.
+    """Permute the words of each pair at random. The permutation is the same in every epoch.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
     no other order; its pair is excluded and counted.
@@ -339,7 +339,7 @@ class WordShuffler:
 
 
 def mix_parts(parts: Sequence[DataPart], *, seed: int, epoch: int) -> list[Example]:
-    """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their part.
+    """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their corpus or file.
 
     With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
     number of pairs is the same in every epoch. A copy has its own id, so that random numbers drawn by id differ.

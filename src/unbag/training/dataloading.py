@@ -325,7 +325,7 @@ class EpochBatches:
         }
 
     def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
-        """Iterate endlessly over this process's parts of the batches, from a given step."""
+        """Iterate endlessly over the parts of batches that belong to this process, starting at a given step."""
         number, done = divmod(step, self.steps)
         while True:
             yield from self.build_epoch(number).iter_items(

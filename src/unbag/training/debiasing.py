@@ -128,7 +128,7 @@ class DebiasedObjective(Objective):
         )
 
     def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build the permutations of the examples. The list is empty if α = 0."""
+        """Build pairs with permuted words from the examples. The list is empty if α = 0."""
         return self._permuted.build_extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
@@ -146,7 +146,7 @@ class DebiasedObjective(Objective):
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
-        """Compute the loss of a batch. The loss parts are the plain cross-entropy and the entropy of permuted pairs."""
+        """Compute the loss of a batch. `parts` has the plain cross-entropy and the entropy of permuted pairs."""
         names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
         b = len(labels)

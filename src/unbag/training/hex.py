@@ -386,11 +386,11 @@ class HexObjective(Objective):
         return plain
 
     def build_provenance(self) -> dict[str, Any]:
-        """Build the JSON record of g's embeddings. Empty if g uses the network's own embeddings."""
+        """Build the JSON record of the embeddings of branch g. Empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of forward passes in the warm start and in the completed steps."""
+        """Set the number of warm-start forward passes, and the number of completed forward passes."""
         self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
         self.passes.fill_(step * self._gradient_accumulation_steps)
 

@@ -95,7 +95,7 @@ def train_and_compare(
 
 @cache  # the report of the run needs it a second time
 def compare_before_after(output_dir: Path) -> Comparison:
-    """Compare the evaluations of a model before and after the `train_and_compare` recipe.
+    """Compare the evaluations before and after training that `train_and_compare` stored.
 
     Raises:
         ValueError: If there is nothing to compare.

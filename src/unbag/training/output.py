@@ -34,7 +34,7 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Time and hardware of a run. The clock starts with this object, so earlier interrupted runs do not count."""
+    """Hardware of a run, and time since this object was created. Earlier interrupted runs do not count."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -90,7 +90,7 @@ def write_model_folder(
 ) -> None:
     """Write the model, the tokenizer and the training record to the output folder, atomically.
 
-    The cost (`TrainingCost.record`) is written beside them, without a checksum.
+    The cost (`TrainingCost.build_record`) is written to the same folder, without a checksum.
     """
     gathered = accelerator.get_state_dict(module)  # collective: all processes must call it
     if accelerator.is_main_process:

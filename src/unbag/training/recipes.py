@@ -31,7 +31,7 @@ none."""
 
 
 class TrainingProtocol(NamedTuple):
-    """Custom procedure of a recipe, which replaces the default `seeds.run_seeds`.
+    """Custom training procedure of a recipe, used instead of the default `seeds.run_seeds`.
 
     Attributes:
         run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and

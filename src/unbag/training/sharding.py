@@ -28,7 +28,7 @@ def allow_missing_gpu() -> Iterator[None]:
 
 
 def describe_sharding(accelerator: Accelerator) -> str | None:
-    """Describe how weights and optimizer are sharded in a checkpoint. Return None if they are not sharded."""
+    """Describe how a checkpoint shards weights and optimizer state. Return None if it does not shard them."""
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         return f"FSDP {plugin.fsdp_version}, {plugin.state_dict_type.name}"

@@ -145,7 +145,7 @@ _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 
 
 
 def build_spelling_table(words: Sequence[str]) -> Tables:
-    """Build the table of each word's UTF-8 bytes, truncated to a maximum length. Special tokens get zeros."""
+    """Build a table with the UTF-8 bytes of each word, truncated to a maximum length. Special tokens get zeros."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
         letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # drops a truncated last character
@@ -170,7 +170,7 @@ def build_stem_table(words: Sequence[str]) -> Tables:
 
 
 def build_tag_table(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
-    """Find the most frequent fine-grained tag of each word. Returns the table and the number of tags.
+    """Find the most frequent part-of-speech tag of each word. Returns a table of tag ids and the number of tags.
 
     Special tokens and words that are in no sentence have tag 0. Of equally frequent tags, the first in alphabetical
     order counts.

@@ -38,7 +38,7 @@ def has_command_options(text: str) -> bool:
 
 
 def name_option(name: str) -> str:
-    """Name an option as in the running command, or as in Python if no command has the option.
+    """Format an option name for the running command, or for Python if the command does not have the option.
 
     >>> with register_options(["--label-map"]):
     ...     name_option("label_map"), name_option("batch_tokens")
@@ -51,7 +51,7 @@ def name_option(name: str) -> str:
 
 
 def name_available_options(names: Iterable[str]) -> list[str]:
-    """Name the options that the running command supports, or all options if no command is running.
+    """Format the names of the options that the running command supports. If no command is running, format all names.
 
     >>> with register_options(["--label-map"]):
     ...     name_available_options(["batch_tokens", "label_map"])

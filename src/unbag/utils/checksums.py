@@ -75,7 +75,7 @@ def is_sealed(folder: Path) -> bool:
 
 
 def find_corruption(folder: Path) -> str | None:
-    """Describe the first corrupted, missing or unreadable file of a sealed folder. Return None if all are intact."""
+    """Describe the first corrupted, missing or unreadable file of a folder with checksums. None if all are intact."""
     try:
         sums = read_verified_record(folder / FILE)
         if sums is None:

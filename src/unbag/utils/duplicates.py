@@ -42,7 +42,7 @@ class DigestFile:
 
 
 def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Compute a 64-bit digest of each text, shape (n,). Digests are equal in all processes."""
+    """Compute a 64-bit digest of each text, shape (n,). Equal texts have equal digests in all processes."""
     from pandas.util import hash_array
 
     hashes: NDArray[np.uint64] = hash_array(np.array(list(texts), dtype=object), categorize=False)

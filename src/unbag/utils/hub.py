@@ -237,7 +237,7 @@ def validate_push_repo(name: str) -> str:
 
 
 def validate_config_name(name: str) -> str:
-    """Validate the name of a dataset config, and return it. It is also a folder name in the repository.
+    """Validate the name of a dataset config, which is also a folder name in the repository, and return it.
 
     Raises:
         ValueError: If it contains characters other than letters, digits, - _ + and single dots.

@@ -125,7 +125,7 @@ def split_names(*texts: str) -> tuple[str, ...]:
 
 
 def parse_option(config: type, name: str, text: str) -> Any:
-    """Parse the text of an option to the type of its config field: number, Boolean or names.
+    """Convert the text of an option to the type of its config field: a number, a Boolean or a list of names.
 
     Raises:
         ValueError: If the text does not fit the type of the field.

@@ -96,7 +96,7 @@ def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterato
 def iter_limited_lines(
     file: IO[bytes], name: object, stored_bytes: int, *, skipped_lines: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the line number (from 1) and content of each line in an open file, within size limits.
+    """Yield the line number (from 1) and content of each line in an open file, and enforce size limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
@@ -123,7 +123,7 @@ def iter_limited_lines(
 
 
 def count_lines(file: IO[bytes], name: object, stored_bytes: int, *, unlimited_bytes: int, max_ratio: int) -> int:
-    """Count the lines of an open file, within size limits.
+    """Count the lines of an open file. Raises `DataError` if the compression ratio exceeds `max_ratio`.
 
     Args:
         file: File of bytes; it may decompress as it reads.

@@ -37,7 +37,7 @@ _MOST_STEPS: Final = 2000
 
 
 class NotConvergedError(RuntimeError):
-    """Error for an optimization that reached the maximum number of steps."""
+    """Raised if an optimization reaches the maximum number of steps before it converges."""
 
 
 class InverseHessian:
@@ -189,7 +189,10 @@ class Whitening:
         return weights
 
     def to_variable_gradient(self, by_weights: Vector) -> Vector:
-        """Convert the gradient with respect to the weights to that with respect to the variables, in place."""
+        """Convert the gradient with respect to the weights into the gradient with respect to the variables.
+
+        The conversion is in place.
+        """
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights

@@ -87,7 +87,7 @@ def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *,
 
 
 def prepare_scorer_models(recipe: LexicalTrainingOptions, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
-    """Fit the lexical models for scoring a source, or find them in the cache. Returns their folders.
+    """Fit the lexical models that score the examples of a source, or find them in the cache.
 
     Args:
         recipe: Training options of the models.

@@ -161,7 +161,7 @@ class _ContentTags:
 
 
 def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
-    """Build the word selector for a pipeline, a language and a type of tags.
+    """Build the word selector for a spaCy pipeline, a language and a tagging method (by context or by word type).
 
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the

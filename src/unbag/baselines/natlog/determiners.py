@@ -76,7 +76,7 @@ class Determiner:
     words: str = ""
 
     def is_satisfied_by(self, n: int, m: int) -> bool:
-        """Check whether the condition is met by n members of X in Y and m members of X outside Y."""
+        """Check whether the condition holds if n members of X are in Y and m members of X are not."""
         k = self.number
         match self.kind:
             case DeterminerKind.SOME:

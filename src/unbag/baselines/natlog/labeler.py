@@ -170,7 +170,7 @@ class NatlogPredictor:
         return cls(NatlogLabeler.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, shape (n, 3). Pairs without a label get 1/3 for each label."""
+        """Predict the label probabilities of n pairs, shape (n, 3). Unlabeled pairs get probabilities of 1/3."""
         verdicts = self._labeler.iter_verdicts(*validate_pairs(premises, hypotheses))
         rows = [build_one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))

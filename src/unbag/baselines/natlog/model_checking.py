@@ -10,13 +10,13 @@ from unbag.baselines.natlog.relations import REGIONS, Relation, classify_relatio
 
 
 def compute_relation(pair_form: PairForm) -> Relation:
-    """Compute the relation of a premise to a hypothesis from their finite models.
+    """Compute the relation of a premise to a hypothesis by enumerating finite logical models.
 
     Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
     two sets. If a sentence is true in all models or in none, more than one relation holds. The result is then
     independence, as for words without a known relation (section 3.3, 4).
 
-    Pairs with the same shape have the same relation, regardless of their words, so the result is cached by shape.
+    Pairs with the same logical form have the same relation, regardless of their words, so the result is cached by form.
     """
     return _relate(_nameless(pair_form))
 
@@ -54,13 +54,13 @@ _TRUTH_NAMES: Final = {True: "true", False: "false"}
 def format_proof(
     pair_form: PairForm, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
-    """Format the proof of a relation, with an example model for each possible pair of truth values.
+    """Format the proof of a relation, with one situation (logical model) as an example of each pair of truth values.
 
     The first line is the relation. One line follows for each pair of truth values. It describes a model in which
     premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
 
     Args:
-        pair_form: Shape of the two sentences.
+        pair_form: Logical form of the two sentences.
         subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
             the hypothesis's object, which are equal.
         verbs: Verbs of premise and hypothesis.

@@ -47,7 +47,7 @@ class LogicalModelEntity(NamedTuple):
     adjectives: frozenset[str] = frozenset()
 
     def is_described_by(self, side: int, phrase: NounPhrase) -> bool:
-        """Check whether a noun phrase of the premise (side 0) or the hypothesis (side 1) describes the entity."""
+        """Check whether a noun phrase of the premise (`side` 0) or the hypothesis (`side` 1) describes the entity."""
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
@@ -69,7 +69,7 @@ EventRow = tuple[LogicalModelEvent, ...]
 
 @dataclass(frozen=True)
 class FiniteModel:
-    """Finite model of two sentences: entities and events.
+    """Finite logical model for the interpretation of two sentences, with entities and events.
 
     Attributes:
         subjects: Subject entities. In an exchanged pair, entities of the premise's subject and the hypothesis's object.
@@ -85,7 +85,7 @@ class FiniteModel:
 
 
 def is_true_in_model(side: int, clause: ClauseForm, word_relations: WordRelations, model: FiniteModel) -> bool:
-    """Check whether a sentence (side 0: the premise, side 1: the hypothesis) is true in a model."""
+    """Check whether the premise (`side` 0) or the hypothesis (`side` 1) is true in a logical model."""
     turned = side == 1 and word_relations.exchanged
     agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
     named_agents, named_patients = reversed(model.named) if turned else model.named
@@ -131,10 +131,10 @@ def _holds(
 
 
 def find_truth_value_models(pair_form: PairForm, max_entities: int | None = None) -> dict[Region, FiniteModel]:
-    """Find the possible pairs of truth values of premise and hypothesis, each with an example model.
+    """Find the possible pairs of truth values of premise and hypothesis, each with one example (a logical model).
 
     Args:
-        pair_form: Shape of the two sentences.
+        pair_form: Logical form of the two sentences.
         max_entities: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1),
             as explained in the module docstring).
     """

@@ -118,7 +118,7 @@ class DependencyTree:
 
     @property
     def root(self) -> int:
-        """First token that is its own head."""
+        """Root of the tree: the first token that is its own head."""
         return next((i for i, head in enumerate(self.heads) if i == head), 0)
 
     def find_child(self, token: int, *deps: str) -> int | None:
@@ -126,7 +126,7 @@ class DependencyTree:
         return next((child for child in self.children[token] if self.deps[child] in deps), None)
 
     def join_tokens(self, tokens: frozenset[int] | set[int]) -> str:
-        """Join the words of tokens, with the original words of determiners."""
+        """Join the words of the given tokens. Replaced determiners appear with their original words."""
         originals = {token: words for _, words, token in self.determiners.values()}
         return " ".join(originals.get(i, self.words[i]) for i in sorted(tokens))
 
@@ -137,7 +137,7 @@ class DependencyTree:
 
     @cached_property
     def function_tokens(self) -> frozenset[int]:
-        """Function words, which are not aligned."""
+        """Function words, which are excluded from the word alignment."""
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
@@ -283,7 +283,7 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
 
 
 def reuse_parse(premise: DependencyTree, hypothesis: DependencyTree) -> DependencyTree:
-    """Reuse the parse of the premise for a hypothesis that differs in one word with the same part of speech.
+    """Reuse the parse of the premise if the hypothesis differs in a single word with the same part of speech.
 
     A single different word can change how a parser attaches all words around it. For such pairs, the tree of the
     hypothesis is the tree of the premise with the word replaced. Other hypotheses keep their tree.
@@ -373,7 +373,7 @@ WEAK: Final = (Quantifier.A, Quantifier.SOME, Quantifier.AT_LEAST, Quantifier.EX
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """Noun phrase: a quantifier with its number k, and an adjective that a perturbation added to the noun."""
+    """Noun phrase with a quantifier (such as "at least k") and, if the noun was modified, the added adjective."""
 
     quantifier: Quantifier = Quantifier.A
     number: int = 1
@@ -384,7 +384,7 @@ class NounPhrase:
         return self.quantifier is Quantifier.THE or (coreferent and self.quantifier in WEAK)
 
     def is_satisfied_by(self, n: int, m: int) -> bool:
-        """Check whether the quantifier is satisfied by n members of X in Y and m members of X outside Y."""
+        """Check whether the quantifier is satisfied if n members of X are in Y and m members of X are not."""
         k = self.number
         match self.quantifier:
             case Quantifier.EXACTLY:
@@ -408,7 +408,7 @@ NEVER: Final = "never"
 
 @dataclass(frozen=True)
 class ClauseForm:
-    """Logical form of a single-clause sentence, without its words.
+    """Logical form of a single-clause sentence. It contains the structure of the sentence, but not its words.
 
     Attributes:
         subject: Noun phrase of the subject.
@@ -471,7 +471,7 @@ class WordRelations:
 class PairForm:
     """Logical form of a sentence pair: two clauses and the relations between their words.
 
-    The shape determines the relation of the two sentences.
+    The logical form determines the relation of the two sentences.
     """
 
     premise: ClauseForm

@@ -18,7 +18,7 @@ ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
 
 
 def project_downward(relation: Relation) -> Relation:
-    """Project a relation through a downward context, which reverses inclusions."""
+    """Project a relation through a downward-monotone context, which reverses inclusions."""
     return project_relation(relation, Monotonicity.DOWNWARD)
 
 
@@ -109,7 +109,7 @@ def collect_adverbials(tree: DependencyTree, verb: int) -> frozenset[int]:
 
 
 def find_verb_above(tree: DependencyTree, token: int) -> int:
-    """Find the nearest verb among a token and its ancestors, or else the root."""
+    """Find the nearest verb among a token and its ancestors. Return the root if there is none."""
     if tree.pos[token] in VERBS:
         return token
     return next((above for above in tree.iter_ancestors(token) if tree.pos[above] in VERBS), tree.root)

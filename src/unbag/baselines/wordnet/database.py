@@ -55,7 +55,7 @@ class WordNet:
         return list(dict.fromkeys(synsets))
 
     def hypernyms(self, sense: Any) -> list[Hashable]:
-        """Look up the direct hypernyms of a synset, including instance hypernyms (Peru is an instance of a country)."""
+        """Look up the direct hypernyms of a synset, including instance hypernyms (such as "country" for "Peru")."""
         return [*sense.hypernyms(), *sense.instance_hypernyms()]
 
     def antonyms(self, phrase: str) -> frozenset[str]:
@@ -104,7 +104,9 @@ class WordNet:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNet:
-    """Open the WordNet database that is installed in a data folder of NLTK or by `unbag.baselines.wordnet.install`.
+    """Open the installed WordNet database.
+
+    WordNet is installed in an NLTK data folder, for example by `unbag.baselines.wordnet.install`.
 
     The first call takes some seconds. Later calls return the same object.
 

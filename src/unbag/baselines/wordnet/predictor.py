@@ -77,7 +77,7 @@ class WordNetPredictor:
         return None if result is None else LABEL_OF[result]
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, shape (n, 3). Pairs without a prediction get 1/3 per label."""
+        """Predict the label probabilities of n pairs, shape (n, 3). Abstentions get probabilities of 1/3."""
         pairs = zip(*validate_pairs(premises, hypotheses), strict=True)
         rows = [build_one_hot_probabilities(self.predict_label(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))

@@ -187,7 +187,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong predictions, then the most confident right ones."""
+    """Select the most confident wrong predictions, then the most confident correct ones."""
     pairs = PredictedPairs(rows, predictions)
     categories = read_column(rows, "category").to_pylist()
     for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):

@@ -37,7 +37,11 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of metrics by λ: accuracy, drop from all pairs, best constant accuracy and human accuracy."""
+    """Build the table of metrics for each λ.
+
+    The metrics are the accuracy, the drop compared with all pairs, the accuracy of the best constant prediction and the
+    human accuracy.
+    """
     subsets = result.scores["subsets"]
     has_human = any("human" in subset for subset in subsets)
     grid = create_result_table(
@@ -86,7 +90,11 @@ _REFERENCES: Final = {"human": "one annotator", "majority": "best constant"}
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of each λ: accuracy, drop from all pairs, best constant accuracy and human accuracy."""
+    """Iterate over the metrics for each λ, as tuples (label, meaning, value).
+
+    The metrics are the accuracy, the drop compared with all pairs, the accuracy of the best constant prediction and the
+    human accuracy.
+    """
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
         yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]

@@ -35,7 +35,10 @@ _ENOUGH: Final = 20  # premises of an operation, below which its accuracy says l
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy, false-entailment rate and mirror consistency, overall and by operation."""
+    """Build the table of accuracy, false-entailment rate and consistency on mirrored pairs, overall and by operation.
+
+    Mirrored pairs have the same hypothesis, the same words in the premise, and different labels.
+    """
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
     parts = [("all", scores), *((part["operation"], part) for part in list_operation_scores(scores))]
@@ -47,7 +50,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy, the mirror consistency, and the operation with the lowest accuracy."""
+    """Summarize the accuracy, the consistency on mirrored pairs, and the operation with the lowest accuracy."""
     scores = result.scores
     lowest = _lowest_operation(scores)
     hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_percentage(lowest['accuracy'])})"

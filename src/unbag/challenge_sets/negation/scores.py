@@ -20,7 +20,8 @@ def compute_negation_scores(
         columns: Columns of n rows.
         predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
-        partial: Whether the rows are a part of the set. A mirror then counts with those of its rows that are there.
+        partial: Whether the rows are a part of the set. Mirrored pairs of which only one is
+            included are then judged by that one.
     """
     if partial and not len(columns["label"]):
         return {}

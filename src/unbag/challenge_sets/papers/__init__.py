@@ -59,7 +59,7 @@ class PaperTable:
         return f"{self.paper}, {kind} {self.number}"
 
     def read_shares(self, name: str) -> list[float | None]:
-        """Read a column of `values` as fractions in [0, 1], one per row.
+        """Read a numeric column of the table as fractions in [0, 1], one per row.
 
         Raises:
             ValueError: If the column does not exist, or holds neither shares nor percentages.

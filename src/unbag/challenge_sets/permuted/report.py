@@ -52,7 +52,7 @@ _MIN_ORDERS: Final = 50  # from 50 permutations in a bin the standard error of t
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of all metrics with intervals, and of their values at higher confidence thresholds."""
+    """Build the table of all metrics with intervals. Further columns require more confident predictions."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
     grid = create_result_table(
@@ -101,7 +101,10 @@ _BINS: Final = {
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of Permutation Acceptance, and over Ω_max and P^c at higher confidence thresholds."""
+    """Iterate over the Permutation Acceptance metrics, as tuples (label, meaning, value).
+
+    Ω_max and P^c are repeated for higher confidence thresholds.
+    """
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             yield symbol, meaning.replace("…", "accepted"), scores[name]
@@ -223,7 +226,7 @@ class _Orders:
         self.accepted = self.mean(self.pairs.right)
 
     def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Compute the mean over the permutations of each pair, shape (pairs,)."""
+        """Compute the mean of `values` over the permutations of each pair, shape (pairs,)."""
         total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
         means: NDArray[np.float64] = total / self._q
         return means

@@ -164,7 +164,11 @@ class AdjectiveCounts:
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
     def is_property(self, adjective: str, min_count: int) -> bool:
-        """Check whether an adjective names a property: it has a rank in adjective order, or is often a predicate."""
+        """Check whether an adjective names a property.
+
+        This holds if the adjective has a rank in English adjective order, or occurs as a predicate at least `min_count`
+        times.
+        """
         return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def compute_association(self, adjective: str, noun: str) -> float:

@@ -46,7 +46,7 @@ from unbag.data.text.tokens import tokenize_words
 class ArgumentRole(StrEnum):
     """Role of an argument that can be replaced in a claim.
 
-    The order of the members is the order in which a claim's arguments are exchanged.
+    The order of the members is the order in which a claim's arguments are replaced.
     """
 
     SUBJECT = "subject"
@@ -320,7 +320,7 @@ def is_generic_noun(noun: str) -> bool:
 
 
 def is_mentioned_once(sentence: str, number: Argument) -> bool:
-    """Check whether a sentence mentions the counted noun only once.
+    """Check whether the noun that a number refers to occurs only once in a sentence.
 
     Otherwise, the total is unclear: if a sentence mentions "two men" and "a man", there may be three men.
 

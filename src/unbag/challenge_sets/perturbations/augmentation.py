@@ -78,7 +78,7 @@ class PairGenerator(Protocol):
         ...
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate candidate pairs from each source, or the reason why there are none.
+        """For each source sentence or pair, yield the candidate pairs, or the reason why there are none.
 
         Args:
             order: Indices of the sources to use.
@@ -227,7 +227,10 @@ class SoswapAddamodPairGenerator:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair per premise. AddAmod draws nouns and adjectives with the seed. SOSwap ignores the seed."""
+        """Generate one pair per premise.
+
+        For AddAmod, the seed selects the nouns and the adjective. SOSwap does not use the seed.
+        """
         parses = self._parser.parse(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
@@ -259,7 +262,7 @@ class LabelProver(Protocol):
     """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
-        """Iterate over the natural-logic verdicts for n pairs, in the order of the pairs."""
+        """Prove the labels of n pairs with natural logic, and yield the verdicts in the order of the pairs."""
         ...
 
 
@@ -341,7 +344,7 @@ class ReversedPairGenerator:
 
 
 def get_proved_label(verdict: NatlogVerdict) -> str | None:
-    """Determine the label that a natural-logic verdict proves. Return None if it proves no label.
+    """Determine the label that follows from a natural-logic verdict. Return None if no label is proved.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).

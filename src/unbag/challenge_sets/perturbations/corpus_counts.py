@@ -16,7 +16,9 @@ BOUNDARY: Final = ""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts of words and bigrams in a corpus, and of word pairs in its contradictions. All words are in lower case.
+    """Counts of words and bigrams in a corpus, and of word pairs in its contradiction examples.
+
+    A word pair consists of a word of the premise and a word of the hypothesis. All words are in lower case.
 
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
@@ -32,7 +34,7 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
-    """Count the words and bigrams of a corpus.
+    """Count the words and bigrams of a corpus, and the word pairs in its contradiction examples.
 
     Memory use grows with the number of distinct bigrams, not with the number of sentences.
 
@@ -77,7 +79,7 @@ BIGRAM_FILE_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class BigramCounts(NamedTuple):
-    """Counts of bigrams in lower case.
+    """Counts of lower-case bigrams.
 
     Attributes:
         counts: Number of occurrences of each pair of adjacent words, `BOUNDARY` included.
@@ -104,7 +106,7 @@ def count_bigrams(examples: Iterable[Example]) -> BigramCounts:
 
 
 def is_bigram_file(name: str) -> bool:
-    """Check whether a file name has a supported extension for texts and tables of bigram counts.
+    """Check whether a file name has an extension that `read_bigrams` supports.
 
     >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)
@@ -145,7 +147,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def merge_bigram_counts(parts: Iterable[BigramCounts]) -> BigramCounts:
-    """Sum the bigram counts of several corpora. The result includes sentence ends only if all inputs do."""
+    """Sum the bigram counts of several corpora. The result includes sentence boundaries only if all inputs do."""
     counts: Counter[tuple[str, str]] = Counter()
     has_sentence_ends = True
     for each in parts:

@@ -64,7 +64,7 @@ class MiniTrees:
         radius: int = DEFAULT_RADIUS,
         definition: str = "code",
     ) -> "MiniTrees":
-        """Build mini-trees from the sentences of a corpus. At most a few thousand sentences are held in memory.
+        """Build mini-tree statistics from the sentences of a corpus. At most a few thousand sentences are in memory.
 
         Repeated sentences are counted each time.
 
@@ -129,7 +129,7 @@ class MiniTrees:
     def compute_permuted_signatures(
         self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
     ) -> NDArray[np.float64]:
-        """Compute β^k of permutations of a sentence as in the paper's text, where words keep their original tags.
+        """Compute β^k of permutations of a sentence. Words keep their original tags, as described in the paper.
 
         Args:
             tagged: Tagged sentence in its original order, n words.
@@ -168,7 +168,7 @@ class MiniTreeRatioCalculator:
     def compute_terms(
         self, sentences: Sequence[str], permuted: Sequence[Sequence[str]], orders: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.float64]]:
-        """Compute β^k of each sentence and of its q permutations.
+        """Compute the terms of the mini-tree ratio: β^k of each sentence and of its q permutations.
 
         Args:
             sentences: Sentences in their original order.

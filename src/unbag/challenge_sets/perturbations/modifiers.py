@@ -113,7 +113,7 @@ class ModifiedPair(NamedTuple):
 
 @dataclass(frozen=True)
 class SeedPair:
-    """A seed pair: a pair whose sentences are parsed and can be modified (`natlog/seeds.py`).
+    """A pair of parsed sentences from which modified pairs are generated (`unbag.baselines.natlog.seeds`).
 
     Attributes:
         premise: Parts of the premise.
@@ -134,12 +134,12 @@ class SeedPair:
         *,
         tags: Sequence[Sequence[tuple[str, str]]] | None = None,
     ) -> "SeedPair | None":
-        """Parse the sentences of a pair into a seed pair.
+        """Build a seed pair by parsing both sentences of a pair.
 
         Args:
             premise: Premise.
             hypothesis: Hypothesis.
-            label: Label of the pair, one of `labels.LABELS`.
+            label: Label of the pair, one of `data.labels.LABELS`.
             tags: Tokens with universal tags of both sentences. Required for sentences whose verb has no auxiliary.
 
         Returns:
@@ -179,7 +179,7 @@ def modify_seed_pair(seed_pair: SeedPair, *, combinations: bool = False) -> Iter
 
 
 def format_pair_proof(seed_pair: SeedPair, pair: ModifiedPair) -> str:
-    """Format the proof of the natural-logic relation of a generated pair (`model_checking.format_proof`).
+    """Format the proof that the natural-logic relation of a generated pair holds (`model_checking.format_proof`).
 
     >>> seed = SeedPair.from_pair("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> pair = next(pair for pair in modify_seed_pair(seed) if pair.modifier == "no")
@@ -202,7 +202,10 @@ forward_entailment.
 
 
 def split_change(change: Change, position: str) -> tuple[Change, Change]:
-    """Determine the changes of the premise and of the hypothesis from a change and its position."""
+    """Split a change into the change of the premise and the change of the hypothesis, depending on its position.
+
+    The change of an unmodified sentence is empty.
+    """
     return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
 
 
@@ -221,7 +224,7 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
 
 
 def build_modified_pair_form(pair_form: PairForm, premise: Change, hypothesis: Change) -> PairForm:
-    """Build the logical form of a modified pair: the form of its seed, with the changes of premise and hypothesis."""
+    """Build the logical form of a modified pair by applying the changes of both sentences to the form of its seed."""
     return PairForm(
         _clause(pair_form.premise, premise), _clause(pair_form.hypothesis, hypothesis), pair_form.word_relations
     )

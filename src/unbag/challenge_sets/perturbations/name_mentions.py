@@ -17,7 +17,7 @@ from unbag.data.text.parses import Parse
 
 
 class PlaceLevel(StrEnum):
-    """Level of a place. Two places of the same level do not overlap."""
+    """Administrative level of a place, such as a city. Two places of the same level do not overlap."""
 
     COUNTRY = "country"
     STATE = "state"  # of the United States
@@ -207,7 +207,7 @@ def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 
 
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
-    """Find the mention of the name of a candidate entity, or the reason why the name cannot be used."""
+    """Find the mention of an entity's name in a sentence, or the reason why the name cannot be replaced."""
     kind = _KIND_OF[entity.label]
     start, end = find_bare_name(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
@@ -227,7 +227,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 
 def is_kind_implied_by_verb(parse: Parse, mention: NameMention) -> bool:
-    """Check whether the kind of a name is evident: from a title, from the verb, or because the name is a place.
+    """Check whether the verb or a title implies the type of a name (person or organization). True for all places.
 
     For example, only persons nod, but both persons and organizations begin.
     """

@@ -72,7 +72,7 @@ _BE: Final = frozenset("is are was were".split())
 
 
 class PlainClause(NamedTuple):
-    """Token positions of subject and verb in a plain sentence.
+    """Token positions of the subject and the verb in a simple sentence, which has a single clause.
 
     Attributes:
         noun: Head noun of the subject.
@@ -86,7 +86,7 @@ class PlainClause(NamedTuple):
 
 
 def find_plain_clause(parse: Parse) -> PlainClause | None:
-    """Find subject and verb of a plain sentence, which has a single clause. Return None for other sentences."""
+    """Find the subject and the verb of a simple sentence (a single clause). Return None for other sentences."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
         return None
@@ -114,7 +114,7 @@ def find_plain_clause(parse: Parse) -> PlainClause | None:
 
 
 def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
-    """Build the negations of a plain sentence with all suitable templates. Returns a dict from templates to texts."""
+    """Build one negation of a simple sentence per suitable template. Returns a dict from templates to texts."""
     finite, word = clause.finite, parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
     by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
@@ -252,7 +252,7 @@ class NegatedPairGenerator:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise whose label can be proved. The seed selects template and modifier."""
+        """For each premise, generate the pairs with a provable label. The seed selects template and modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
             parses = self._parser.parse(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]
@@ -335,7 +335,7 @@ def iter_negation_tables(
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
         parser: Parser of the premises.
-        seed: Random seed of companions, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
+        seed: Random seed of added sentences, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
         words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
         counts: Counter that is updated while tables are consumed. Keys are `premises`, `claims`, the operations, and
             the excluded premises by reason (`excluded: ...`).
@@ -374,9 +374,9 @@ NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
 class NegationMirrorGenerator:
-    """Generator that builds mirrored pairs with three labels: one hypothesis and two premises with the same words.
+    """Generator that builds mirrored pairs: two pairs with the same hypothesis, whose premises have the same words.
 
-    The first premise entails the hypothesis. With the other one, the label is contradiction or neutral.
+    The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral.
     """
 
     kind = "negation"
@@ -397,7 +397,10 @@ class NegationMirrorGenerator:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate two mirrored pairs for each premise. The seed selects the operation, the pairs and the words."""
+        """Generate two mirrored pairs for each source sentence.
+
+        The seed selects the operation, the pairs and the words.
+        """
         for parse in self._parser.parse(self._premises[i] for i in order):
             pairs = build_negation_pairs(parse, seed=seed, words=self._words)
             yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)

@@ -47,7 +47,7 @@ _COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
 
 class Claim(NamedTuple):
-    """A declarative sentence of one clause, with the positions of its subject and verb.
+    """A declarative sentence with one clause, and the positions of its subject and verb.
 
     Attributes:
         parse: Parse of the sentence.
@@ -108,7 +108,7 @@ class Claim(NamedTuple):
 
     @property
     def relative_pronoun(self) -> str | None:
-        """Relative pronoun of the subject, *who* or *which*. None if its noun is in neither word list."""
+        """Relative pronoun for the subject: *who* or *which*. None if the noun is in no list of people or things."""
         lemma = self.parse.lemmas[self.noun].lower()
         if self.parse.tags[self.noun] not in ("NN", "NNS"):
             return None
@@ -124,7 +124,7 @@ class Claim(NamedTuple):
 
     @property
     def countable_subject(self) -> str | None:
-        """The subject without its determiner. None if the subject cannot take other quantifiers.
+        """Subject without its determiner. None if the determiner cannot be replaced by other quantifiers.
 
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
         """

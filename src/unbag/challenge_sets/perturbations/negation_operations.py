@@ -68,7 +68,7 @@ class NegationPair(NamedTuple):
 
     Attributes:
         operation: One of `OPERATIONS`.
-        mirror: Number of its mirror within the operation and the claim, from 0.
+        mirror: Number of the mirrored pairs within the operation and the claim, from 0.
         premise: First sentences.
         hypothesis: Second sentence.
         label: Name of the gold label.
@@ -86,7 +86,7 @@ class NegationPair(NamedTuple):
 
 
 class MirrorPremises(NamedTuple):
-    """Mirrored premises: two premises with the same words, of which only the first one entails the hypothesis.
+    """Two premises with the same words, of which only the first one entails the hypothesis.
 
     Attributes:
         entailing: Premise that entails the hypothesis.
@@ -102,7 +102,10 @@ class MirrorPremises(NamedTuple):
 
 
 class ClaimSampler:
-    """Sampler of words and sentences to combine with a claim. The choices depend on the seed and vocabulary half."""
+    """Sampler of words and sentences to combine with a claim.
+
+    The choices depend on the seed and on the part of the vocabulary: all words, or the training or held-out half.
+    """
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
         self._claim, self._words = claim, words
@@ -116,7 +119,7 @@ class ClaimSampler:
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
-        """Choose a random item whose phrase is in the requested vocabulary half. Return None if there is none."""
+        """Choose a random item whose phrase is in the requested part of the vocabulary; None if there is none."""
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
@@ -403,9 +406,9 @@ def build_negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> li
 
     Args:
         parse: Parse of the sentence.
-        seed: Random seed of companions, frames, quantifiers, properties and adjectives.
-        words: Vocabulary of the claim's subject and verb, the companion and the negating phrase: `all`, or one half
-            (`vocabulary_split`).
+        seed: Random seed of added sentences, frames, quantifiers, properties and adjectives.
+        words: Vocabulary of the claim's subject and verb, the added sentence and the negating phrase: `all`, or one
+            half (`vocabulary_split`).
     """
     claim = parse_claim(parse)
     if claim is None:

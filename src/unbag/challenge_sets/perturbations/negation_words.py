@@ -163,7 +163,7 @@ PEOPLE: Final = frozenset(noun for noun, above in HYPERNYMS.items() if above == 
 
 
 class Opposites(NamedTuple):
-    """Two phrases that cannot both be true.
+    """Two predicates that cannot both be true of the same subject.
 
     Attributes:
         stated: What a relative clause says.

@@ -42,7 +42,7 @@ class TooFewPermutationsError(ValueError):
 
 
 class PermutedSide(NamedTuple):
-    """The premises, or the hypotheses, of the q permutations of a pair.
+    """All premises or all hypotheses of the q permutations of a pair.
 
     Attributes:
         texts: q sentences. If the side is not permuted, each is the original sentence, byte for byte.
@@ -211,7 +211,7 @@ class _Shuffler:
         return _placements(n, n) if self._run == 1 else _clumped_count(n, self._run)
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw permutations, as arrays of the original position of each token, shape (len(k), tokens)."""
+        """Draw permutations: the original index of the token at each position, shape (len(k), tokens)."""
         order = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
         if self._moves:
             order[:, self._words] = self._words[self._word_orders(k, draw)]

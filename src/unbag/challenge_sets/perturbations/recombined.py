@@ -135,13 +135,13 @@ class SentencePool(NamedTuple):
 
 
 class ModifiedClaim(NamedTuple):
-    """A claim in which one argument was replaced by an argument of another sentence, the donor.
+    """A claim in which one argument was replaced by an argument of another sentence.
 
     Attributes:
         old: The argument of the claim.
-        new: The argument of the donor.
-        donor: The donor's position in the pool.
-        claim: The exchanged claim.
+        new: The argument of the other sentence.
+        donor: Position of the other sentence in the pool.
+        claim: The claim after the replacement.
     """
 
     old: Argument

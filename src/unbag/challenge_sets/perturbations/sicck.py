@@ -133,7 +133,7 @@ class SicckRow(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Three-way label of the first relation, one of `data.labels.LABELS`."""
+        """Three-way label that corresponds to the first of `relations`, one of `data.labels.LABELS`."""
         return to_three_way_label(self.relations[0])
 
 
@@ -201,7 +201,7 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> SicckRow:
 
 
 def assign_folds(seeds: Sequence[str], n: int = 5, *, method: str = CONTIGUOUS, seed: int = 13) -> list[int]:
-    """Assign a fold to each row, for cross-validation (section 4.2).
+    """Assign a fold to each row, for cross-validation (section 4.2 of the SICCK paper).
 
     Args:
         seeds: Seed pair of each row, in the order of the rows.
@@ -322,9 +322,9 @@ def build_seed_source_id(row: SicckRow) -> str:
 def generate_sicck_pairs(
     examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None
 ) -> Iterator[SicckPair]:
-    """Generate the modified pairs of all examples that can serve as seeds (`challenge_sets.perturbations.modifiers`).
+    """Generate modified pairs from all examples that `SeedPair.from_pair` can parse.
 
-    The unmodified seed comes first.
+    For each example, the unmodified pair comes first.
 
     Args:
         examples: Labelled pairs.
@@ -425,7 +425,7 @@ def _changes(row: SicckRow) -> tuple[Change, Change]:
 
 
 class AnnotatorDisagreement(NamedTuple):
-    """A class of rows whose four-way labels by annotators and by natural logic differ for the same reason.
+    """A group of rows in which the four-way labels of the annotators and of natural logic differ in the same way.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
@@ -512,7 +512,7 @@ EVERYONE: Final = "everyone of man"
 
 
 def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the modified pairs of the authors' file that our operator reproduces, and the causes of all differences.
+    """Count the pairs of the authors' file that `modify_seed_pair` reproduces, and the causes of all differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

@@ -130,7 +130,10 @@ def _rows(
 def swap_within_vocabulary_half(
     parse: Parse, words: str = ALL, *, is_written_text: bool = False
 ) -> SwappedSentence | str:
-    """Apply `swap_subject_and_object` if the swapped words are in the requested half of the vocabulary."""
+    """Swap the subject and object of a sentence if its verb and nouns are in the requested half of the vocabulary.
+
+    Return the reason if the swap is not possible or if a word is in the other half.
+    """
     result = swap_subject_and_object(parse, is_written_text=is_written_text)
     return (
         OTHER_WORDS

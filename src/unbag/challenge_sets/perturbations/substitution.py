@@ -117,7 +117,7 @@ class SubstitutedSentence(NamedTuple):
 
 
 class CandidateSource(Protocol):
-    """Protocol for classes that propose replacements for words in no word list, e.g. `WordNetCandidates`."""
+    """Protocol for classes that propose replacements for words outside the word lists, e.g. `WordNetCandidates`."""
 
     def get_candidates(self, word: str) -> Sequence[ReplacementCandidate]:
         """Look up the possible replacements of a lower-case word."""
@@ -126,7 +126,7 @@ class CandidateSource(Protocol):
 
 @dataclass(frozen=True)
 class Substituter:
-    """Generator of substitutions. The result depends only on the premise, the counts and the seed.
+    """Generator of sentences with one replaced word. The result depends only on the premise, the counts and the seed.
 
     Attributes:
         counts: Counts of the training corpus.
@@ -166,7 +166,7 @@ class Substituter:
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
-        """Generate sentences by replacing one word of a premise, in the order of the positions of these words.
+        """Generate sentences that each replace one word of a premise, ordered by the position of the replaced word.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
@@ -416,7 +416,7 @@ class SubstitutionRow(NamedTuple):
 
 
 class WordPairStatistics(NamedTuple):
-    """Frequency and similarity of a pair of single words.
+    """Corpus frequency and embedding similarity of a pair of words.
 
     Attributes:
         frequency: Number of contradiction examples in the training corpus with the two words; None if not counted.

@@ -109,7 +109,7 @@ three collide with a hash of the file."""
 
 
 def is_official(sentence: str) -> bool:
-    """Check whether a sentence occurs in an official challenge set. Case and punctuation are ignored."""
+    """Check whether a sentence occurs in the official Breaking NLI or SICCK set, ignoring case and punctuation."""
     return _hash(sentence) in _official()
 
 

@@ -35,7 +35,7 @@ _ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of the three metrics overall, by document size, by evidence position and by operation."""
+    """Build the table of the metrics: overall, by document size, by evidence position and by operation."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
     views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
@@ -110,7 +110,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build figures of paired accuracy by size and evidence position, and of false entailments by operation."""
+    """Build figures of paired accuracy by document size and evidence position, and false entailments by operation."""
     return [
         build_group_figure(
             group,

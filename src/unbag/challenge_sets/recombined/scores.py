@@ -17,7 +17,7 @@ def compute_recombined_scores(
 ) -> dict[str, Any]:
     """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
 
-    Of a part of the rows, those groups count for the paired accuracy that have an entailed row and another one.
+    If the rows are a part of the set, the paired accuracy covers only groups with an entailed row and another row.
     """
     if partial and not len(columns["label"]):
         return {}

@@ -31,7 +31,7 @@ _BAR: Final = 30  # characters of a bar for an accuracy of 1
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy on all pairs and per partition, from easiest to hardest, with bars."""
+    """Build the table of accuracy on all pairs and per partition, from easiest to hardest. Bars show the values."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "accuracy [95 %]", "")
     grid.columns[-1].justify = "left"
@@ -55,7 +55,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy on unseen pairs, and the change from the easiest to the hardest partition.
+    """Summarize the accuracy on pairs outside the training split, and the change from easiest to hardest partition.
 
     If the training data of the model are unknown, the last sentence says so.
     """
@@ -107,7 +107,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the figure of accuracy by partition."""
+    """Build the figure of accuracy by difficulty partition."""
     return [
         build_group_figure(
             group,
@@ -138,7 +138,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs from the harder half of the partitions.
+    """Iterate over the shortest pairs from the partitions with above-median difficulty.
 
     If the split of each pair is known, pairs from a training split are omitted.
     """

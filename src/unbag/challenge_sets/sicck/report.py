@@ -58,7 +58,7 @@ _MIN_PAIRS: Final = 100  # from 100 pairs the standard error of a share is below
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of the metrics overall, by modifier type and by modified part, and the table of neutral pairs."""
+    """Build the table of metrics by modifier type and modified part, and the table of predictions for neutral pairs."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
@@ -172,7 +172,10 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong and right four-way predictions, which combine the predictions in both orders."""
+    """Select the most confident wrong and correct four-way predictions.
+
+    A four-way prediction combines the predictions for both orders of the two sentences.
+    """
     both_ways = _BothWays(rows, predictions)
     forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
     right = both_ways.predictions[forth] == both_ways.gold[forth]
@@ -207,7 +210,7 @@ class _BothWays:
         self.gold = np.array([map_gold_label(str(label), predictions) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
-        """Build an example with the four-way prediction and the two three-way predictions it is derived from."""
+        """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
         row = self.pairs.get_row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
         lines = [

@@ -121,7 +121,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"moved": "moved words"}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong and right predictions for SOSwap and for AddAmod pairs."""
+    """Select the most confident wrong and correct predictions for SOSwap and for AddAmod pairs."""
     pairs = PredictedPairs(rows, predictions)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():

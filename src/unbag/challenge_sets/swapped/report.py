@@ -34,9 +34,9 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy before and after the exchange, accuracy drop and prediction agreement, by label.
+    """Build the table of accuracy for the original and the exchanged pairs, by label.
 
-    The numbers are those of the paper's Table 1.
+    The table also contains accuracy drop and prediction agreement. The numbers are those of the paper's Table 1.
     """
     scores = result.scores
     grid = create_result_table(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
@@ -113,7 +113,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select exchanged pairs whose prediction became wrong, became right, or stayed wrong after the exchange."""
+    """Select exchanged pairs whose prediction became wrong, became correct, or stayed wrong."""
     pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))

@@ -28,7 +28,7 @@ PROBABILITY_DECIMALS: Final = 3
 
 
 class TextMark(NamedTuple):
-    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the type of mark."""
+    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and its type."""
 
     start: int
     end: int
@@ -93,7 +93,7 @@ class ReportExample:
 
     @property
     def fails(self) -> bool:
-        """Whether the example shows a failure: a wrong prediction, or the gold label before and after permutation."""
+        """Whether the model fails: its prediction is wrong, or the permuted pair still gets the gold label."""
         if self.has_order or self.before is None:
             return self.answer != self.gold
         return self.before.answer == self.gold == self.answer
@@ -201,7 +201,7 @@ class PredictedPairs:
 
 
 def truncate_line(line: ExampleLine, max_length: int) -> ExampleLine:
-    """Truncate a sentence to `max_length` characters, and drop the marks outside the remaining text.
+    """Truncate a sentence to `max_length` characters, and drop highlighted spans outside the remaining text.
 
     >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
     ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
@@ -224,7 +224,7 @@ def truncate_line(line: ExampleLine, max_length: int) -> ExampleLine:
 
 
 def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Round probabilities to `PROBABILITY_DECIMALS`, so that display and order are the same on all processors."""
+    """Round probabilities to `PROBABILITY_DECIMALS`, so that output and sort order are identical on all processors."""
     exact: NDArray[np.float64] = values.astype(np.float64)
     return np.round(exact, PROBABILITY_DECIMALS)
 
@@ -232,7 +232,7 @@ def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
 def select_top_rows(
     rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
-    """Select up to `PER_KIND` rows with the highest sort keys. Ties keep the order of the rows.
+    """Select the rows with the highest sort keys, at most `per_group` per group. Ties keep the order of the rows.
 
     Args:
         rows: Indices of the rows to choose from, shape (m,).
@@ -263,7 +263,7 @@ UNCHANGED_SEQUENCE: Final = "together"
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
-    """Find phrases in a text as whole words, ignoring case, and mark them. Of overlapping matches, the longest is kept.
+    """Highlight phrases in a text, matching whole words and ignoring case. Of overlapping matches, the longest is used.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
     (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
@@ -283,7 +283,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
 
 
 def mark_unchanged_sequences(original: str, permuted: str) -> tuple[TextMark, ...]:
-    """Mark the word sequences of a permuted sentence that also occur in the original sentence.
+    """Highlight the word sequences of a permuted sentence that also occur in the original sentence.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 

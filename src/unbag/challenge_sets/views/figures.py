@@ -71,7 +71,7 @@ class ResultGroup:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus, in the format of `challenge_sets.papers`."""
+        """Name of the corpus and, if it has one, of its split, e.g. `snli validation`."""
         return self.scored_models[0].result.corpus
 
 
@@ -94,7 +94,7 @@ class FigurePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """The points of one model, or of a reference such as the annotators.
+    """The points of one model in a figure, or of a reference such as the human accuracy.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
@@ -197,7 +197,7 @@ def build_group_figure(
     references: Sequence[FigureSeries] = (),
     **attributes: Any,
 ) -> Figure | None:
-    """Build a figure with one series per model of a group. Return None if no model has values.
+    """Build a figure with one series per model of a result group. Return None if no model has values.
 
     Args:
         group: Group of results.

@@ -75,7 +75,7 @@ def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
 
 
 def summarize_exclusions(data: Mapping[str, Any]) -> str:
-    """Summarize the number of source rows, the exclusions by reason, and, if known, the accuracy of one annotator.
+    """Summarize the number of source rows, the excluded rows by reason and, if known, the accuracy of one annotator.
 
     >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'

@@ -40,7 +40,7 @@ def get_verification_scores(result: Result) -> Mapping[str, Any] | None:
 
 
 def build_verifier_table(result: Result) -> Table | None:
-    """Build the table of verifier metrics: the rates at the model's own threshold and AUROC.
+    """Build the table of verifier metrics: AUROC, and accuracy and error rates at the model's own threshold.
 
     Return None if undefined.
     """

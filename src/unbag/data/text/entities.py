@@ -46,7 +46,7 @@ class EntityRecognizer:
     """spaCy entity recognizer with a disk cache of annotated sentences.
 
     Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a cache of its own.
+        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:

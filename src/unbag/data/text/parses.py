@@ -193,7 +193,7 @@ class Parser:
             yield from map(parses.__getitem__, chunk)
 
     def parse_with_tag(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse the sentences that contain a fine-grained tag, and yield their parses in order.
+        """Parse the sentences that contain a word with the given fine-grained tag, and yield their parses in order.
 
         Other sentences are only tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the
         tagger change only the tags of whitespace.

@@ -51,7 +51,7 @@ _NO_CLAUSE: Final = frozenset({"intj", "parataxis"})
 
 
 def split_english(paragraph: str) -> list[str]:
-    """Split a paragraph into sentences at end marks followed by a capital letter or a number.
+    """Split a paragraph into sentences at final punctuation followed by a capital letter or a number.
 
     >>> split_english('Dr. Smith of the U.S. Navy paid $3.50. "It rains." He left!')
     ['Dr. Smith of the U.S. Navy paid $3.50.', '"It rains."', 'He left!']

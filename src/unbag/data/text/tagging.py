@@ -84,7 +84,7 @@ def _from_hub(pipeline: str) -> str:
 
 
 def validate_pipeline(pipeline: str | Path) -> None:
-    """Validate the name of a pipeline without loading or downloading it.
+    """Validate the name of a spaCy pipeline without loading or downloading the pipeline.
 
     Accepts every well-formed repository name; `load_pipeline` checks whether the repository exists.
 

@@ -97,7 +97,7 @@ def has_words(language: str) -> bool:
 
 
 def is_segmented(language: str, *, characters: bool = False) -> bool:
-    """Check whether tokenizing a language needs a segmenter."""
+    """Check whether tokenization of a language requires a word segmenter, as for Chinese words."""
     return language == "zh" and not characters
 
 
@@ -158,7 +158,7 @@ class WordSpan(NamedTuple):
 
     @property
     def is_mark(self) -> bool:
-        """Whether this is a punctuation mark."""
+        """Whether the span is a punctuation mark."""
         return not self.text[0].isalnum()
 
 

@@ -124,12 +124,12 @@ _USED: Final = "used"
 
 
 class SplitPart(NamedTuple):
-    """File with some of the rows of a split.
+    """File that contains one part of the rows of a split.
 
     Attributes:
         file: Name of the file.
         key: Hash of the inputs of the rows.
-        spans: Spans of the sources from which the rows are built.
+        spans: Ranges of source examples from which the rows are built.
     """
 
     file: str

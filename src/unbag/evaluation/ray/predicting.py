@@ -155,7 +155,7 @@ class RayEngine:
         *,
         progress: Progress | None = None,
     ) -> StoredPredictions:
-        """Predict all rows, like `inference.runner.predict_rows`, with Ray actors that share a folder.
+        """Predict all rows with Ray actors, like `inference.runner.predict_rows`. The actors share a folder.
 
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 

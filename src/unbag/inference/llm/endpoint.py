@@ -168,7 +168,7 @@ class RequestFormat(NamedTuple):
 
     @property
     def requests_probabilities(self) -> bool:
-        """Whether the request asks for token probabilities (`logprobs`)."""
+        """Whether requests set `logprobs`, so that responses contain token probabilities."""
         return "logprobs" in self.parameters
 
 
@@ -332,7 +332,7 @@ class EndpointPredictor:
         done: NDArray[np.bool_] | None = None,
         shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield row positions of b equal pairs, shape (b,), and their probabilities, as each response arrives.
+        """Yield the row positions of equal pairs, shape (b,), with their probabilities, as each response arrives.
 
         Raises:
             EndpointError: As `predict`.

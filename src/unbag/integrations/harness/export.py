@@ -50,7 +50,7 @@ class ExportedTasks:
 def export_tasks(
     harness: str, requests: Sequence[SetRequest], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
 ) -> ExportedTasks:
-    """Export challenge sets as tasks of an evaluation harness.
+    """Export challenge sets as tasks for an evaluation harness.
 
     Args:
         harness: One of `HARNESSES`.

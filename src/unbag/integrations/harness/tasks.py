@@ -28,7 +28,7 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 
 
 class HarnessTask(NamedTuple):
-    """Challenge set as a task of an evaluation harness.
+    """Challenge set as a task for an evaluation harness.
 
     Attributes:
         name: Name of the set.
@@ -49,7 +49,7 @@ class HarnessTask(NamedTuple):
 
     @property
     def challenge_set(self) -> ChallengeSet:
-        """Description of the set."""
+        """Description of the challenge set."""
         return challenge_sets.get_challenge_set(self.name)
 
     @property
@@ -59,7 +59,7 @@ class HarnessTask(NamedTuple):
 
 
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
-    """Build the source code of a scoring module with metrics and answer parsing, which needs only NumPy."""
+    """Build the source code of a module that parses answers and computes metrics. The module needs only NumPy."""
     described = {task.name: task.challenge_set for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
     tables = _TABLES.format(

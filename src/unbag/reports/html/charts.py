@@ -79,7 +79,7 @@ def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Mark
 
 
 def wrap_name(name: str) -> str:
-    r"""Wrap a name into lines, at `_BREAK` and, if a line is long, after a space, a slash or a hyphen.
+    r"""Split a name into lines at `_BREAK`. Long lines are also split after a space, a slash or a hyphen.
 
     >>> wrap_name("ynie/roberta-large-snli-mnli-anli"), wrap_name("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')

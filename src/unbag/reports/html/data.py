@@ -134,7 +134,10 @@ VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]
 
 
 def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, SetVerdict]]:
-    """Compute the verdict on each model and group. The p values of a model are corrected for multiple groups."""
+    """Compute the verdict on each model for each group of results (one set and corpus).
+
+    The p values of a model are corrected for multiple testing over the groups.
+    """
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in report_data.models:
         own = report_data.list_results_of_model(model)
@@ -144,6 +147,6 @@ def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, Se
 
 
 def select_main_model_result(group: ResultGroup, report_data: ReportData) -> ScoredModel:
-    """Select the result of the main model in a group. If the main model has none, use the first model of the group."""
+    """Select the result of the main model in a group, or the first result if the main model has none."""
     own = [scored for scored in group.scored_models if scored.model == report_data.main_model]
     return (own or list(group.scored_models))[0]

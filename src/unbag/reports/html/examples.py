@@ -78,7 +78,7 @@ def format_example(example: ReportExample) -> ExampleView:
 
 
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
-    """Split a sentence at its marks into tuples (text, type of mark). Unmarked text has the type "".
+    """Split a sentence into highlighted and plain parts, as tuples (text, type of mark). Plain text has the type "".
 
     >>> from unbag.challenge_sets.views.examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
@@ -105,7 +105,7 @@ def format_percent(probability: float | None) -> str:
 
 
 def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
-    """Iterate over all results, model by model."""
+    """Iterate over the results of all models as tuples (group, result), model by model."""
     for model in report_data.models:
         yield from report_data.list_results_of_model(model)
 
@@ -122,7 +122,7 @@ def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
 
 
 def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
-    """List the types of marks that occur in the examples, as tuples (type, meaning)."""
+    """List the types of highlighting that occur in the examples, as tuples (type, meaning)."""
     used = {
         mark.kind
         for each in iter_gallery_examples(report_data)
@@ -160,7 +160,7 @@ _WORD_PENALTY: Final = 0.01
 
 
 class FeaturedPair(NamedTuple):
-    """A pair that is featured on a card.
+    """A sentence pair that is shown on a card of the report.
 
     Attributes:
         example: Example with the prediction of the main model.
@@ -172,7 +172,7 @@ class FeaturedPair(NamedTuple):
 
 
 def select_featured_pairs(report_data: ReportData) -> dict[str, FeaturedPair]:
-    """Select the pair to feature on the card of each group. Groups without examples are omitted.
+    """Select the sentence pair to show on the card of each group. Groups without examples are omitted.
 
     Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
     among these, pairs whose unchanged form is predicted correctly. Errors of another model rank next. Ties are broken
@@ -217,9 +217,9 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
 
 
 def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Compute the sort key of a pair.
+    """Compute the sort key that decides which pair is featured.
 
-    The pair with the highest key of a group is featured, and cards are sorted by it.
+    The pair with the highest key of a group is featured. The cards are sorted by the keys of their pairs.
     """
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
@@ -258,7 +258,7 @@ class ReportCard:
 
     @property
     def has_two_predictions(self) -> bool:
-        """Whether each model has two predictions. Such cards are wider."""
+        """Whether the card shows two predictions per model. Such cards are wider."""
         return self.example is not None and len(self.example.predictions) > 1
 
 

@@ -107,7 +107,7 @@ class RenderedFigure:
 
 @dataclass(frozen=True)
 class VerifierSection:
-    """The verification metrics of a section. They are expanded if `is_open` is true."""
+    """The collapsible part of a report section with verification metrics. It is expanded if `is_open` is true."""
 
     is_open: bool
     summaries: tuple[tuple[str, str], ...]
@@ -224,7 +224,7 @@ def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Fi
 
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
-    """Build the table of metrics over several prompts of language models. Return None if each model has one prompt."""
+    """Build the table of the spread of metrics over several prompts. Return None if each model has one prompt."""
     spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored_models])
     if not spreads:
         return None
