@@ -4,9 +4,9 @@
 # ///
 """Fine-tune a sequence classifier with HEX, on the part of its outputs that a bag of words does not explain.
 
-The model keeps its architecture and predicts with its plain head, like the
-authors' code. An additional file is used by `unbag evaluate … --head
-residual`, which predicts with F_L, as in the paper.
+The model has its original architecture and predicts with its plain head, like
+the authors' code. To predict with F_L, as in the paper, use `unbag evaluate …
+--head residual`, which reads an additional file in the output folder.
 
   unbag train hex --model ORG/MODEL --corpus snli --output-dir runs/a
   unbag train hex --model ORG/NLI-MODEL --warm-start 0 --output-dir runs/a

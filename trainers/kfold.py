@@ -5,13 +5,15 @@
 """Cross-validate an NLI classifier on SICCK: fine-tune on all folds except one, predict it, and score all pairs.
 
 Reproduces section 4.2 of Akoju et al. (2023), as in the authors' notebook.
-The folds are five contiguous blocks of their file, whose pairs are sorted by
-seed sentence. Training uses only the direction from premise to hypothesis and
-three labels, with reverse entailment as entailment. A random tenth of the
-training pairs is held out. The seeds are the authors' five, unless --seeds is
-given. Both directions of a fold's pairs are predicted, and the reverse rule
-converts them to one of four labels. The model without fine-tuning is scored
-in the same way. The paper uses 4 or 8 epochs and batches of 8, 16 or 32.
+The folds are five contiguous blocks of the authors' file, whose pairs are
+sorted by the pair from which they were built. Training uses only the direction
+from premise to hypothesis and three labels. Pairs labelled reverse entailment
+count as entailment. A random tenth of the training pairs is held out. Without
+--seeds, the random seeds are the authors' five. The model predicts both
+directions of each pair, which yields one of four labels: a neutral pair is
+reverse entailment if the exchanged pair is predicted as entailment. The command
+also scores the model without fine-tuning in the same way. The paper uses 4 or 8
+epochs and batches of 8, 16 or 32.
 
   unbag train kfold --model ORG/NLI-MODEL --output-dir runs/kfold --num-train-epochs 4 --batch-size 8
 

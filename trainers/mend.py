@@ -4,19 +4,20 @@
 # ///
 """Fine-tune a model that relies on single words with the recommended recipe, and evaluate it before and after.
 
-This recipe combines the entropy of permuted pairs with added pairs whose words
-do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
-wordnet). With --bias-strength it adds a product of experts with a bag of
-words. With --distill it also learns from the predictions of the original model,
-and with --interpolate it publishes weights between the original and the trained
-ones. The options are those of the single recipes. The output is a
-transformers model with a card (README.md) that tests every difference, in and
-out of domain.
+This recipe makes the predictions for permuted pairs uncertain, and adds pairs
+whose words do not reveal the label: SOSwap pairs, AddAmod pairs, and pairs in
+which one word is replaced (requires the extra wordnet). With --bias-strength,
+the model is trained in an ensemble with a bag of words. With --distill, the
+model also learns from the predictions of the original model. With
+--interpolate, the output model has weights between the original and the
+trained weights. The output is a transformers model with a card (README.md)
+that tests every difference, on the training corpora and on other corpora.
 
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
-A pretrained model without a head is also accepted, but not evaluated before.
+A pretrained model without a classification head is also accepted, but not
+evaluated before training.
 Without the command:
 
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended

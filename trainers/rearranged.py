@@ -4,11 +4,12 @@
 # ///
 """Train on a corpus and on its rearrangement, with and without HEX, and evaluate each model on its own test split.
 
-Reproduces Table 3 of the ReSNLI paper: the accuracy lost on pairs whose words
-predict the label least, and the part that HEX recovers. It trains four models
-per seed: with plain fine-tuning and with HEX, on the training split of the
-corpus and on that of resnli, which shares no pair with the test split. HEX is
-evaluated with both of its heads.
+Reproduces Table 3 of the ReSNLI paper: how much accuracy models lose on pairs
+whose words reveal least about the label, and how much of this loss HEX avoids.
+The command trains four models per seed: with plain fine-tuning and with HEX,
+each on the training split of the corpus and on the training split of resnli.
+The training split of resnli shares no pair with its test split. Both
+heads of the HEX models are evaluated.
 
   unbag train rearranged --model ORG/PRETRAINED --output-dir runs/table-3 --seeds 1 2 3
 

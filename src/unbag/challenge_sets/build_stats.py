@@ -25,7 +25,7 @@ def save_span_counts(folder: Path, kind: str, span: int, counts: Mapping[str, in
 
     Earlier counts of the same type for the same range are overwritten.
     """
-    # One file per span: processes never write to the same file, so that no lock is needed.
+    # One file per range: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 

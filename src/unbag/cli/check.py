@@ -46,12 +46,12 @@ def check(
             metavar="SET:METRIC=BOUND",
             callback=split_commas,
             autocompletion=typer_utils.complete_bounds,
-            help="Maximum of a lower-is-better metric, such as swapped:drop=.1.",
+            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
         ),
     ] = None,
     no_worse_than: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Results folder of an earlier run, as the lower bound of the scores."),
+        typer.Option(metavar="RUN", help="Results folder of an earlier run; fail if a score is significantly lower."),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -60,7 +60,7 @@ def check(
             help="Metrics compared by --no-worse-than (default: the skill score).",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Also fail on inconclusive gates.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Also fail if a result is inconclusive.")] = False,
     full: Full = False,
     output_dir: Annotated[
         Path | None,
@@ -80,11 +80,12 @@ def check(
 
     With --no-worse-than, a gate fails if a score is significantly worse on the
     same examples. With --strict, a gate also fails if the score may be worse
-    by more than .1. The share of changed labels is reported, and
-    --max SET:changed_labels=BOUND limits it.
+    by more than .1. The output also shows the share of predicted labels that
+    changed. To limit this share, use --max SET:changed_labels=BOUND.
 
-    A model is evaluated on a sample of the gated sets. With --no-worse-than,
-    the options come from the run.yaml of the earlier run, if present.
+    A model is evaluated on a sample of each set with a gate. With
+    --no-worse-than, the options come from run.yaml in the earlier run, if
+    this file exists.
 
     Exit code 0: no gate fails. Exit code 1: a gate fails, or no gate could be
     checked. Exit code 2: incorrect usage.

@@ -16,9 +16,7 @@ def compare(
     ],
     across_data: Annotated[
         bool,
-        typer.Option(
-            "--across-data", help="Also compare results on different data or options, without significance tests."
-        ),
+        typer.Option("--across-data", help="Allow results with different data or options, without significance tests."),
     ] = False,
     metric: Annotated[
         list[str] | None,
@@ -36,8 +34,8 @@ def compare(
     """Compare models with significance tests.
 
     The tests are paired: they use the same examples for each model. P-values
-    are corrected for multiple tests. Intervals are 95 % intervals. Results on
-    different data or options are rejected.
+    are corrected for multiple tests. Intervals are 95 % intervals. Results
+    with different data or options are rejected.
 
     Runs whose names differ only in the training seed (a/seed-1, a/seed-2)
     count as one model, with mean, standard deviation and a test over seeds.

@@ -31,8 +31,9 @@ def demo(
 ) -> None:
     """Run the complete workflow offline, in a minute.
 
-    Builds every challenge set from bundled captions, whose labels follow from
-    their meaning. Evaluates three models trained on such captions:
+    Builds every challenge set from bundled pairs of captions. The grammar that
+    generated the captions determines their labels. Evaluates three models
+    trained on such pairs:
     a small network that uses word order, a bag of words, and a bag of words
     that uses only the hypothesis.
 

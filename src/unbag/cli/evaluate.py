@@ -100,9 +100,7 @@ def evaluate(
     full: Full = False,
     cross_domain: Annotated[
         bool,
-        typer.Option(
-            "--cross-domain", help="Print the accuracy of each model on each corpus instead of challenge sets."
-        ),
+        typer.Option("--cross-domain", help="Evaluate the accuracy on corpora instead of the challenge sets."),
     ] = False,
     output_dir: Annotated[
         str | None,
@@ -121,7 +119,7 @@ def evaluate(
         typer.Option(
             callback=validate_output_file,
             metavar="FILE",
-            help="CSV file for all pairs with gold label, prediction and probabilities.",
+            help="Output file (CSV) with the gold label and prediction of every pair.",
         ),
     ] = None,
     push_results: Annotated[
@@ -151,9 +149,9 @@ def evaluate(
     model (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
     --corpus takes several corpora here, or all.
 
-    Exit code 1: a set in --sets has no result, or a set of the suite failed.
-    A set of the suite is skipped if a package or file is missing, or if the
-    set does not support the pairs. Skipped sets are listed at the end.
+    Exit code 1: a set failed, or a set in --sets has no result. Without --sets,
+    a set is skipped if a package or file is missing, or if the set does not
+    support the pairs. Skipped sets are listed at the end.
 
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full

@@ -32,7 +32,7 @@ def export(
     output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the exported files.")],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="For eee: results.json files or results folders."),
+        typer.Argument(metavar="[RUN]...", help="Results to export with eee: results.json files or folders."),
     ] = None,
     sets: Annotated[
         list[str],
@@ -45,10 +45,10 @@ def export(
     hub: Annotated[
         str | None,
         typer.Option(
-            metavar="ORG[/NAME]", help="Hub namespace of the published sets (default: build rows into the folder)."
+            metavar="ORG[/NAME]", help="Hub namespace of published sets (default: include the rows in the folder)."
         ),
     ] = None,
-    num_fewshot: Annotated[int, typer.Option(help="Few-shot examples in the prompt: 0, 3 or 6.")] = 0,
+    num_fewshot: Annotated[int, typer.Option(help="Number of few-shot examples in the prompt: 0, 3 or 6.")] = 0,
     model: Annotated[
         str | None,
         typer.Option(
@@ -67,8 +67,8 @@ def export(
     """Export challenge sets as tasks for an evaluation harness, or export results.
 
     The task files contain the prompt, the label words and the metric. The
-    harness runs them without unbag. Rows are built into the folder or, with --hub,
-    read from published datasets.
+    harness runs them without unbag. The folder also contains the rows. With --hub,
+    the harness reads the rows from published datasets instead.
 
       unbag export lm-eval --output-dir tasks --sets permuted,swapped
       unbag export lighteval --output-dir tasks --sets cs_lambda --hub ORG

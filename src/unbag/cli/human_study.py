@@ -33,7 +33,7 @@ def sample(
     """Sample permuted pairs to which a model assigns the original gold label.
 
     Half of the pairs come from examples that the model predicts correctly in
-    the original order. Both halves contain equal numbers of short and long
+    the original word order. Both halves contain equal numbers of short and long
     pairs. Annotators fill in the column 'label' of sheet.csv.
 
     Stored predictions of `unbag evaluate` are reused.
@@ -79,7 +79,7 @@ def sample(
 @app.command()
 def score(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag human-study sample`.")],
-    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
+    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Completed sheets, one file per annotator.")],
     as_json: AsJson = False,
 ) -> None:
     """Score human labels, and compare them with those of the two experts in the paper.

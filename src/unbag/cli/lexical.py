@@ -38,7 +38,7 @@ def fit(
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
-        typer.Option(metavar="TAGS", help="Tag of a word: type (most frequent tag) or context (tag in the sentence)."),
+        typer.Option(metavar="TAGS", help="Part-of-speech tags: type (most frequent) or context (in the sentence)."),
     ] = "type",
     max_train_pairs: Annotated[
         int | None, typer.Option(help="Maximum number of training pairs (default: all).")
@@ -46,7 +46,7 @@ def fit(
     l2: Annotated[
         float | None, typer.Option(help="L2 penalty (default: tuned on a held-out tenth of the pairs).")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed for sampling and for the held-out tenth.")] = 13,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling and for the held-out tenth of the pairs.")] = 13,
     num_proc: NumProc = 1,
     as_json: AsJson = False,
 ) -> None:

@@ -46,7 +46,7 @@ Shuffled = Annotated[
         "--shuffled/--no-shuffled",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="Compare scores with those of the same model on shuffled words (default: on).",
+        help="Compare with the scores of the same model on shuffled words (default: on).",
     ),
 ]
 
@@ -71,7 +71,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             metavar="PROBABILITY",
-            help="Entailment threshold for the sigmoid of a model with one output, or break-even.",
+            help="Entailment threshold, or break-even (as many entailments as in the gold labels).",
         ),
     ] = None
     long_premise: Annotated[
@@ -97,9 +97,7 @@ class ModelOptions:
     ] = None
     trust_labels: Annotated[
         bool,
-        typer.Option(
-            "--trust-labels", help="Continue even if the label probe finds a better label order (default: off)."
-        ),
+        typer.Option("--trust-labels", help="Continue even if a check with obvious pairs suggests other labels."),
     ] = False
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
@@ -115,7 +113,9 @@ class ModelOptions:
     ] = None
     num_fewshot: Annotated[
         int | None,
-        typer.Option(rich_help_panel=_LANGUAGE_MODELS, help="Few-shot examples in the prompt: 0, 3 or 6 (default: 0)."),
+        typer.Option(
+            rich_help_panel=_LANGUAGE_MODELS, help="Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0)."
+        ),
     ] = None
     prompt: Annotated[
         list[str] | None,
@@ -123,7 +123,7 @@ class ModelOptions:
             rich_help_panel=_LANGUAGE_MODELS,
             callback=split_commas,
             metavar="FILE",
-            help="Files with Jinja templates of premise and hypothesis; one evaluation per file.",
+            help="Files with Jinja prompt templates; each file is evaluated separately.",
         ),
     ] = None
     apply_chat_template: Annotated[

@@ -20,7 +20,7 @@ app = typer.Typer()
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     """List pre-transformer architectures, initialize one, or average model weights.
 
-    The column 'parameters' counts the parameters above the word embeddings.
+    The column 'parameters' counts the parameters without the word embeddings.
     The column 'published' contains the authors' count. A star marks an
     unverified count.
 
@@ -66,10 +66,10 @@ def init(
         str | None,
         typer.Option(help="Word vectors: GloVe file, spaCy, model2vec or transformer (default: random)."),
     ] = None,
-    dimensions: Annotated[int, typer.Option(min=1, help="Number of dimensions of random vectors.")] = 300,
+    dimensions: Annotated[int, typer.Option(min=1, help="Number of dimensions of random word vectors.")] = 300,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Frozen transformer instead of word vectors: Hub id or folder."),
+        typer.Option(help="Hub id or folder of a frozen transformer that replaces the word vectors."),
     ] = None,
     min_count: Annotated[int, typer.Option(min=1, help="Minimum frequency of a word in the vocabulary.")] = 1,
     model_option: Annotated[
@@ -82,14 +82,14 @@ def init(
         str | None,
         typer.Option(help="spaCy pipeline for tags or parses (default: spacy/en_core_web_sm)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed for the vectors.")] = 13,
+    seed: Annotated[int, typer.Option(help="Random seed for the word vectors.")] = 13,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
     """Initialize an architecture for training, with vocabulary, word vectors and tags.
 
-    Training initializes the layers above the vectors with the seed of the
-    training run.
+    Training later initializes the layers above the word vectors, with the
+    seed of the training run.
 
       unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
       unbag train finetune --model esim --corpus snli --output-dir runs/esim
@@ -128,7 +128,9 @@ def init(
 def interpolate(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="A B [MODEL ...]", help="Hub ids or folders of classifiers with one architecture."),
+        typer.Argument(
+            metavar="A B [MODEL ...]", help="Hub ids or folders of classifiers that share the same architecture."
+        ),
     ],
     output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the model.")],
     alpha: Annotated[
@@ -136,7 +138,7 @@ def interpolate(
         typer.Option(
             callback=split_commas,
             metavar="LIST",
-            help="Weights α of model B, from 0 to 1, such as 0.3,0.5 (default: 0.5).",
+            help="Weights α of the second model, from 0 to 1, such as 0.3,0.5 (default: 0.5).",
         ),
     ] = None,
     offline: Offline = False,
@@ -146,7 +148,7 @@ def interpolate(
 
     The models should be fine-tuned from the same weights, such as a model
     before and after `unbag train mend`. For several --alpha, each model gets a
-    subfolder. Nothing is trained or evaluated.
+    subfolder. This command does not train or evaluate a model.
 
       unbag models interpolate ORG/PLAIN runs/mended --alpha 0.5 --output-dir half
       unbag models interpolate ORG/PLAIN runs/mended --alpha 0.2,0.4,0.6 --output-dir line

@@ -56,7 +56,7 @@ def modify(
     hypothesis: Hypothesis,
     label: Label,
     combinations: Annotated[
-        bool, typer.Option("--combinations", help="Also modify two constituents at the same time.")
+        bool, typer.Option("--combinations", help="Also modify two constituents of a sentence at the same time.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +94,7 @@ def prove(
     ] = "premise",
     as_json: AsJson = False,
 ) -> None:
-    """Prove the relation of two modified sentences by enumerating finite models.
+    """Prove the relation of two modified sentences by enumerating possible situations.
 
     unbag natlog prove --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment

@@ -104,7 +104,7 @@ class PairOptions:
             rich_help_panel=_PANEL,
             callback=split_fixed_names,
             autocompletion=typer_utils.complete_corpora,
-            help="Corpus to build the sets from, see `unbag sets` (default: snli).",
+            help="Corpus from which the sets are built; see `unbag sets` (default: snli).",
         ),
     ] = None
     split: Annotated[
@@ -161,7 +161,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="Authors' file of breaking_nli or sicck, or a folder (default: download).",
+            help="Original data file of breaking_nli or sicck, or a folder (default: download).",
         ),
     ] = None
     set_option: Annotated[
@@ -410,6 +410,6 @@ NumProc = Annotated[
     typer.Option(
         "--num-proc",
         min=1,
-        help="Number of processes for building sets and tagging, at most one per core.",
+        help="Number of processes for building and tagging sets, at most one per core.",
     ),
 ]

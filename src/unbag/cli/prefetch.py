@@ -49,7 +49,7 @@ def prefetch(
 ) -> None:
     """Download all files of a run, for use without a network.
 
-    Takes the models, sets and source pairs of `unbag evaluate`. Downloads
+    Accepts the same models, sets and source pairs as `unbag evaluate`. Downloads
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'
     files into their caches, and lists what cannot be downloaded. Files in the
     caches are not downloaded again.

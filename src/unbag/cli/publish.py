@@ -93,7 +93,7 @@ def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions,
     """Publish repositories one after another. Without `--yes`, only print a preview of each.
 
     Args:
-        publications: Publications, each for a different repository.
+        publications: Files to publish, one entry per repository.
         options: Target of the command, and whether to write.
         collection: Organization whose collection lists the repositories afterwards (default: no collection).
 
@@ -249,14 +249,14 @@ def dataset(
         list[str] | None,
         typer.Option(
             callback=split_commas,
-            help="Config names such as snli-test, instead of --corpus and --split.",
+            help="Names of configs to publish, such as snli-test; replaces --corpus and --split.",
         ),
     ] = None,
     license: Annotated[
         str | None,
         typer.Option(
             "--license",
-            help="Hub license id for --data; sets from a corpus inherit its license.",
+            help="Hub license id for --data (sets from a corpus have the license of the corpus).",
         ),
     ] = None,
     benchmark: Benchmark = True,
@@ -339,7 +339,7 @@ def results_dataset(
     options: PublishingOptions,
     files: ResultFiles,
     model: Annotated[
-        str | None, typer.Option(help="Hub id of the model, if the results are from a local model folder.")
+        str | None, typer.Option(help="Hub id of the model; required if the results are from a local model folder.")
     ] = None,
 ) -> None:
     """Add results to a results dataset.
@@ -404,7 +404,7 @@ def model(
         bool,
         typer.Option(
             "--with-code",
-            help="Add the code of an unbag architecture, so that it loads without unbag.",
+            help="Add the architecture code, so that the model loads without unbag.",
         ),
     ] = False,
 ) -> None:
@@ -513,7 +513,10 @@ def leaderboard(
 @with_shared_options
 def pair(
     model: Annotated[
-        str, typer.Option(metavar="ORG/NAME", help="Default Hub model of the Space; visitors can enter another model.")
+        str,
+        typer.Option(
+            metavar="ORG/NAME", help="Hub model that the Space runs by default; visitors can enter another one."
+        ),
     ],
     lexical_model: Annotated[
         Path | None,
@@ -558,7 +561,10 @@ def everything(
     ] = None,
     pair_model: Annotated[
         str | None,
-        typer.Option(metavar="ORG/NAME", help="Hub model of a Space for single pairs (default: no Space)."),
+        typer.Option(
+            metavar="ORG/NAME",
+            help="Hub model for a demo Space that classifies single pairs (default: no Space).",
+        ),
     ] = None,
     benchmark: Benchmark = True,
 ) -> None:

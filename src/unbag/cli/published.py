@@ -55,9 +55,9 @@ def report(
 ) -> None:
     """Write an HTML report or tables from stored results.
 
-    Models evaluated on the same rows share tables and charts. The report
-    describes the first model. The csv format has one line per metric, with
-    direction, interval and n. No model is run.
+    Models evaluated on the same rows share tables and charts. The text of the
+    report describes the first model. The csv format has one line per metric,
+    with direction, interval and n. The command does not run a model.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
       unbag report runs/my-model/suite-snli-validation --format latex

@@ -24,7 +24,7 @@ def score(
     predictions: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="Predictions file with the column 'id', and 'prediction' or one column per label."
+            metavar="FILE", help="Predictions: columns 'id' and 'prediction', or 'id' and one column per label."
         ),
     ] = None,
     run_dir: Annotated[

@@ -28,7 +28,7 @@ def speed(
     rounds. The table has one row per batch size. Batch size 1 corresponds to a
     service without batching. Times include tokenization.
 
-    Stored predictions are not used.
+    The command always runs the model, and ignores stored predictions.
 
       unbag speed ORG/MODEL
       unbag speed ./exported --model-file onnx/model.onnx --data pairs.csv

@@ -173,7 +173,7 @@ def format_percentage(fraction: float) -> str:
 
 
 def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
-    """Describe what skill scores of 0 and 1 mean for the given results."""
+    """Describe what skill scores of 0 and 1 mean for the given verdicts."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]
     lexical = {each.lexical is not None for each in scored}

@@ -178,7 +178,7 @@ class TrainConfig:
     )
     labels: tuple[str, ...] = declare_option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
     not_entailment_as: Literal["neutral"] | None = declare_option(
-        "Label for not_entailment; required for training on data with two labels.", _PAIRS, default=None
+        "Training label for not_entailment pairs; required for data with two labels.", _PAIRS, default=None
     )
     word_order: WordOrder = declare_option(
         "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
@@ -189,10 +189,10 @@ class TrainConfig:
         "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", _PAIRS, default=()
     )
     augment_pairs: int = declare_option(
-        "Number of pairs per epoch for each --augment KIND without =NUMBER.", _PAIRS, default=20_000
+        "Number of added pairs per epoch for each KIND without =NUMBER in --augment.", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = declare_option(
-        "Words for augmentation: training (no held-out words) or all.", _PAIRS, default="training"
+        "Words in added pairs: training (without held-out words) or all.", _PAIRS, default="training"
     )
     augment_batches: AugmentBatches = declare_option(
         "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
@@ -222,11 +222,11 @@ class TrainConfig:
         "Number of steps between evaluations (default: one epoch).", _STEPS, default=None
     )
     early_stopping_patience: int | None = declare_option(
-        "Evaluations without accuracy gain before training stops (default: no limit).", _STEPS, default=None
+        "Number of evaluations without accuracy gain before a stop (default: no limit).", _STEPS, default=None
     )
 
     output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
-    save_steps: int = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
+    save_steps: int = declare_option("Number of steps between checkpoints; stores the last two.", _RUN, default=500)
     logging_steps: int = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
     report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
     dataloader_num_workers: int = declare_option(
@@ -404,18 +404,18 @@ class HexOptions:
         "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
     )
     unscaled: bool = declare_option(
-        "Do not scale the output of g to a root mean square of 1 per pair.", _HEX, default=False
+        "Do not normalize the output of g for each pair to a root mean square of 1.", _HEX, default=False
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = declare_option(
-        "Fraction of initial steps with plain cross-entropy; 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = declare_option(
-        "Word vectors for g: file, Hub id, folder or pipeline (default: the model's).", _HEX, default=None
+        "Word vectors for g: file, Hub id, folder or pipeline (default: from the model).", _HEX, default=None
     )
     superficial_weight: float = declare_option(
-        "Weight λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
+        "Weight λ of the output of g in the loss; above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:

@@ -39,12 +39,12 @@ class DebiasConfig(TrainConfig):
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
     bias_strength: float = declare_option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
     anneal: float | None = declare_option(
-        "Final strength, annealed linearly from --bias-strength (default: constant).", _BIAS, default=None
+        "Final bias strength, reached linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
     weak_examples: int = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
     weak_epochs: int = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
     balance: float = declare_option(
-        "Group balancing, from 0 to 1; with 1, all bias groups have equal total weight.", _BIAS, default=0.0
+        "Balance the weights of groups by misleading score, from 0 (off) to 1 (equal).", _BIAS, default=0.0
     )
     alpha: float = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
     permutations: int = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
@@ -123,7 +123,7 @@ class LearnedMixinConfig(DebiasConfig):
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = declare_option(
-        "Weight w of the entropy term of the scaled biased model.", _BIAS, default=0.03
+        "Weight of the entropy penalty on the scaled biased model.", _BIAS, default=0.03
     )
 
     def iter_validation_errors(self) -> Iterator[str]:
@@ -164,7 +164,7 @@ class ConfidenceConfig(DebiasConfig):
     """Training options of confidence regularization."""
 
     teacher: str | None = declare_option(
-        "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
+        "Folder of the teacher classifier (default: the model after plain fine-tuning).", _BIAS, default=None
     )
 
     def iter_validation_errors(self) -> Iterator[str]:
@@ -257,23 +257,23 @@ class MendConfig(DebiasConfig):
     num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
     distill: float = declare_option(
-        "Weight of the original model's predictions in the loss, from 0 to 1.",
+        "Weight of the original model's predictions as training targets, from 0 to 1.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=0.0,
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
-        "Interpolate original and trained weights; costs at most 1 point of accuracy.",
+        "Interpolate original and trained weights, to lose at most 1 point of accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
 
     sets: tuple[str, ...] = declare_option(
-        "Challenge sets to evaluate before and after (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
+        "Challenge sets to evaluate before and after training (default: sample of each).", _BEFORE_AND_AFTER, default=()
     )
     # A folder may hold the files of both sets, at any depth.
     official_file: Path | None = declare_option(
-        "Authors' file of breaking_nli or sicck, or a folder (default: download).", _BEFORE_AND_AFTER, default=None
+        "Original data file of breaking_nli or sicck, or a folder (default: download).", _BEFORE_AND_AFTER, default=None
     )
     no_evaluate: bool = declare_option(
         "Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False
@@ -379,7 +379,7 @@ class KFoldConfig(ProtocolConfig):
     )
     folds: int = declare_option("Number of folds.", _PANELS["corpus"], default=5)
     protocol: FoldProtocol = declare_option(
-        "Folds: authors, spread or whole_seeds (all pairs of a seed in one fold).", _PANELS["corpus"], default="authors"
+        "Assignment of pairs to folds: authors, spread or whole_seeds.", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = declare_option(
         "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
@@ -435,7 +435,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=None,
     )
     rearranged_by: str = declare_option(
-        "Embeddings of the lexical model for rearranging (default: as in resnli).",
+        "Embeddings for rearranging the corpus (default: as in the set resnli).",
         _REARRANGED_PANELS["corpus"],
         default="",
     )

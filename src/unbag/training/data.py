@@ -27,7 +27,7 @@ hypotheses per premise, so training would otherwise contain the premise of a hel
 
 @dataclass(frozen=True)
 class DataPart:
-    """Training or held-out pairs from one corpus or file.
+    """Dataset of training or held-out pairs from one corpus or file.
 
     Attributes:
         name: Name of the corpus or file.
@@ -46,7 +46,7 @@ class DataPart:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training and held-out pairs, one `DataPart` per corpus or file. The weights of held-out parts have no effect."""
+    """Training and held-out pairs, one `DataPart` per corpus or file. The weights of held-out datasets have no effect."""
 
     training: tuple[DataPart, ...]
     held_out: tuple[DataPart, ...]
@@ -249,7 +249,7 @@ def _hold_out(part: DataPart) -> tuple[DataPart, DataPart]:
 
 
 def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> list[DataPart]:
-    """Sample n pairs in total from all parts, or keep all pairs if n is None.
+    """Sample n pairs in total from all datasets, or keep all pairs if n is None.
 
     The sample depends on the seed and the ids only.
     """
@@ -276,7 +276,7 @@ def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> li
 
 
 def sample_part(part: DataPart, n: int, seed: int | str) -> DataPart:
-    """Sample n pairs of one part, or keep all pairs if there are fewer."""
+    """Sample n pairs from a dataset, or keep all pairs if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
     return filter_part(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 

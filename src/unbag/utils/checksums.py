@@ -1,6 +1,6 @@
 """Checksums of files that unbag writes and reads later: caches, checkpoints and predictions.
 
-A complete folder is sealed: `checksums.json` contains the hash of each of its files. A corrupted file is reported in a
+A complete folder contains `checksums.json`, with the hash of each of its files. A corrupted file is reported in a
 warning, renamed, and written again.
 
     folder/model.safetensors

@@ -262,7 +262,7 @@ def pin_table_name(name: str) -> str:
 
 
 def compute_table_identity(name: str) -> str:
-    """Compute the identity of an embedding table from its name. See `TableLocation.identity`.
+    """Compute the identity of an embedding table from its name, as in `TableLocation.identity`.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.

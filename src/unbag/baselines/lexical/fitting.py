@@ -136,7 +136,7 @@ def compute_fold(example: Example, folds: int, seed: int) -> int:
 
 
 def open_training_sources(recipe: LexicalTrainingOptions) -> list[PairSource]:
-    """Open the training corpora and files of a recipe.
+    """Open the corpora and files that the training options name.
 
     Raises:
         ValueError: If a name is neither a base corpus nor a file.

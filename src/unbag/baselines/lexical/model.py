@@ -105,7 +105,7 @@ class LexicalModel:
         }
         with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
-        checksums.seal_folder(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a sealed folder is complete
+        checksums.seal_folder(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a folder with checksums is complete
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":

@@ -82,7 +82,7 @@ class ExampleScorer:
 
 
 def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3) -> LexicalScore:
-    """Score a single pair, and list at most `max_features` misleading features."""
+    """Compute the lexically misleading score of a single pair, with at most `max_features` misleading features."""
     return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
 
 

@@ -17,7 +17,7 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the mirrors for training.
+`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
 """
 
 import logging

@@ -45,7 +45,7 @@ class PermutedSide(NamedTuple):
     """All premises or all hypotheses of the q permutations of a pair.
 
     Attributes:
-        texts: q sentences. If the side is not permuted, each is the original sentence, byte for byte.
+        texts: q sentences. If the sentence is not permuted, each is the original sentence, byte for byte.
         bleu: BLEU-2/3/4 against the original, shape (q, 3).
         orders: Original position of the token at each position, shape (q, tokens).
     """

@@ -59,7 +59,7 @@ def get_vocabulary_half(word: str) -> str:
 
 
 def are_in_vocabulary_half(words: str, chosen: Iterable[str]) -> bool:
-    """Check whether all given words are in the requested half of the vocabulary. True if `words` is `all`.
+    """Check whether all words are in the requested half of the vocabulary. True if `vocabulary_half` is `all`.
 
     >>> are_in_vocabulary_half("all", ["dog", "chase"]), are_in_vocabulary_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)
