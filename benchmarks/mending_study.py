@@ -43,7 +43,7 @@ from recipes import of_held_out_words, scored
 from unbag.challenge_sets.loading import resolve_config
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.request import BuiltSet, SetRequest, export_challenge_set, read_exported_set
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.data.sources import Example
@@ -53,7 +53,7 @@ from unbag.scoring.significance import compute_sample_value
 from unbag.training import run as training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config_recipes import MendConfig
-from unbag.training.data import DataPart, TrainingData, load_training_data
+from unbag.training.data import PairDataset, TrainingData, load_training_data
 from unbag.training.interpolation import choose_alpha
 from unbag.training.recipes import find_recipe
 from unbag.training.weight_averaging import average_models, clone_weights, interpolate_weights
@@ -207,7 +207,7 @@ def prepare(args: argparse.Namespace) -> None:
 _PARTS: Final = ("training", "held_out")
 
 
-def _part(part: DataPart) -> dict[str, Any]:
+def _part(part: PairDataset) -> dict[str, Any]:
     return {**part.__dict__, "examples": list(part.examples), "record": dict(part.record)}
 
 
@@ -215,7 +215,7 @@ def read_data(out: Path) -> TrainingData:
     """Read the training and held-out pairs that `prepare` wrote."""
     record = _read_json(out / "data.json.gz")
     parts = {
-        name: tuple(DataPart(**{**each, "examples": list(map(_example, each["examples"]))}) for each in record[name])
+        name: tuple(PairDataset(**{**each, "examples": list(map(_example, each["examples"]))}) for each in record[name])
         for name in _PARTS
     }
     return TrainingData(parts["training"], parts["held_out"])
@@ -243,7 +243,7 @@ class StoredPairs:
 
     folder: Path
 
-    def __init__(self, parts: Sequence[DataPart], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
+    def __init__(self, parts: Sequence[PairDataset], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
         assert words == TRAINING, "the default"
         stored = {kind: _read_json(_added(self.folder, kind, seed)) for kind in pairs}
         # The pairs of an epoch are drawn one after another, so that fewer pairs are the first ones of more pairs.
@@ -377,7 +377,7 @@ def _choose(
             sample = share(right(built, _answers(built, predictor)))
             row[name] = {"accuracy": float(compute_sample_value(sample)), "pairs": len(sample.columns)}
         curve.append(row)
-    return choose_alpha(curve, max_loss=MAX_LOSS), curve
+    return choose_alpha(curve, max_accuracy_loss=MAX_LOSS), curve
 
 
 def soup(out: Path, names: Sequence[str]) -> None:
@@ -431,7 +431,7 @@ def measure(out: Path, predictor: TransformerPredictor) -> Measures:
 
 def _clustered(built: BuiltSet, found: SetPredictions) -> Sample:
     """Build the sample of the accuracy on two labels, one row per source, whose pairs are not independent."""
-    gold = read_numbers(built.rows, "label")
+    gold = read_numeric_column(built.rows, "label")
     correct = found.align_to_gold(TWO_WAY).predicted == gold
     _, source = np.unique(read_column(built.rows, "source_id").to_numpy(zero_copy_only=False), return_inverse=True)
     columns = np.stack([np.bincount(source, correct), np.bincount(source)], axis=1).astype(np.float64)

@@ -27,18 +27,18 @@ import z3
 
 from unbag.baselines.natlog import model_checking, models
 from unbag.baselines.natlog.model_checking import compute_relation
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairForm, Quantifier
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier
 from unbag.baselines.natlog.relations import REGIONS, Region, Relation, classify_relation
 from unbag.challenge_sets.perturbations.modifiers import (
     COMBINATIONS,
     MODIFIERS_BY_NAME,
     POSITIONS,
     SeedPair,
-    build_modified_pair_form,
+    build_modified_logical_form,
     modify_seed_pair,
-    split_change,
+    split_change_by_sentence,
 )
-from unbag.challenge_sets.perturbations.sicck import build_official_pair_forms, read_sicck
+from unbag.challenge_sets.perturbations.sicck import build_official_logical_forms, read_sicck
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),
@@ -68,7 +68,7 @@ def main() -> None:
     assert len(seeds) == len(SEEDS)
     shapes = list(dict.fromkeys(model_checking._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [model_checking._nameless(shape) for shape in build_official_pair_forms(read_sicck(args.file)[0])]
+        shapes += [model_checking._nameless(shape) for shape in build_official_logical_forms(read_sicck(args.file)[0])]
         shapes = list(dict.fromkeys(shapes))
     pairs = sum(1 for seed in seeds for _ in modify_seed_pair(seed, combinations=True))
 
@@ -117,7 +117,7 @@ def empty_caches() -> None:
         cached.cache_clear()
 
 
-def shapes_of(seed: SeedPair) -> list[PairForm]:
+def shapes_of(seed: SeedPair) -> list[PairLogicalForm]:
     """List the shapes of the pairs built from a seed."""
     found = [seed.shape]
     for pair in modify_seed_pair(seed, combinations=True):
@@ -127,11 +127,11 @@ def shapes_of(seed: SeedPair) -> list[PairForm]:
             change = tuple(
                 (part, MODIFIERS_BY_NAME[name]) for part, name in zip(parts, names * len(parts), strict=False)
             )
-            found.append(build_modified_pair_form(seed.shape, *split_change(change, pair.position)))
+            found.append(build_modified_logical_form(seed.shape, *split_change_by_sentence(change, pair.position)))
     return found
 
 
-def solved(shape: PairForm) -> Relation:
+def solved(shape: PairLogicalForm) -> Relation:
     """Compute the relation with z3, in models with up to `MOST` subjects and as many objects."""
     encoding = Encoding(shape, MOST_EXCHANGED if shape.word_relations.exchanged else MOST)
     premise, hypothesis = (encoding.says(side) for side in (0, 1))
@@ -151,7 +151,7 @@ class Encoding:
     A thing that fits neither noun is absent from the model.
     """
 
-    def __init__(self, shape: PairForm, n: int) -> None:
+    def __init__(self, shape: PairLogicalForm, n: int) -> None:
         self.shape, self.n = shape, n
         self.solver = z3.Solver()
         lexicon, clauses = shape.word_relations, (shape.premise, shape.hypothesis)
@@ -229,7 +229,7 @@ class Encoding:
 
     def says(self, side: int) -> Any:
         """Build the formula that is true if the premise (side 0) or the hypothesis (side 1) is true."""
-        clause: ClauseForm = (self.shape.premise, self.shape.hypothesis)[side]
+        clause: ClauseLogicalForm = (self.shape.premise, self.shape.hypothesis)[side]
         turned = side == 1 and self.shape.word_relations.exchanged
         doers, others = (self.objects, self.subjects) if turned else (self.subjects, self.objects)
         named_doers, named_others = reversed(self.named) if turned else self.named

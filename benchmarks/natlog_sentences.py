@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogResult
 from unbag.baselines.natlog.model_checking import compute_relation
 from unbag.baselines.natlog.relations import to_four_way_label
-from unbag.challenge_sets.perturbations.sicck import build_official_pair_forms, read_sicck
+from unbag.challenge_sets.perturbations.sicck import build_official_logical_forms, read_sicck
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import PIPELINE
@@ -39,7 +39,7 @@ def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def timed(labeler: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogVerdict], dict[str, Any]]:
+def timed(labeler: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogResult], dict[str, Any]]:
     """Label pairs, and measure the pairs per second."""
     begun = time.perf_counter()
     verdicts = list(labeler.iter_verdicts([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
@@ -49,7 +49,7 @@ def timed(labeler: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[lis
 def of_sicck(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
     all_rows, _ = read_sicck(file)
-    from_seeds = [to_four_way_label(compute_relation(shape)) for shape in build_official_pair_forms(all_rows)]
+    from_seeds = [to_four_way_label(compute_relation(shape)) for shape in build_official_logical_forms(all_rows)]
     labelled = zip(all_rows, from_seeds, strict=True)
     rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]
     verdicts, speed = timed(labeler, [row[:2] for row in rows])

@@ -32,7 +32,7 @@ from unbag.baselines.demo_reader import DemoNetworkPredictor
 from unbag.challenge_sets.request import BuiltSet, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.data import demo as pairs
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import LABELS
 from unbag.evaluation import demo, verdict
 from unbag.evaluation.evaluator import evaluate_all
@@ -128,8 +128,10 @@ def oracles(sets: Sequence[BuiltSet]) -> Iterator[Function]:
     gold: dict[tuple[str, str], str] = {}
     for each in sets:
         texts = (read_column(each.rows, side).to_pylist() for side in ("premise", "hypothesis"))
-        in_order = read_numbers(each.rows, "permutation") < 0 if each.name == "permuted" else None
-        for i, (pair, label) in enumerate(zip(zip(*texts, strict=True), read_numbers(each.rows, "label"), strict=True)):
+        in_order = read_numeric_column(each.rows, "permutation") < 0 if each.name == "permuted" else None
+        for i, (pair, label) in enumerate(
+            zip(zip(*texts, strict=True), read_numeric_column(each.rows, "label"), strict=True)
+        ):
             if in_order is None or in_order[i]:
                 gold.setdefault(pair, LABELS[label])
 

@@ -31,7 +31,7 @@ from recipe_study_table import PLAIN, Measures, markdown_table, read, show, summ
 from recipes import add_columns, add_held_out, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.predictor import Predictor
@@ -218,7 +218,7 @@ def measure(
 def right(built: BuiltSet, found: SetPredictions) -> NDArray[np.float64]:
     """Compute 1 for each correct prediction and 0 for each wrong one, shape (n,)."""
     correct: NDArray[np.float64] = (
-        found.predicted == found.to_label_positions(read_numbers(built.rows, "label"))
+        found.predicted == found.to_label_positions(read_numeric_column(built.rows, "label"))
     ).astype(np.float64)
     return correct
 

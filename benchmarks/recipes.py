@@ -30,7 +30,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_vocabulary_half
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.runner import predict_rows
@@ -69,7 +69,7 @@ def main() -> None:
             predictor, _ = load_predictor(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
-                correct = found.predicted == found.to_label_positions(read_numbers(built.rows, "label"))
+                correct = found.predicted == found.to_label_positions(read_numeric_column(built.rows, "label"))
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
@@ -117,7 +117,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     cs = build_requested_set(
         SetRequest("cs_lambda", corpus, {"train_data": args.train_data} if args.train_data else {})
     ).rows
-    misleading = read_column(cs, "source_id").filter(pa.array(read_numbers(cs, "lms") >= LAMBDA))
+    misleading = read_column(cs, "source_id").filter(pa.array(read_numeric_column(cs, "lms") >= LAMBDA))
     uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
     order = np.argsort(uncertainty, kind="stable")
     size = round(HARDEST * len(order))
@@ -130,7 +130,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     adversaries = build_requested_set(SetRequest("soswap_addamod", corpus))
     kind = read_column(adversaries.rows, "kind")
     found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
-    found["swapped, both orders"] = (exchanged, {"swapped": read_numbers(exchanged.rows, "swapped")})
+    found["swapped, both orders"] = (exchanged, {"swapped": read_numeric_column(exchanged.rows, "swapped")})
     for config in args.elsewhere:
         found[config] = (build_requested_set(SetRequest("plain", config, max_examples=args.max_examples)), {})
     found["soswap and addamod"] = (

@@ -136,9 +136,9 @@ def write_pairs(path: Path, rows: int) -> None:
     import pyarrow.parquet as pq
 
     from unbag.data import demo
-    from unbag.data.readers import open_file
+    from unbag.data.readers import open_data_file
 
-    given = [row.values for row in open_file(Path(demo.get_demo_file("train"))).read()]
+    given = [row.values for row in open_data_file(Path(demo.get_demo_file("train"))).read()]
     n, size = len(given), 100_000
     writer = None
     for start in range(0, rows, size):

@@ -70,7 +70,11 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
         compared = compare_before_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
         text = build_mend_card(
-            record, compared, about=recipe.about, command=build_train_command(trained), name=config.output_dir.name
+            record,
+            compared,
+            description=recipe.about,
+            command=build_train_command(trained),
+            name=config.output_dir.name,
         )
         with atomic_write(config.output_dir / "README.md") as tmp:
             tmp.write_text(text, encoding="utf-8")

@@ -21,7 +21,12 @@ from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, count_corpus, is_bigram_file
+from unbag.challenge_sets.perturbations.corpus_counts import (
+    BigramCounts,
+    CorpusCounts,
+    count_words_and_bigrams,
+    is_bigram_file,
+)
 from unbag.challenge_sets.perturbations.names import AnnotatedSentence
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
@@ -192,7 +197,7 @@ class BreakingNli(OfficialSetBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            kwargs["embeddings"] = embeddings.pin_table_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
@@ -233,7 +238,7 @@ class BreakingNli(OfficialSetBuilder):
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
         if self.config.embeddings:
-            options["embeddings"] = embeddings.compute_table_identity(self.config.embeddings)
+            options["embeddings"] = embeddings.compute_embedding_table_identity(self.config.embeddings)
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
 
@@ -292,7 +297,9 @@ class BreakingNli(OfficialSetBuilder):
                 word.lower() for row in self._authors(source.iter_examples()) for word in row.words()
             )
         single = {word for word in vocabulary if word and " " not in word}
-        return count_corpus(chain.from_iterable(source.iter_examples() for source in self._training()), single)
+        return count_words_and_bigrams(
+            chain.from_iterable(source.iter_examples() for source in self._training()), single
+        )
 
     @cached_property
     def _substituter(self) -> Substituter:

@@ -19,7 +19,12 @@ from unbag.baselines.lexical.fitting import (
 )
 from unbag.baselines.lexical.hub import locate_lexical_model
 from unbag.baselines.lexical.model import CONFIG_FILE
-from unbag.baselines.lexical.scorer import SCHEMA, ExampleScorer, iter_misleading_example_tables, prepare_scorer_models
+from unbag.baselines.lexical.scorer import (
+    SCHEMA,
+    ExampleScorer,
+    fit_or_load_scorer_models,
+    iter_misleading_example_tables,
+)
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
@@ -27,7 +32,7 @@ from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, PairSource
-from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
+from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
 from unbag.utils import optional_deps
 from unbag.utils.options import validate_int
 from unbag.utils.safe_io import validate_file
@@ -112,7 +117,7 @@ class CsLambda(ChallengeSetBuilder):
     def validate_resources(self) -> None:
         """Validate the names, the config file of a local lexical model, and the tokenizer package."""
         super().validate_resources()
-        if is_segmented(self.config.sentence_language):
+        if is_segmenter_required(self.config.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
@@ -150,7 +155,7 @@ class CsLambda(ChallengeSetBuilder):
             max_train_pairs=config.max_train_pairs,
             seed=config.seed,
         )
-        return tuple(prepare_scorer_models(recipe, source, folds=config.folds))
+        return tuple(fit_or_load_scorer_models(recipe, source, n_folds=config.folds))
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,13 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, PairSource
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
-from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segmented, tokenize, validate_language
+from unbag.data.text.tokens import (
+    SEGMENTER,
+    build_tokenizer_identity,
+    is_segmenter_required,
+    tokenize,
+    validate_language,
+)
 from unbag.scoring.pos_minitree import validate_definition
 from unbag.utils import optional_deps
 
@@ -112,7 +118,7 @@ class Permuted(ChallengeSetBuilder):
     def validate_resources(self) -> None:
         """Validate the names, and that the tokenizer package is installed."""
         super().validate_resources()
-        if is_segmented(self.config.sentence_language, characters=self.config.characters):
+        if is_segmenter_required(self.config.sentence_language, characters=self.config.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
@@ -145,7 +151,7 @@ class Permuted(ChallengeSetBuilder):
     def describe_provenance(self) -> dict[str, Any]:
         """Describe the tokenizer, unless it is spaCy, whose version is in all records."""
         language, characters = self.config.sentence_language, self.config.characters
-        if not is_segmented(language, characters=characters):
+        if not is_segmenter_required(language, characters=characters):
             return {}
         return {"tokenizer": build_tokenizer_identity(language, characters=characters)}
 

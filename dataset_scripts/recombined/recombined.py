@@ -19,8 +19,8 @@ from unbag.challenge_sets.perturbations.recombined import (
     NOT_ENTAILED,
     OTHER_WORDS,
     SCHEMA,
-    build_pool,
-    draw_pool_texts,
+    build_sentence_pool,
+    draw_filler_sentences,
     find_example_exclusion_reason,
     iter_recombined_set_tables,
 )
@@ -109,14 +109,14 @@ class Recombined(ChallengeSetBuilder):
         claims = (
             example.hypothesis for example in source.iter_examples() if find_example_exclusion_reason(example) is None
         )
-        texts = (text for _, text in draw_pool_texts(source.iter_examples(), self.config.seed))
+        texts = (text for _, text in draw_filler_sentences(source.iter_examples(), self.config.seed))
         precompute_parses(self.config.pipeline, chain(texts, claims))
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)
-        pool = build_pool(draw_pool_texts(source.iter_examples(), config.seed), parser)
+        pool = build_sentence_pool(draw_filler_sentences(source.iter_examples(), config.seed), parser)
         counts: Counter[str] = Counter()
         yield from iter_recombined_set_tables(
             examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts

@@ -121,7 +121,7 @@ class Resnli(ChallengeSetBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
             # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
-            kwargs["embeddings"] = embeddings.pin_table_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
@@ -140,7 +140,7 @@ class Resnli(ChallengeSetBuilder):
 
     def describe_provenance(self) -> dict[str, Any]:
         """Describe the embeddings by name and revision or hash."""
-        return {"embeddings": embeddings.compute_table_identity(self.config.embeddings or embeddings.DEFAULT)}
+        return {"embeddings": embeddings.compute_embedding_table_identity(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[PairSource]) -> Plan:
         """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
@@ -174,7 +174,7 @@ class Resnli(ChallengeSetBuilder):
 
         counts = table.count_tokens(pairs()).matrix
         if self._is_prepared:
-            build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
+            build_stats.save_row_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         try:

@@ -226,9 +226,9 @@ def stored_runs(org: str) -> dict[str, tuple[Path, dict[str, Any]]]:
     """Fetch the finished runs: by model id, the file of results and the record of the run."""
     from huggingface_hub import hf_hub_download
 
-    from unbag.hub.push import fetch_remote
+    from unbag.hub.push import fetch_remote_repository
 
-    remote = fetch_remote(f"{org}/{RUNS}", "dataset")
+    remote = fetch_remote_repository(f"{org}/{RUNS}", "dataset")
     runs: dict[str, tuple[Path, dict[str, Any]]] = {}
     for model in MODELS if remote else ():
         paths = [f"{model.folder}/{name}" for name in (_RESULTS, _RUN)]
@@ -308,9 +308,9 @@ def evaluate_model(model: Model, options: argparse.Namespace) -> None:
 
 def publish(publication: "HubUpload", options: argparse.Namespace) -> None:
     """Publish to an own repository, private if it is new and `--public` is not set."""
-    from unbag.hub.push import fetch_remote, publish_files
+    from unbag.hub.push import fetch_remote_repository, publish_files
 
-    is_new = fetch_remote(publication.repo, publication.kind) is None
+    is_new = fetch_remote_repository(publication.repo, publication.kind) is None
     print(publish_files(publication, private=is_new and not options.public).url)
 
 

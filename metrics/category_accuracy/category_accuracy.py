@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.accuracy import FleissKappaScores
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -22,7 +22,7 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {SimilarityBin.__doc__}
 {FrequencyBin.__doc__}
 {FleissKappaScores.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -59,4 +59,6 @@ class CategoryAccuracy(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_output(category_accuracy(predictions, references, category, **options), structured=structured)
+        return format_metric_output(
+            category_accuracy(predictions, references, category, **options), structured=structured
+        )

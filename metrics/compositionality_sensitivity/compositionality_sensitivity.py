@@ -13,7 +13,7 @@ from unbag.scoring.compositionality_sensitivity import (
     MisleadingSubset,
     compositionality_sensitivity,
 )
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-compositionality,
@@ -24,7 +24,7 @@ _CITATION = """@article{nie-etal-2019-compositionality,
 _DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
 {CompositionalitySensitivityScores.__doc__}
 {MisleadingSubset.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -63,6 +63,6 @@ class CompositionalitySensitivity(evaluate.Metric):
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         if (annotators := options.get("annotator_labels")) is not None:
             options["annotator_labels"] = [convert_labels_to_ids(labels, names) for labels in annotators]
-        return format_output(
+        return format_metric_output(
             compositionality_sensitivity(predictions, references, lms, **options), structured=structured
         )

@@ -16,7 +16,7 @@ from unbag.scoring.document_consistency import (
     EvidencePositionScores,
     document_consistency,
 )
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
@@ -31,7 +31,7 @@ _DOCUMENTATION = f"""{document_consistency.__doc__}
 {DocumentSizeScores.__doc__}
 {EvidencePositionScores.__doc__}
 {DocumentOperationScores.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -78,4 +78,4 @@ class DocumentConsistency(evaluate.Metric):
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         options = {"entailment": list(names).index(ENTAILMENT), **options}
         scores = document_consistency(predictions, references, source_id, group, k, position, operation, **options)
-        return format_output(scores, structured=structured)
+        return format_metric_output(scores, structured=structured)

@@ -8,8 +8,8 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
-from unbag.scoring.nested import format_output
+from unbag.scoring.label_distribution import LabelDistributionScores, LabelFractions, label_distribution
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -19,8 +19,8 @@ _CITATION = """@article{nie-etal-2019-analyzing,
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
 _DOCUMENTATION = f"""{label_distribution.__doc__}
 {LabelDistributionScores.__doc__}
-{LabelShares.__doc__}
-{format_output.__doc__}
+{LabelFractions.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -57,6 +57,6 @@ class LabelDistribution(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_output(
+        return format_metric_output(
             label_distribution(predictions, references, source_id, names=names, **options), structured=structured
         )

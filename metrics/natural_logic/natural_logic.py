@@ -8,7 +8,7 @@ import evaluate
 
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, PairGroupScores, natural_logic
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
@@ -21,7 +21,7 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 {PairGroupScores.__doc__}
 {MacroScores.__doc__}
 {LabelScores.__doc__}
-{format_output.__doc__}"""
+{format_metric_output.__doc__}"""
 
 
 class NaturalLogic(evaluate.Metric):
@@ -52,4 +52,4 @@ class NaturalLogic(evaluate.Metric):
             convert_labels_to_names(predictions, predicted),
             convert_labels_to_names(references, FOUR_WAY),
         )
-        return format_output(natural_logic(predictions, gold, **options), structured=structured)
+        return format_metric_output(natural_logic(predictions, gold, **options), structured=structured)

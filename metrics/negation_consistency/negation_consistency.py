@@ -14,7 +14,7 @@ from unbag.scoring.negation_consistency import (
     NegationScores,
     negation_consistency,
 )
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
@@ -27,7 +27,7 @@ _DOCUMENTATION = f"""{negation_consistency.__doc__}
 {NegationConsistencyScores.__doc__}
 {NegationScores.__doc__}
 {NegationOperationScores.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -70,4 +70,4 @@ class NegationConsistency(evaluate.Metric):
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         options = {"entailment": list(names).index(ENTAILMENT), **options}
         scores = negation_consistency(predictions, references, source_id, mirror, operation, **options)
-        return format_output(scores, structured=structured)
+        return format_metric_output(scores, structured=structured)

@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.permutation_acceptance import (
     AcceptanceBin,
     AcceptanceScores,
@@ -25,7 +25,7 @@ _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {AcceptanceScores.__doc__}
 {AcceptanceBin.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -64,6 +64,6 @@ class PermutationAcceptance(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_output(
+        return format_metric_output(
             permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )

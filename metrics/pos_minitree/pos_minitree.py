@@ -6,7 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
@@ -26,7 +26,7 @@ _DOCUMENTATION = f"""{compute_sentence_signature.__doc__}
 {pos_minitree.__doc__}
 {MiniTreeScores.__doc__}
 {MiniTreeBin.__doc__}
-{format_output.__doc__}"""
+{format_metric_output.__doc__}"""
 
 
 class PosMiniTree(evaluate.Measurement):
@@ -67,4 +67,4 @@ class PosMiniTree(evaluate.Measurement):
         scores: dict[str, Any] = {**pos_minitree(permuted, original, **options)}
         if "by_ratio" in scores:
             scores["by_ratio"] = [row._asdict() for row in scores["by_ratio"]]
-        return format_output(scores, structured=structured)
+        return format_metric_output(scores, structured=structured)

@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
 from unbag.scoring.validation import convert_labels_to_ids
 
@@ -22,7 +22,7 @@ _DOCUMENTATION = f"""{swap_consistency.__doc__}
 {SwapConsistencyScores.__doc__}
 {SwapScores.__doc__}
 {SwapAccuracies.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -61,6 +61,6 @@ class SwapConsistency(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_output(
+        return format_metric_output(
             swap_consistency(predictions, references, source_id, swapped, **options), structured=structured
         )

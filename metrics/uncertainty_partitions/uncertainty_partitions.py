@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
 from unbag.scoring.validation import convert_labels_to_ids
 
@@ -19,7 +19,7 @@ _CITATION = """@unpublished{resnli-2019,
 _DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
 {UncertaintyPartitionsScores.__doc__}
 {PartitionRow.__doc__}
-{format_output.__doc__}
+{format_metric_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -55,6 +55,6 @@ class UncertaintyPartitions(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_output(
+        return format_metric_output(
             uncertainty_partitions(predictions, references, partition, **options), structured=structured
         )

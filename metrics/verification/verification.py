@@ -7,7 +7,7 @@ import datasets
 import evaluate
 
 from unbag.scoring.calibration import CalibrationScores, ReliabilityBin
-from unbag.scoring.nested import format_output
+from unbag.scoring.nested import format_metric_output
 from unbag.scoring.thresholds import SafeThreshold, ThresholdRow
 from unbag.scoring.verification import RiskCoverage, VerificationScores, verification
 
@@ -23,7 +23,7 @@ _DOCUMENTATION = f"""{verification.__doc__}
 {RiskCoverage.__doc__}
 {ThresholdRow.__doc__}
 {SafeThreshold.__doc__}
-{format_output.__doc__}"""
+{format_metric_output.__doc__}"""
 
 
 class Verification(evaluate.Metric):
@@ -52,4 +52,4 @@ class Verification(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         scores = verification(predictions, references, source_id, threshold=threshold, **options)
-        return format_output(scores, structured=structured)
+        return format_metric_output(scores, structured=structured)

@@ -14,7 +14,7 @@ from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
 from unbag.data.labels import parse_label_map
 from unbag.evaluation import evaluator, result_folder
-from unbag.evaluation.backends import open_backend, validate_backend
+from unbag.evaluation.backends import open_backend, validate_engine_options
 from unbag.evaluation.evaluator import OnProgress
 from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.inference.distributed import connect_process_group
@@ -189,7 +189,7 @@ def evaluate(
     _validate_counts(0, num_fewshot=num_fewshot, retries=retries)
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
         raise ValueError(f"output_dir: expected the path or URL of a folder, got {output_dir!r}")
-    validate_backend(engine, num_gpus, shard)
+    validate_engine_options(engine, num_gpus, shard)
     evaluator.validate_shard_options(shard, predictions_csv)
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.challenge_sets.resnli import report as resnli
-from unbag.challenge_sets.resnli.scores import join_partitions
+from unbag.challenge_sets.resnli.scores import merge_sparse_partitions
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
@@ -64,13 +64,13 @@ def test_single_source_split_gives_no_unseen_score(splits):
     ],
 )
 def test_empty_partitions_are_joined_with_neighbors(drawn, joined, total):
-    numbers, of_set = join_partitions(np.array(drawn))
+    numbers, of_set = merge_sparse_partitions(np.array(drawn))
     assert (numbers.tolist(), of_set) == (joined, total)
 
 
 @given(st.lists(st.integers(0, 19), min_size=1, max_size=60))
 def test_joined_partitions_have_no_gap_and_keep_order(drawn):
-    numbers, total = join_partitions(np.array(drawn))
+    numbers, total = merge_sparse_partitions(np.array(drawn))
     m = numbers.max() + 1
     assert set(numbers.tolist()) == set(range(m))
     assert total % m == 0

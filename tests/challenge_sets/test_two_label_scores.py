@@ -6,7 +6,7 @@ import pytest
 from unbag import challenge_sets
 from unbag.challenge_sets.breaking_nli.report import summarize_result
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck.scores import map_gold_label
+from unbag.challenge_sets.sicck.scores import map_four_way_label
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import SetPredictions
 
@@ -53,7 +53,7 @@ def test_swapped_neutral_pairs_count_as_not_contradiction():
 
 def test_sicck_folds_labels_without_reverse_rule():
     """Gold labels: forward entailment, contradiction, neutral, each with its reverse. The last prediction is wrong."""
-    assert [map_gold_label(label, build_predictions([])) for label in FOUR_WAY] == [
+    assert [map_four_way_label(label, build_predictions([])) for label in FOUR_WAY] == [
         "not_contradiction",
         "not_contradiction",
         "contradiction",

@@ -295,7 +295,7 @@ def test_lexical_train_data_is_comma_separated_or_repeated(folder):
 
 def test_evaluate_offline_rejects_remote_endpoint_only(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
+    monkeypatch.setattr("unbag.utils.offline.enable_offline_mode", lambda: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # skips the retry delays, which take half a minute
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])

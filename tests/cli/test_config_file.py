@@ -173,7 +173,7 @@ EVALUATE, OPTIONS = _options()
     "param", [each for each in OPTIONS if each.name not in ("config", "help")], ids=lambda p: p.name
 )
 def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
-    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
+    monkeypatch.setattr("unbag.utils.offline.enable_offline_mode", lambda: None)
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE", raising=False)
     assert len(OPTIONS) > 30
     for line in _list_command_lines(param):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import DataFile, RowStart, iter_csv_row_starts, open_file
+from unbag.data.readers import DataFile, RowStart, iter_csv_row_starts, open_data_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -78,9 +78,9 @@ def test_parts_concatenate_to_file(tmp_path, kind):
     for seed in range(12 if kind == "parquet" else 60):
         path = tmp_path / f"{seed}.{kind}"
         path.write_bytes(MADE[kind](random.Random(seed)))
-        rows = list(open_file(path).read())
+        rows = list(open_data_file(path).read())
         for size in SIZES:
-            parts = _read_in_parts(open_file(path), size)
+            parts = _read_in_parts(open_data_file(path), size)
             assert [row for part in parts for row in part] == rows, (seed, size)
             if kind != "parquet":
                 assert all(len(part) == size for part in parts[:-1]), (seed, size)
@@ -94,8 +94,8 @@ def test_row_range_equals_slice_of_file(tmp_path, kind):
     for seed in range(20):
         path = tmp_path / f"{seed}.{kind}"
         path.write_bytes(MADE[kind](random.Random(seed)))
-        rows = list(open_file(path).read())
-        asked, not_asked = open_file(path), open_file(path)
+        rows = list(open_data_file(path).read())
+        asked, not_asked = open_data_file(path), open_data_file(path)
         asked.split_ranges(3)
         for _ in range(10):
             start, stop = rng.randrange(len(rows) + 2), rng.choice([None, *range(len(rows) + 2)])
@@ -113,7 +113,7 @@ def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
         RowStart(2, 6, ends[6]),
         RowStart(3, 7, ends[7]),
     ]
-    assert [(row.number, row.location, row.values["x"]) for row in _read_in_parts(open_file(path), 2)[1]] == [
+    assert [(row.number, row.location, row.values["x"]) for row in _read_in_parts(open_data_file(path), 2)[1]] == [
         (2, f"{path}, line 7", "3"),
         (3, f"{path}, line 8", "4"),
     ]
@@ -134,9 +134,9 @@ def test_error_in_later_part_names_line_of_file(tmp_path, name, text, said):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(DataError, match=re.escape(said)) as whole:
-        list(open_file(path).read())
+        list(open_data_file(path).read())
     for size in SIZES:
-        file = open_file(path)
+        file = open_data_file(path)
         reasons = []
         for start, stop in file.split_ranges(size):
             try:
@@ -151,7 +151,7 @@ def test_size_limits_apply_in_parts(tmp_path, monkeypatch, name):
     text = {"a.jsonl": '{"a": "%s"}\n', "a.csv": '"%s"\n', "a.tsv": "%s\n"}[name]
     path = tmp_path / name
     path.write_text("".join(text % each for each in ["a", *"1234567", "x" * 99, "y"]))
-    file = open_file(path)
+    file = open_data_file(path)
     [span] = [
         (start, stop)
         for start, stop in file.split_ranges(2)
@@ -162,13 +162,13 @@ def test_size_limits_apply_in_parts(tmp_path, monkeypatch, name):
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         list(file.read(*span))
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
-        open_file(path).split_ranges(2)
+        open_data_file(path).split_ranges(2)
 
 
 def test_invalid_utf8_in_later_part_error_names_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b'a,b\n"1\n",2\n' * 1 + b"x,y\n" * 4 + b"caf\xe9,z\n")
-    file = open_file(path)
+    file = open_data_file(path)
     with pytest.raises(DataError, match="line 8: expected UTF-8, got the byte 0xe9 at column 4;"):
         list(file.read(*file.split_ranges(2)[-1]))
 
@@ -177,17 +177,17 @@ def test_invalid_utf8_in_later_part_error_names_line(tmp_path):
 def test_compressed_file_is_one_part(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9))
-    assert open_file(path).split_ranges(2) == ((0, None),)
+    assert open_data_file(path).split_ranges(2) == ((0, None),)
 
 
 def test_only_large_row_groups_are_split(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(40_000)}), path)  # one row group
-    spans = open_file(path).split_ranges(500)
+    spans = open_data_file(path).split_ranges(500)
     assert len(spans) == 16
     assert {stop - start for start, stop in spans[:-1]} == {2500}
     pq.write_table(pa.table({"a": range(40_000)}), path, row_group_size=10_000)
-    assert len(open_file(path).split_ranges(5_000)) == 8
+    assert len(open_data_file(path).split_ranges(5_000)) == 8
 
 
 def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
-from unbag.utils.advice import register_options
+from unbag.utils.advice import register_command_options
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
@@ -159,7 +159,7 @@ def test_missing_columns_are_all_named(tmp_path, columns, wanted):
     with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}$") as caught:
         open_data(path, columns=columns)
     assert "got ['one', 'two', 'three']" in str(caught.value)
-    with register_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
+    with register_command_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
         open_data(path, columns=columns)
 
 
@@ -190,7 +190,7 @@ def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
     with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
         list(open_data(path).iter_examples())
     with (
-        register_options(["--corpus"]),
+        register_command_options(["--corpus"]),
         pytest.raises(
             DataError,
             match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$",

@@ -16,7 +16,7 @@ from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
-from unbag.utils.advice import register_options
+from unbag.utils.advice import register_command_options
 from unbag.utils.safe_io import DataError
 
 DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."
@@ -75,7 +75,7 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
         f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
     )
     assert _read_labels(open_data(path, columns={ours: first})) == ["entailment"]
-    with register_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
+    with register_command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
         open_data(path)
 
 

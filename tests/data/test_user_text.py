@@ -8,7 +8,7 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
-from unbag.data.text.sentences import find_character_exclusion_reason, is_english, split_english
+from unbag.data.text.sentences import find_character_exclusion_reason, is_english, split_english_sentences
 from unbag.data.user_text import list_text_files, open_text
 from unbag.hub.dataset import build_dataset_upload, choose_config_name
 from unbag.utils.safe_io import DataError
@@ -67,8 +67,8 @@ def test_plain_paragraphs_keep_every_word():
 
 def test_abbreviations_do_not_end_sentence():
     text = "Mr. J. Smith met Dr. Jones at 3.5 km. They left."
-    assert split_english(text) == ["Mr. J. Smith met Dr. Jones at 3.5 km.", "They left."]
-    assert " ".join(split_english(text)) == text
+    assert split_english_sentences(text) == ["Mr. J. Smith met Dr. Jones at 3.5 km.", "They left."]
+    assert " ".join(split_english_sentences(text)) == text
 
 
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])

@@ -11,7 +11,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import demo
 from unbag.evaluation import evaluator
-from unbag.evaluation.verdict import compute_model_verdict, describe_scale
+from unbag.evaluation.verdict import compute_model_verdict, describe_skill_scale
 from unbag.reports import terminal
 
 
@@ -45,7 +45,7 @@ def test_models_of_table_share_reference_score(cross_domain_results):
         assert len(scores) == 2
         assert [each["baseline"] for each in scores] == [None, None]
         assert [each["shuffled"] is not None for each in scores] == [shuffled] * 2
-        said = describe_scale([verdict for result in found for verdict in compute_model_verdict([result])])
+        said = describe_skill_scale([verdict for result in found for verdict in compute_model_verdict([result])])
         assert "(where evaluated)" not in said
         assert said.startswith("0 is the best of chance and a constant prediction;") == (not shuffled)
 

@@ -45,7 +45,7 @@ def _build_rows(n=N, labels=LABELS):
 
 
 def test_sampled_pairs_are_accepted_and_groups_are_balanced():
-    drawn = human_study.sample_pairs(*_build_rows(), n_pairs=12)
+    drawn = human_study.sample_permuted_pairs(*_build_rows(), n_pairs=12)
     assert len({one.id.partition("#")[0] for one in drawn}) == len(drawn) == 12
     kinds = [(one.drawn_from, one.length) for one in drawn]
     assert {kind: kinds.count(kind) for kind in kinds} == dict.fromkeys(kinds, 3)
@@ -65,8 +65,8 @@ def test_sampled_pairs_are_accepted_and_groups_are_balanced():
 def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
     rows, answers = _build_rows(labels=TWO_WAY)
     other = answers.probabilities[:, [0, 2, 1]]  # swapping the other two labels of the model has no effect
-    drawn = human_study.sample_pairs(rows, answers, n_pairs=8)
-    assert drawn == human_study.sample_pairs(rows, answers._replace(probabilities=other), n_pairs=8)
+    drawn = human_study.sample_permuted_pairs(rows, answers, n_pairs=8)
+    assert drawn == human_study.sample_permuted_pairs(rows, answers._replace(probabilities=other), n_pairs=8)
     assert {one.label for one in drawn} == set(TWO_WAY)
     human_study.write_annotation_sheet(drawn, tmp_path)
     for rest in ("neutral", "contradiction", "not_entailment"):
@@ -75,9 +75,9 @@ def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
 
 
 def test_sample_depends_on_seed():
-    first = human_study.sample_pairs(*_build_rows(), n_pairs=8)
-    assert first == human_study.sample_pairs(*_build_rows(), n_pairs=8)
-    assert first != human_study.sample_pairs(*_build_rows(), n_pairs=8, seed=2)
+    first = human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8)
+    assert first == human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8)
+    assert first != human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_sample_depends_on_seed():
 )
 def test_invalid_sample_request_is_rejected(n, pairs, words):
     with pytest.raises(ValueError, match=words):
-        human_study.sample_pairs(*_build_rows(n), n_pairs=pairs)
+        human_study.sample_permuted_pairs(*_build_rows(n), n_pairs=pairs)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    human_study.write_annotation_sheet(human_study.sample_pairs(*_build_rows(), n_pairs=8), tmp_path)
+    human_study.write_annotation_sheet(human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8), tmp_path)
     return tmp_path
 
 

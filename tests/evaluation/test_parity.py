@@ -40,13 +40,13 @@ def run_check(*arguments):
 
 def test_changed_labels_have_clopper_pearson_interval(tmp_path):
     before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=3)
-    [found], notes = parity.compare_labels(after, before)
+    [found], notes = parity.compare_predicted_labels(after, before)
     assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
     assert found.estimate.value == pytest.approx(3 / ROWS)
     assert found.estimate.n == ROWS
     limits = beta.ppf([0.025, 0.975], [3, 4], [ROWS - 2, ROWS - 3])
     np.testing.assert_allclose(found.estimate[1:3], limits, atol=1e-9)
-    [same], _ = parity.compare_labels(before, before)
+    [same], _ = parity.compare_predicted_labels(before, before)
     assert same.estimate[:2] == (0, 0)
     assert same.estimate.high == pytest.approx(1 - 0.025 ** (1 / ROWS)), "no change in a sample is no proof of none"
 
@@ -54,7 +54,7 @@ def test_changed_labels_have_clopper_pearson_interval(tmp_path):
 def test_changed_labels_count_shared_sources(tmp_path):
     source = np.arange(ROWS) // 10  # thirty sources of ten rows each, which change together
     runs = [write_run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
-    [found], _ = parity.compare_labels(runs[1], runs[0])
+    [found], _ = parity.compare_predicted_labels(runs[1], runs[0])
     assert (found.sources, found.estimate.n) == (30, ROWS)
     np.testing.assert_allclose(found.estimate[1:3], beta.ppf([0.025, 0.975], [1, 2], [30, 29]), atol=1e-9)
 
@@ -70,7 +70,7 @@ def test_labels_are_compared_by_name():
 @pytest.mark.parametrize(("changed", "outcome"), [(2, "passes"), (12, "inconclusive"), (40, "fails")])
 def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
     before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=changed)
-    compared, _ = parity.compare_labels(after, before)
+    compared, _ = parity.compare_predicted_labels(after, before)
     [gate] = gates.check_changed_labels(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
     assert (gate.number, gate.asked, gate.outcome) == ("changed_labels", "≤ 0.05", outcome)
     assert gate.estimate == compared[0].estimate
@@ -119,7 +119,7 @@ def test_read_damaged_labels_are_rejected(tmp_path):
     file = before / "samples" / "00-plain.labels.parquet"
     file.write_bytes(file.read_bytes()[:-50])
     with pytest.raises(ValueError, match=r"00-plain\.labels\.parquet: expected readable labels"):
-        parity.compare_labels(after, before)
+        parity.compare_predicted_labels(after, before)
 
 
 def test_evaluate_stores_predicted_labels(tmp_path):
@@ -137,7 +137,7 @@ def test_evaluate_stores_predicted_labels(tmp_path):
         model = CallablePredictor(lambda p, _, last=last: predict(p, last), identity={"name": name})
         asked |= {"output_dir": tmp_path / name, "predictions_csv": tmp_path / f"{name}.csv"}
         unbag.evaluate(model, "swapped", **asked)
-    [found], _ = parity.compare_labels(tmp_path / "other", tmp_path / "one")
+    [found], _ = parity.compare_predicted_labels(tmp_path / "other", tmp_path / "one")
     lines = [(tmp_path / f"{name}.csv").read_text().splitlines()[1:] for name in ("one", "other")]
     differing = sum(one.partition(",")[2] != other.partition(",")[2] for one, other in zip(*lines, strict=True))
     assert (found.set, found.changed, found.estimate.n) == ("swapped", differing, len(lines[0]))

@@ -12,7 +12,7 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import build_requested_set
 from unbag.challenge_sets.results import FILE, write_results
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
@@ -75,9 +75,9 @@ def _predict_at_random(rows):
 
 def _predict_as_reader(name, item):
     """Return the predictions of a model that reads: the gold label, or a guess for words in random order."""
-    gold = read_numbers(item.rows, "label").copy()
+    gold = read_numeric_column(item.rows, "label").copy()
     if name == "permuted":
-        gold = np.where(read_numbers(item.rows, "permutation") < 0, gold, _predict_at_random(item.rows))
+        gold = np.where(read_numeric_column(item.rows, "permutation") < 0, gold, _predict_at_random(item.rows))
     return gold
 
 

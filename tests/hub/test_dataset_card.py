@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from unbag.hub.cards import find_blocks, join_card, set_block, split_card
+from unbag.hub.cards import find_card_blocks, join_card, set_card_block, split_card
 from unbag.hub.dataset_card import ConfigCard, merge_card
 
 
@@ -86,10 +86,10 @@ def test_split_card_reads_crlf_and_missing_front_matter():
 
 
 def test_set_block_keeps_place_of_existing_block():
-    text = set_block("mine", "a", "1")
-    text = set_block(text, "b", "2", before="a")
-    text = set_block(text + "\nyours\n", "a", "3\n\n4")
-    assert find_blocks(text) == {"b": "2", "a": "3\n\n4"}
+    text = set_card_block("mine", "a", "1")
+    text = set_card_block(text, "b", "2", before="a")
+    text = set_card_block(text + "\nyours\n", "a", "3\n\n4")
+    assert find_card_blocks(text) == {"b": "2", "a": "3\n\n4"}
     assert text.startswith("mine")
     assert text.endswith("yours\n")
 

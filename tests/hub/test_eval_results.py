@@ -141,7 +141,7 @@ def test_merge_model_index_replaces_only_unbag_entries():
     assert again[0]["results"][:2] == entry["results"][:2]
     assert again[0]["results"][2] != entry["results"][2]
     assert len(again[0]["results"]) == 3
-    card = ModelCard(cards.set_entry("---\nlicense: mit\n---\n", "model-index", once))
+    card = ModelCard(cards.set_metadata_entry("---\nlicense: mit\n---\n", "model-index", once))
     assert len(card.data.eval_results) == 1 + 2 + 5
 
 

@@ -20,7 +20,7 @@ from unbag.hub import pair_page
 from unbag.hub.pair_page import (
     LexicalScorer,
     ScoredPair,
-    build_variants,
+    build_pair_variants,
     render_predictions_html,
     summarize_prediction_agreement,
 )
@@ -133,12 +133,12 @@ def test_lexical_scorer_agrees_with_library(space, bundled_functions, lexical_mo
 
 def test_build_variants_agrees_with_permuted_set(bundled_functions):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
-    made = build_variants(bundled_functions, premise, hypothesis)
+    made = build_pair_variants(bundled_functions, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
     expected = Permuter(pair_page.PERMUTATIONS).permute_texts("the pair", tokenize(premise), tokenize(hypothesis))
     assert [pair for _, pair in made[2:5]] == expected
     assert {pair[0] for _, pair in made[5:]} == {premise}
-    assert len(build_variants(bundled_functions, "Yes.", "No.")) == 2, "no other order"
+    assert len(build_pair_variants(bundled_functions, "Yes.", "No.")) == 2, "no other order"
 
 
 def test_summarize_counts_unchanged_predictions():

@@ -267,7 +267,7 @@ def test_private_option_rejects_public_repo(repo_id):
 @runs_in("hub_client")
 def test_rejection_suggests_pull_request_only_if_possible(repo_id, hub):
     from unbag.hub.push import HubError, publish_files
-    from unbag.utils.advice import register_options
+    from unbag.utils.advice import register_command_options
 
     def publish_and_get_error(**how):
         with _authenticate(BOB), _shorten_delays(), pytest.raises(HubError) as error:
@@ -282,7 +282,7 @@ def test_rejection_suggests_pull_request_only_if_possible(repo_id, hub):
     assert publish_and_get_error().endswith(
         "use another token, use another organization with --repo-id, or propose the change with --pull-request"
     )
-    with register_options(["--push-results"]):
+    with register_command_options(["--push-results"]):
         assert publish_and_get_error().endswith("; use another token")
 
 

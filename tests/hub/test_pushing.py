@@ -125,7 +125,7 @@ def test_impossible_push_fails_before_run(arguments, told, capsys, monkeypatch):
     from unbag import cli
     from unbag.cli.app import run
 
-    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)  # would affect all later tests
+    monkeypatch.setattr("unbag.utils.offline.enable_offline_mode", lambda: None)  # would affect all later tests
 
     assert run(cli.app, arguments) == 2
     assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())

@@ -268,7 +268,7 @@ import json
 import pathlib
 from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.prefetch import fetch_requirements, list_run_requirements
-from unbag.utils.offline import go_offline
+from unbag.utils.offline import enable_offline_mode
 
 def load(model, **options):
     try:
@@ -279,7 +279,7 @@ def load(model, **options):
 
 cases = [("org/only", {}), ("org/both", {"model_file": "onnx/model.onnx"}), ("org/several", {})]
 online = [load(model, **options) for model, options in cases]
-go_offline()
+enable_offline_mode()
 wanted = list_run_requirements([], ["org/both"]), list_run_requirements([], ["org/both"], model_file="onnx/model.onnx")
 lacking = [fetch_requirements(each) for each in wanted]
 print(json.dumps([online, [load(model, **options) for model, options in cases], lacking, load("org/both")]))

@@ -16,8 +16,8 @@ from unbag.evaluation.metrics import collect_metrics
 from unbag.integrations.every_eval_ever import (
     EvaluationAuthor,
     Relationship,
-    build_every_eval_record,
-    export_every_eval_records,
+    build_eee_record,
+    export_eee_records,
 )
 from unbag.integrations.harness.export import HARNESSES
 
@@ -104,7 +104,7 @@ def _read(run):
 
 
 def _export(folder, run, **options):
-    files = export_every_eval_records(_read(run), folder, timestamp=TIME, **options)
+    files = export_eee_records(_read(run), folder, timestamp=TIME, **options)
     return {file: json.loads((folder / file).read_text(encoding="utf-8")) for file in files}
 
 
@@ -172,7 +172,7 @@ def test_hub_model_keeps_id_and_names_platform():
     [result, *_] = _read("transformer")
     model = result.model | {"name": "acme/nli", "model": "acme/nli", "revision": "abc"}
     result = results.Result(**(vars(result) | {"model": model, "environment": {"unbag": "1", "transformers": "5.0"}}))
-    about = build_every_eval_record([result], "acme/nli", timestamp=TIME)["model_info"]
+    about = build_eee_record([result], "acme/nli", timestamp=TIME)["model_info"]
     assert (about["name"], about["developer"], about["inference_platform"]) == ("nli", "acme", "HuggingFace")
     assert about["inference_engine"] == {"name": "transformers", "version": "5.0"}
     assert about["additional_details"]["model_availability"] == "open_weights"
@@ -196,7 +196,7 @@ def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
 
     def source(result, hub=None):
-        return build_every_eval_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
+        return build_eee_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
 
     assert source(result, "org")["source_type"] == "other"
     snli = _with_snli_origin(result)
@@ -212,9 +212,7 @@ def test_second_export_writes_same_files(tmp_path):
 
 def test_results_on_two_corpora_form_one_record(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
-    [file] = export_every_eval_records(
-        [result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model"
-    )
+    [file] = export_eee_records([result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model")
     entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
     assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
 
@@ -236,7 +234,7 @@ def test_invalid_datastore_id_is_rejected(model, tmp_path):
 def test_one_id_for_several_models_is_rejected(tmp_path):
     both = [*_read("function"), *_read("transformer")]
     with pytest.raises(ValueError, match="--model: expected results of one model"):
-        export_every_eval_records(both, tmp_path, timestamp=TIME, model="acme/model")
+        export_eee_records(both, tmp_path, timestamp=TIME, model="acme/model")
     assert not list(tmp_path.iterdir())
 
 

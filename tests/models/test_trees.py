@@ -14,7 +14,7 @@ from tests.models.tiny_models import (
     tiny_model,
 )
 from unbag.models.binary_trees import binarize_parse
-from unbag.models.layers import Alignment, build_comparison_features
+from unbag.models.layers import SoftAlignment, build_comparison_features
 from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell
 
 TREES = [build_right_branching_tree(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
@@ -107,7 +107,7 @@ def test_s_tlstm_is_esim_over_tree_nodes():
         encoded.append((merges, compute_nodes(network.encode, merges, words, network.inner.vector)))
     (merges_a, a), (merges_b, b) = encoded
     e = a @ b.T
-    alignment = Alignment(e.softmax(dim=1), e.T.softmax(dim=1))
+    alignment = SoftAlignment(e.softmax(dim=1), e.T.softmax(dim=1))
     pooled = []
     for merges, own, other in ((merges_a, a, alignment.premise @ b), (merges_b, b, alignment.hypothesis @ a)):
         inputs = network.project(build_comparison_features(own, other)).relu()

@@ -21,7 +21,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
-from unbag.data.readers import open_file
+from unbag.data.readers import open_data_file
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
@@ -319,7 +319,7 @@ def test_endless_line_needs_no_memory(tmp_path, ending):
             for _ in range(size >> 20):
                 packed.write(b"a" * (1 << 20))
     before = peak()
-    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.read_bigrams}.get(ending, open_file)
+    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.read_bigrams}.get(ending, open_data_file)
     with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
         read(path)
     assert peak() - before < 200

@@ -16,7 +16,7 @@ from unbag.inference.loading import load_classifier_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
-from unbag.training.data import DataPart
+from unbag.training.data import PairDataset
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 
 # man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
@@ -54,7 +54,7 @@ def build_epoch(parser, wordnet):
 
 
 def _build_part():
-    return DataPart("own", EXAMPLES, 1.0, "en", {"excluded": {}})
+    return PairDataset("own", EXAMPLES, 1.0, "en", {"excluded": {}})
 
 
 @pytest.mark.nightly
@@ -100,11 +100,11 @@ import json, sys
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training import augmented
-from unbag.training.data import DataPart
+from unbag.training.data import PairDataset
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
-part = DataPart("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
+part = PairDataset("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
 added = augmented.PairAugmenter([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
 print(json.dumps(added(1)))
 """

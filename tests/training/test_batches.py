@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
-from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import (
+    build_epoch_batches,
+    find_augmented_groups,
+    find_augmented_strata,
+    select_micro_batch,
+)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
@@ -23,7 +28,7 @@ def test_batches_cover_all_pairs_with_similar_sizes(lengths, size, epoch):
 @given(st.integers(1, 40), st.integers(1, 8))
 def test_process_shards_form_batch(n, parts):
     batch = np.arange(n) * 3
-    shares = [select_part(batch, parts, part) for part in range(parts)]
+    shares = [select_micro_batch(batch, parts, part) for part in range(parts)]
     assert sorted(np.concatenate(shares).tolist()) == batch.tolist()
     sizes = [len(one) for one in shares]
     assert max(sizes) - min(sizes) <= 1
@@ -67,8 +72,8 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
     ids += [(f"{i}#contrast#0.0#{j}", "entailment") for i in range(20) for j in range(4)]
     examples = [Example(name, "", "", label) for name, label in ids]
     lengths = np.random.default_rng(seed).integers(5, 60, size=len(ids))
-    groups = find_groups(examples)
-    strata = find_strata(examples) if stratified else ()
+    groups = find_augmented_groups(examples)
+    strata = find_augmented_strata(examples) if stratified else ()
     return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
 
 

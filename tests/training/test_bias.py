@@ -15,7 +15,7 @@ from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import DebiasConfig
-from unbag.training.data import DataPart, TrainingData, sample_from_parts
+from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
 from unbag.training.dataloading import EpochBatches, ProcessPlacement
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
@@ -74,10 +74,10 @@ def test_weak_learner_is_uniform_on_its_training_pairs():
 def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
     monkeypatch.setattr(debiasing, "_network", lambda config, folder: FixedBias())
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
-    raw = DataPart("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
+    raw = PairDataset("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
     features = debiasing.build_bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
     asked = raw if order == "natural" else data.permute_words(raw, seed=config.seed)
-    seen = {example.source_id for part in sample_from_parts([raw], 12, config.seed) for example in part.examples}
+    seen = {example.source_id for part in sample_from_datasets([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])
     found = np.exp(features(asked.examples)[BIAS])
     assert is_seen.sum() == 12
@@ -153,7 +153,7 @@ ORDER = ("contradiction", "entailment", "neutral")
 
 
 def build_epochs(rank=0, world=1, **options):
-    part = DataPart("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
+    part = PairDataset("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
     features = BiasFeatures(bias.CachedBiasedModel(FixedBias()), balanced=True)
     place = ProcessPlacement(rank, world, 1)
     return EpochBatches(

@@ -21,7 +21,7 @@ from unbag.training.bias import (
     TEACHER,
     WEIGHT,
     BiasFeatures,
-    OriginalModel,
+    OriginalModelTeacher,
     assign_lms_groups,
     compute_group_weights,
 )
@@ -275,7 +275,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
 
     ids = ["a", "0#soswap#0.0", "c", "1#addamod#0.0"]
     examples = [Example(name, "A b.", "C d.", "neutral") for name in ids]
-    features = BiasFeatures(None, original=OriginalModel(Original()))(examples)
+    features = BiasFeatures(None, original=OriginalModelTeacher(Original()))(examples)
     assert list(features) == [ORIGINAL]
     assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])

@@ -84,7 +84,7 @@ def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path, mo
 
     def read(workers):
         config = TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=workers)
-        with errors.explain_errors(config):
+        with errors.explain_training_errors(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
     with pytest.raises(WorkerError, match="a data loading process died"):
@@ -100,7 +100,9 @@ def test_killed_worker_signal_is_handled_at_any_moment(tmp_path, monkeypatch):
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
 
     def read():
-        with errors.explain_errors(TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=1)):
+        with errors.explain_training_errors(
+            TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=1)
+        ):
             exec("raise EOFError", {"__name__": errors._LOADER})
 
     for name, function in (("sleep", errors.time), ("walk_tb", errors.traceback)):

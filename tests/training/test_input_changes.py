@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.data.sources import Example
-from unbag.training.data import TOO_SHORT, DataPart, WordShuffler, drop_premises, mix_parts, permute_words
+from unbag.training.data import TOO_SHORT, PairDataset, WordShuffler, clear_premises, mix_datasets, permute_words
 
 EXAMPLES = [
     Example("a", "Two old dogs run in the rain.", "Some animals get quite wet.", "entailment"),
@@ -15,7 +15,7 @@ EXAMPLES = [
 
 
 def build_part(name="own", weight=1.0, examples=EXAMPLES):
-    return DataPart(name, examples, weight, "en", {"excluded": {}})
+    return PairDataset(name, examples, weight, "en", {"excluded": {}})
 
 
 def count_words(sentence):
@@ -50,7 +50,7 @@ def test_permuted_moves_every_word_and_drops_short_pairs():
 
 
 def test_hypothesis_only_removes_premise():
-    found = drop_premises(build_part())
+    found = clear_premises(build_part())
     assert {example.premise for example in found.examples} == {""}
     assert [example.hypothesis for example in found.examples] == [example.hypothesis for example in EXAMPLES]
 
@@ -62,7 +62,7 @@ def test_weights_set_frequency_of_pairs():
         build_part("other", 0.5, other),
         build_part("once", 1.0, [EXAMPLES[1]._replace(source_id="z")]),
     ]
-    epochs = [[example.source_id for example in mix_parts(parts, seed=1, epoch=epoch)] for epoch in range(20)]
+    epochs = [[example.source_id for example in mix_datasets(parts, seed=1, epoch=epoch)] for epoch in range(20)]
     for ids in epochs:
         assert len(ids) == len(set(ids)) == 2 * 4 + 2 + 2 + 1
         counts = Counter(name.split("#")[0] for name in ids)
@@ -71,5 +71,5 @@ def test_weights_set_frequency_of_pairs():
         assert sum(counts[f"o{name}"] for name in "abcd") == 2
         assert counts["z"] == 1
     assert len({tuple(ids) for ids in epochs}) > 5, "each epoch draws its own"
-    assert mix_parts(parts, seed=1, epoch=3) == mix_parts(parts, seed=1, epoch=3)
-    assert mix_parts([replace(parts[0], weight=1.0)], seed=1, epoch=0) == EXAMPLES
+    assert mix_datasets(parts, seed=1, epoch=3) == mix_datasets(parts, seed=1, epoch=3)
+    assert mix_datasets([replace(parts[0], weight=1.0)], seed=1, epoch=0) == EXAMPLES

@@ -35,8 +35,8 @@ from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import SEEDS
 from unbag.training.kfold import (
     collect_out_of_fold_probabilities,
+    compute_seed_leak_mask,
     cross_validate,
-    find_seed_leaks,
     select_fold_data,
     summarize_folds,
 )
@@ -176,11 +176,11 @@ def test_authors_protocol_keeps_reverse_entailment_label(cross_validation_rows):
 
 
 def test_rows_with_seed_in_other_folds_are_marked(cross_validation_rows):
-    assert find_seed_leaks(cross_validation_rows).all(), "each of five seeds is in all folds"
+    assert compute_seed_leak_mask(cross_validation_rows).all(), "each of five seeds is in all folds"
     alone = cross_validation_rows.rows.map(
         lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"}
     )
-    rows = find_seed_leaks(BuiltSet(cross_validation_rows.request, alone, "en", {}, cross_validation_rows.data))
+    rows = compute_seed_leak_mask(BuiltSet(cross_validation_rows.request, alone, "en", {}, cross_validation_rows.data))
     assert rows.tolist() == [fold < 2 for fold in cross_validation_rows.rows["fold"]]
 
 

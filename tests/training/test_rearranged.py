@@ -23,8 +23,8 @@ from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
-from unbag.training.data import DataPart, TrainingData
-from unbag.training.rearranged import Arrangement, train_on_rearranged_corpus
+from unbag.training.data import PairDataset, TrainingData
+from unbag.training.rearranged import CorpusVersion, train_on_rearranged_corpus
 from unbag.utils import terminal
 
 RECIPE = scripts.import_script_file("trainers", "rearranged").RECIPE
@@ -32,7 +32,7 @@ RECIPE = scripts.import_script_file("trainers", "rearranged").RECIPE
 
 def part(name, pairs):
     examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
-    return DataPart(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
+    return PairDataset(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
 
 
 def rows(name, pairs, **columns):
@@ -49,10 +49,10 @@ def rows(name, pairs, **columns):
 @pytest.fixture
 def protocol(pretrained, tmp_path, monkeypatch):
     """Return a function that runs the protocol on synthetic data."""
-    as_it_is = Arrangement(
+    as_it_is = CorpusVersion(
         TrainingData((part("train", PAIRS[:48]),), (part("validation", PAIRS[48:54]),)), rows("a", PAIRS[54:])
     )
-    turned = Arrangement(
+    turned = CorpusVersion(
         TrainingData((part("turned", PAIRS[24:]),), (part("validation", PAIRS[18:24]),)),
         rows("b", PAIRS[:18], partition=[number // 9 for number in range(18)]),
     )

@@ -262,6 +262,6 @@ def test_sharded_checkpoint_is_rejected_for_whole_weights(finetune, options):
     train_and_stop_after(2, finetune, save_steps=2)
     [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
-    checksums.seal_folder(state.parent)  # keep the checksums valid
+    checksums.write_folder_checksums(state.parent)  # keep the checksums valid
     with pytest.raises(ValueError, match=re.escape("expected FSDP 1, FULL_STATE_DICT, got unsharded weights")):
         finetune()

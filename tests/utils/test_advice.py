@@ -60,7 +60,7 @@ def test_download_error_names_only_options_of_command(options_of):
 
     file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
     for path, options in options_of.items():
-        with advice.register_options(options):
+        with advice.register_command_options(options):
             assert advice.extract_options(downloads._by_hand(file)) <= options, path
 
 
@@ -69,7 +69,7 @@ def test_model_option_error_names_options_as_in_the_command(options_of):
     with pytest.raises(ValueError, match=f"^head {words} label_map, long_premise$"):
         validate_model_options(["my:model"], {"head": "plain"})
     with (
-        advice.register_options(options_of[("evaluate",)]),
+        advice.register_command_options(options_of[("evaluate",)]),
         pytest.raises(ValueError, match=f"^--head {words} --label-map, --long-premise$"),
     ):
         validate_model_options(["my:model"], {"head": "plain"})

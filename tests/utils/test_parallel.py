@@ -148,7 +148,7 @@ def test_stored_counts_contain_no_ids(tmp_path):
     loading.load_evaluation_split(builder)
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert not [name for name in kept if name.startswith("ids")]
-    assert builder.load_read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}
+    assert builder.load_row_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}
 
 
 def _by_length(premises, hypotheses):

@@ -230,10 +230,10 @@ class ChallengeSet:
             entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
                 of `predictions` (`verifier_scores`).
         """
-        from unbag.data.columns import read_values
+        from unbag.data.columns import read_column_values
 
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
-        columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
+        columns = {name: read_column_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
         scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
         row_scores_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_row_scores", None)
 
@@ -245,7 +245,7 @@ class ChallengeSet:
         verified: dict[str, Any] = {}
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
-            sources = read_values(rows, "source_id") if own is None else own.source
+            sources = read_column_values(rows, "source_id") if own is None else own.source
             verified[VERIFICATION] = compute_verifier_scores(
                 columns["label"], predictions, sources, entailment=entailment
             )
@@ -275,12 +275,12 @@ class ChallengeSet:
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
         """
-        from unbag.data.columns import read_values
+        from unbag.data.columns import read_column_values
 
         decisive = getattr(self.import_set_module("scores"), f"compute_{self.name}_skill_score_mask", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
-        columns = {name: read_values(rows, name) for name in (*self.columns, *self.optional_columns)}
+        columns = {name: read_column_values(rows, name) for name in (*self.columns, *self.optional_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 

@@ -20,20 +20,20 @@ _IDS: Final = "ids"
 _READ: Final = "read"
 
 
-def save_span_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
+def save_range_counts(folder: Path, count_type: str, range_id: int, counts: Mapping[str, int]) -> None:
     """Store named counts for one range of source rows.
 
     Earlier counts of the same type for the same range are overwritten.
     """
     # One file per range: processes never write to the same file, so that no lock is needed.
-    with atomic_write(folder / f"{kind}-{span}.json") as tmp:
+    with atomic_write(folder / f"{count_type}-{range_id}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
 
-def load_total_counts(folder: Path, kind: str) -> Counter[str]:
+def load_total_counts(folder: Path, count_type: str) -> Counter[str]:
     """Load the stored counts of one type, summed over all ranges of source rows."""
     total: Counter[str] = Counter()
-    for file in folder.glob(f"{kind}-*.json"):
+    for file in folder.glob(f"{count_type}-*.json"):
         total.update(json.loads(file.read_text()))
     return total
 
@@ -48,7 +48,7 @@ def format_top_reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({-n:,})" for n, reason in sorted_counts[:_MOST_REASONS])
 
 
-def iter_counted_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
+def iter_and_count_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a range of rows. Stores row counts and digests of the ids in `folder`."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
@@ -56,16 +56,16 @@ def iter_counted_examples(source: PairSource, start: int, stop: int | None, fold
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example
-    save_read_counts(folder, start, counts)
+    save_row_counts(folder, start, counts)
 
 
-def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
+def save_row_counts(folder: Path, range_id: int, counts: Mapping[str, int]) -> None:
     """Store the row counts of a range: rows read, rows excluded by reason, labelled rows and annotated rows."""
-    save_span_counts(folder, _READ, span, counts)
+    save_range_counts(folder, _READ, range_id, counts)
 
 
-def load_read_counts(folder: Path) -> Counter[str]:
-    """Load the counts stored by `save_read_counts`, summed over all ranges of source rows."""
+def load_row_counts(folder: Path) -> Counter[str]:
+    """Load the counts stored by `save_row_counts`, summed over all ranges of source rows."""
     return load_total_counts(folder, _READ)
 
 

@@ -19,7 +19,7 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
+from unbag.data.readers import is_hub_id, open_data_file, resolve_hub_commit
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
@@ -126,7 +126,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         module = str(sys.modules[type(self).__module__].__file__)
         data = str(kwargs.get("data") or "")
         if data and not is_hub_id(data) and Path(data).exists():
-            open_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
+            open_data_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
         if texts := kwargs.get("text"):
             kwargs["text"] = list_text_files(texts)
         for name in (data, *(kwargs.get("text") or ())):
@@ -248,7 +248,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
         """Store counts from `iter_tables` next to the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
-            build_stats.save_span_counts(Path(self._output_dir), _COUNTS, self._span, counts)
+            build_stats.save_range_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def load_build_counts(self) -> dict[str, int]:
         """Load the counts that `save_build_counts` stored, summed over all processes.
@@ -257,12 +257,12 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
 
-    def load_read_counts(self) -> Counter[str]:
+    def load_row_counts(self) -> Counter[str]:
         """Load the row counts: rows read, rows excluded by reason, labelled rows and annotated rows.
 
-        A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
+        A builder that overrides `_generate_tables` stores them with `build_stats.save_row_counts`.
         """
-        return build_stats.load_read_counts(Path(self._output_dir))
+        return build_stats.load_row_counts(Path(self._output_dir))
 
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
@@ -273,7 +273,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def _save_info(self) -> None:
         super()._save_info()  # writes the last file of a set; afterwards `datasets` renames the folder
-        checksums.seal_folder(Path(self._output_dir))
+        checksums.write_folder_checksums(Path(self._output_dir))
 
     def _info(self) -> datasets.DatasetInfo:
         self.config.validate()  # not in `__post_init__`: `datasets` sets the options after it has created the config
@@ -329,7 +329,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             self._span = start
             examples = source.iter_examples(start, stop)
             if self._is_prepared:
-                examples = build_stats.iter_counted_examples(source, start, stop, Path(self._output_dir))
+                examples = build_stats.iter_and_count_examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.iter_tables(source, examples)):
                 yield (start, number), table
             deque(examples, maxlen=0)  # exhausts the iterator, so that examples after the last row are counted too

@@ -9,7 +9,7 @@ import datasets
 from unbag.data.corpora import CORPORA, LANGUAGES, get_corpus
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
-from unbag.data.user_text import LANGUAGE, build_text_names, open_text
+from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
 
 
 @dataclass
@@ -81,7 +81,7 @@ class SourceConfig(datasets.BuilderConfig):
             names = ("columns", "data_config") if self.text else ("revision",)
         default = type(self)
         given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
-        return {"text": build_text_names(self.text), **given} if self.text else given
+        return {"text": build_text_file_names(self.text), **given} if self.text else given
 
     def open_pairs(self, *, streaming: bool = False) -> PairSource:
         """Open the source of the pairs: the corpus, the text or the user's data."""

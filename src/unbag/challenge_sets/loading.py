@@ -246,7 +246,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read, other = dataset_builder.load_read_counts(), dataset_builder.get_exclusion_counts()
+        read, other = dataset_builder.load_row_counts(), dataset_builder.get_exclusion_counts()
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
         counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)

@@ -22,7 +22,7 @@ from unbag.challenge_sets.results import convert_record_errors
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
-from unbag.data.text.tokens import has_words
+from unbag.data.text.tokens import has_word_tokenizer
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_columns
@@ -117,11 +117,11 @@ class BuiltSet:
         with shuffled words, or if no tokenizer for the language is installed.
         """
         challenge_set, n = challenge_sets.get_challenge_set(self.request.name), int(self.skill_score_mask.sum())
-        if not (n and challenge_set.has_shuffled_control and has_words(self.language)):
+        if not (n and challenge_set.has_shuffled_control and has_word_tokenizer(self.language)):
             return None
         from datasets import concatenate_datasets
 
-        rows, draws = self.rows.select(np.flatnonzero(self.skill_score_mask)), range(shuffled.compute_num_draws(n))
+        rows, draws = self.rows.select(np.flatnonzero(self.skill_score_mask)), range(shuffled.compute_num_shuffles(n))
         return concatenate_datasets([shuffled.shuffle_rows(rows, self.language, draw) for draw in draws])
 
 
@@ -175,7 +175,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
         rows: Rows of the split that models are evaluated on.
     """
     sources = builder.open_sources()
-    counts = builder.load_read_counts()
+    counts = builder.load_row_counts()
     votes = human_agreement.collect_annotator_labels(sources) if counts[build_stats.ANNOTATED] else {}
     used = count_distinct(rows, builder.EXAMPLE_ID)
     other_reasons = builder.get_exclusion_counts()

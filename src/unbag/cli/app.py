@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 
 from unbag.cli.output import echo
-from unbag.utils.errors import build_disk_full_message, is_disk_full, is_panic
+from unbag.utils.errors import build_disk_full_message, is_disk_full, is_rust_panic
 from unbag.utils.optional_deps import build_install_hint
 from unbag.utils.redaction import redact
 from unbag.utils.terminal import escape_control_chars
@@ -105,7 +105,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
                 return _report_failure(f"another process of this run failed; see the error of that process{hint}")
             raise
         except BaseException as error:
-            if not is_panic(error):
+            if not is_rust_panic(error):
                 raise
             return _report_failure(
                 f"a library crashed while reading a file ({error}); check whether your files are corrupted"

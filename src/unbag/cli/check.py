@@ -139,13 +139,13 @@ def check(
     if connect_process_group().rank:
         return
     notes: list[str] = []
-    compared: list[parity.ChangedLabels] = []
+    compared: list[parity.LabelChangeRate] = []
     with convert_record_errors(run, *([] if before is None else [before])):
         results = gates.select_results_of_single_model(read_results(run), str(run))
         checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
             comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
-            compared, parity_notes = parity.compare_labels(run, before)
+            compared, parity_notes = parity.compare_predicted_labels(run, before)
             checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:

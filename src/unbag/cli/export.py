@@ -108,7 +108,7 @@ def _export_records(
     The timestamp of a record is the modification time of the newest results file.
     """
     from unbag.challenge_sets.results import convert_record_errors
-    from unbag.integrations.every_eval_ever import EvaluationAuthor, export_every_eval_records
+    from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
     from unbag.utils.hub import validate_push_repo
 
     if not runs:
@@ -119,7 +119,7 @@ def _export_records(
         )
     with convert_record_errors(*runs):
         results = read_results(runs)
-        return export_every_eval_records(
+        return export_eee_records(
             results,
             folder,
             timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),

@@ -60,7 +60,7 @@ def sample(
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
-    sampled = human_study.sample_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
+    sampled = human_study.sample_permuted_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
     human_study.write_annotation_sheet(sampled, output_dir)
     if as_json:
         print_json(

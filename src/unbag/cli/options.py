@@ -54,9 +54,9 @@ _warned: Final[set[str]] = set()
 
 def _go_offline(offline: bool) -> bool:
     if offline:
-        from unbag.utils.offline import go_offline
+        from unbag.utils.offline import enable_offline_mode
 
-        go_offline()
+        enable_offline_mode()
     return offline
 
 
@@ -395,12 +395,12 @@ def validate_engine(engine: str | None, num_gpus: float | None, shard: str | Non
     """Validate `--engine` together with `--num-gpus` and `--shard`.
 
     Raises:
-        typer.BadParameter: For the reasons of `evaluation.backends.validate_backend`.
+        typer.BadParameter: For the reasons of `evaluation.backends.validate_engine_options`.
     """
-    from unbag.evaluation.backends import validate_backend
+    from unbag.evaluation.backends import validate_engine_options
 
     try:
-        validate_backend(engine, num_gpus, shard)
+        validate_engine_options(engine, num_gpus, shard)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from unbag.utils import terminal
-from unbag.utils.advice import register_options
+from unbag.utils.advice import register_command_options
 from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
         ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
             raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
-        with _log_level(quiet=quiet, verbose=verbose), register_options(_long_options(ctx)):
+        with _log_level(quiet=quiet, verbose=verbose), register_command_options(_long_options(ctx)):
             command(**arguments)
 
     more = [

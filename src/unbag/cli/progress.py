@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
 
 
-class BuildingBar:
+class BuildProgressBar:
     """Progress bar for building challenge sets. It is hidden if the console is not a terminal.
 
     Args:
@@ -91,7 +91,7 @@ class _Display(ProgressDisplay):
     The bar for rows names the stage, and shows its estimated remaining time.
     """
 
-    def __init__(self, bars: Any, num_sets: int, *, building: BuildingBar, quiet: bool) -> None:
+    def __init__(self, bars: Any, num_sets: int, *, building: BuildProgressBar, quiet: bool) -> None:
         self._bars, self._building, self._quiet = bars, building, quiet
         self._sets = bars.add_task("sets", total=num_sets, unit="sets", left="")
         self._rows: Any = None
@@ -182,7 +182,7 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> It
     bars = Progress(
         *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
     )
-    building = BuildingBar(to)
+    building = BuildProgressBar(to)
     import datasets
 
     datasets.disable_progress_bars()

@@ -89,11 +89,11 @@ def resolve_repo_id(repo_id: str, name: str) -> str:
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
 
 
-def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions, collection: str | None = None) -> None:
+def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, collection: str | None = None) -> None:
     """Publish repositories one after another. Without `--yes`, only print a preview of each.
 
     Args:
-        publications: Files to publish, one entry per repository.
+        uploads: Files to publish, one entry per repository.
         options: Target of the command, and whether to write.
         collection: Organization whose collection lists the repositories afterwards (default: no collection).
 
@@ -103,7 +103,7 @@ def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions,
     """
     from unbag.hub.push import plan_hub_upload, publish_files
 
-    targets = [(publication.kind, publication.repo) for publication in publications]
+    targets = [(publication.kind, publication.repo) for publication in uploads]
     if len(set(targets)) < len(targets):
         raise ValueError(
             f"--repo-id: expected an organization for {len(targets)} repositories, got {options.repo_id!r}; "
@@ -111,19 +111,19 @@ def publish_all(publications: "Sequence[HubUpload]", options: PublishingOptions,
         )
     records: list[dict[str, Any]] = []
     settings = {"private": options.private, "pull_request": options.pull_request}
-    for publication in publications:
+    for publication in uploads:
         if options.yes:
             outcome = publish_files(publication, **settings)
             records.append(_record(outcome.plan, outcome))
             if not options.as_json:
-                print_outcome(outcome)
+                print_upload_result(outcome)
         else:
             planned = plan_hub_upload(publication, **settings)
             records.append(_record(planned))
             if not options.as_json:
                 _print_preview(planned)
     if collection is not None:
-        records.append(_publish_collection(collection, publications, options))
+        records.append(_publish_collection(collection, uploads, options))
     if options.as_json:
         print_json(records)
     elif not options.yes:
@@ -192,16 +192,16 @@ def _print_preview(planned: "HubUploadPlan") -> None:
             echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def print_outcome(outcome: "HubUploadResult", *, err: bool = False) -> None:
+def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None:
     """Print the changes and the commit of a published repository, to standard error if `err` is true."""
-    planned = outcome.plan
-    if outcome.commit is None:
-        echo(f"{outcome.url}: no changes", err=err)
+    planned = result.plan
+    if result.commit is None:
+        echo(f"{result.url}: no changes", err=err)
         return
     size = sum(planned.added.values()) + sum(planned.changed.values())
     parts = [(len(planned.added), "added"), (len(planned.changed), "changed"), (len(planned.deleted), "deleted")]
     changes = ", ".join(f"{n} {kind}" for n, kind in parts if n)
-    echo(f"{outcome.url}: {changes} ({_size(size)}), commit {outcome.commit[:8]}", err=err)
+    echo(f"{result.url}: {changes} ({_size(size)}), commit {result.commit[:8]}", err=err)
     for path in planned.deleted:
         echo(f"  - {path}", err=err)
 

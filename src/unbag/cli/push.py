@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from unbag.cli.publish import print_outcome, resolve_repo_id
+from unbag.cli.publish import print_upload_result, resolve_repo_id
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
@@ -134,12 +134,14 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
 
 
 def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> None:
-    from unbag.hub.push import fetch_remote, publish_files
+    from unbag.hub.push import fetch_remote_repository, publish_files
 
     try:
         publication = build()
         # A new repository is private, like checkpoints, because the user has not seen a preview of the content.
-        outcome = publish_files(publication, private=fetch_remote(publication.repo, publication.kind) is None)
+        outcome = publish_files(
+            publication, private=fetch_remote_repository(publication.repo, publication.kind) is None
+        )
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; the run is complete; retry the push with `{command}`") from error
-    print_outcome(outcome, err=as_json)
+    print_upload_result(outcome, err=as_json)

@@ -58,9 +58,9 @@ class GreedyListCommand(TyperCommand):
 _LIST: Final = "LIST"
 
 
-def add_recipe_command(recipe: Recipe, to: typer.Typer) -> None:
+def add_recipe_command(recipe: Recipe, app: typer.Typer) -> None:
     """Add the command of a recipe to an app."""
-    to.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
+    app.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
 
 
 def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:

@@ -75,13 +75,13 @@ def read_column(rows: Any, name: str) -> Any:
     return rows.select_columns([name]).with_format("arrow")[:].column(name).combine_chunks()
 
 
-def read_numbers(rows: Any, name: str) -> NDArray[Any]:
+def read_numeric_column(rows: Any, name: str) -> NDArray[Any]:
     """Read one column of a `datasets.Dataset` as a NumPy array, shape (n,)."""
     values: NDArray[np.generic] = read_column(rows, name).to_numpy(zero_copy_only=False)
     return values
 
 
-def read_values(rows: Any, name: str) -> Any:
+def read_column_values(rows: Any, name: str) -> Any:
     """Read one column of a `datasets.Dataset` for a metric: numbers as an array, other values as a list."""
     array = read_column(rows, name)
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)

@@ -302,19 +302,21 @@ def list_two_label_orders() -> list[tuple[str, ...]]:
     return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
-def list_candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
+def list_candidate_label_orders(
+    declared_order: Sequence[str], *, allow_two_labels: bool = False
+) -> list[tuple[str, ...]]:
     """List the possible label orders of the outputs, starting with the declared order.
 
     Args:
-        declared: Order declared by a model or a file.
+        declared_order: Order declared by a model or a file.
         allow_two_labels: Whether to include the orders of two labels for a model with three labels.
 
-    >>> list_candidate_orders(("entailment", "not_entailment"))[:2]
+    >>> list_candidate_label_orders(("entailment", "not_entailment"))[:2]
     [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]
     """
-    others: list[tuple[str, ...]] = list(permutations(declared)) if len(declared) > 2 else []
-    others += list_two_label_orders() if len(declared) == 2 or allow_two_labels else []
-    return [tuple(declared), *(order for order in others if order != tuple(declared))]
+    others: list[tuple[str, ...]] = list(permutations(declared_order)) if len(declared_order) > 2 else []
+    others += list_two_label_orders() if len(declared_order) == 2 or allow_two_labels else []
+    return [tuple(declared_order), *(order for order in others if order != tuple(declared_order))]
 
 
 def find_label_space(order: Sequence[str]) -> tuple[str, ...]:

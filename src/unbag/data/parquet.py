@@ -19,16 +19,16 @@ _BATCH: Final = 1000  # rows
 _LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded individually
 
 
-def iter_batches(
-    file: Path | IO[bytes], location: object, size: int, groups: Sequence[int] | None = None
+def iter_row_batches(
+    file: Path | IO[bytes], location: object, file_size: int, row_groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Iterate over batches of the rows of a file. Text columns are dictionary-encoded.
 
     Args:
         file: Path, or seekable file.
         location: Name of the file in errors.
-        size: Size of the file in bytes.
-        groups: Row groups to read (default: all).
+        file_size: Size of the file in bytes.
+        row_groups: Row groups to read (default: all).
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
@@ -40,28 +40,28 @@ def iter_batches(
         raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}; remove columns")
     # Only the totals of a group are safe to read: pyarrow 26 aborts the process if column metadata is corrupted.
     all_groups = (footer.row_group(index) for index in range(footer.num_row_groups))
-    _validate_expansion(sum(group.total_byte_size for group in all_groups), location, size)
+    _validate_expansion(sum(group.total_byte_size for group in all_groups), location, file_size)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     unpacked = 0
     with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as rows:
         # One group at a time: pyarrow cannot read texts within lists as dictionaries if a batch spans two groups.
-        for group in range(footer.num_row_groups) if groups is None else groups:
+        for group in range(footer.num_row_groups) if row_groups is None else row_groups:
             for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[group]):
                 held = sum(_bytes(column, location) for column in batch.columns)
                 # At least one byte per cell, since nulls have no bytes in some types.
                 unpacked += held + batch.num_rows * batch.num_columns
-                _validate_expansion(unpacked, location, size)
+                _validate_expansion(unpacked, location, file_size)
                 step = 1 if held > _LARGE_BATCH else _BATCH
                 yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
 
 
-def validate_unpacked_size(file: Path | IO[bytes], location: object, size: int) -> None:
-    """Validate that a file is small enough to be read into memory. For arguments and errors, see `iter_batches`."""
-    for _ in iter_batches(file, location, size):
+def validate_unpacked_size(file: Path | IO[bytes], location: object, file_size: int) -> None:
+    """Validate that a file is small enough to be read into memory. For arguments and errors, see `iter_row_batches`."""
+    for _ in iter_row_batches(file, location, file_size):
         pass
 
 
-def read_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
+def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
     """Read a table written by unbag, and the JSON object in the file metadata.
 
     Args:

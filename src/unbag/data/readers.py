@@ -98,7 +98,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         if not groups:
             return
         first = bounds[groups[0]][0]  # number of the first row of the batch
-        for batch in parquet.iter_batches(path, path, path.stat().st_size, groups):
+        for batch in parquet.iter_row_batches(path, path, path.stat().st_size, groups):
             if number == start:
                 validate_unique_columns(batch.schema.names, path)
             n = batch.num_rows
@@ -112,8 +112,8 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         raise DataError(f"{path}, after {number:,} rows: {extract_first_line(error)}") from None
 
 
-def split_parquet(path: Path, size: int) -> list[tuple[int, int | None]]:
-    """Split a Parquet file into ranges of about `size` rows. In very large row groups, ranges have more rows.
+def split_parquet_into_ranges(path: Path, range_size: int) -> list[tuple[int, int | None]]:
+    """Split a Parquet file into ranges of about `range_size` rows. In very large row groups, ranges have more rows.
 
     Raises:
         DataError: If the file cannot be read.
@@ -125,7 +125,7 @@ def split_parquet(path: Path, size: int) -> list[tuple[int, int | None]]:
         groups = list(pairwise(_bounds(pq.read_metadata(path))))
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: {extract_first_line(error)}") from None
-    firsts = [row for first, end in groups for row in range(first, end, max(size, ceil((end - first) / _PARTS)))]
+    firsts = [row for first, end in groups for row in range(first, end, max(range_size, ceil((end - first) / _PARTS)))]
     return list(zip(firsts or [0], [*firsts[1:], None], strict=True))
 
 
@@ -387,7 +387,7 @@ class DataFile:
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
         """Split the file into ranges of about `size` rows. A `.gz` file has a single open-ended range."""
         if get_file_extension(self.path) == _PARQUET:
-            return tuple(split_parquet(self.path, size))
+            return tuple(split_parquet_into_ranges(self.path, size))
         if self.path.suffix == ".gz":  # gzip has no random access
             return ((0, None),)
         _, find = _TEXT[get_file_extension(self.path)]
@@ -400,7 +400,7 @@ class DataFile:
         return hash_file(self.path)
 
 
-def open_file(path: Path) -> DataFile:
+def open_data_file(path: Path) -> DataFile:
     """Open a file with the reader for its extension.
 
     Raises:

@@ -286,7 +286,7 @@ def open_data(
     path = Path(data)
     table: readers.DataTable
     if not readers.is_hub_id(str(data)):
-        file = readers.open_file(path)
+        file = readers.open_data_file(path)
         table, commit, origin, split = file, file.sha256(), path.name, ""  # records do not depend on the folder
     else:
         if split is None:
@@ -341,7 +341,7 @@ def validate_corpus_names(names: Iterable[str]) -> None:
         if name not in CORPORA:
             if not Path(name).exists():
                 raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, got {name!r}")
-            readers.open_file(Path(name))
+            readers.open_data_file(Path(name))
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:

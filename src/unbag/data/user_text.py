@@ -105,7 +105,7 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     return list(dict.fromkeys(files))
 
 
-def build_text_names(files: Sequence[str]) -> list[str]:
+def build_text_file_names(files: Sequence[str]) -> list[str]:
     """Build the names of text files, without folders, for the results. The id of a Hub dataset is unchanged."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
@@ -158,7 +158,7 @@ def open_text(
         origin=origin,
         revision=commit,
         has_ids=False,
-        _spans=lambda: tuple(readers.split_parquet(stored(), ROWS_PER_SPAN)),
+        _spans=lambda: tuple(readers.split_parquet_into_ranges(stored(), ROWS_PER_SPAN)),
         _read=lambda start, stop: readers.read_parquet(stored(), start, stop),
         _parse=_as_example,
     )
@@ -210,7 +210,7 @@ def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate
     seen: set[bytes] = set()
     for document in documents:
         for number, paragraph in enumerate(document.paragraphs(), start=1):
-            for place, sentence in enumerate(sentences.split_english(paragraph), start=1):
+            for place, sentence in enumerate(sentences.split_english_sentences(paragraph), start=1):
                 reason = find_character_exclusion_reason(sentence)
                 if reason is None:
                     digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
@@ -231,13 +231,13 @@ def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], It
     names = _unique_names(files)
     for file in files:
         if _is_table(Path(file)):
-            _text_column(readers.open_file(Path(file)).columns, column, file)
+            _text_column(readers.open_data_file(Path(file)).columns, column, file)
 
     def documents() -> Iterator[TextDocument]:
         for name, file in zip(names, files, strict=True):
             path = Path(file)
             if _is_table(path):
-                table = readers.open_file(path)
+                table = readers.open_data_file(path)
                 yield from _cells(table, _text_column(table.columns, column, file), name)
             else:
                 is_markdown = readers.get_file_extension(path) in _MARKDOWN

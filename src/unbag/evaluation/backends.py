@@ -64,7 +64,7 @@ class InProcessEngine:
         return predict_rows(rows, predictor, folder, progress=progress)
 
 
-def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
+def validate_engine_options(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
     """Validate the engine name, and check that the engine can be combined with the other options.
 
     Raises:

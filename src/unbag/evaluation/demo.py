@@ -20,7 +20,7 @@ from unbag.data.sources import Example
 from unbag.evaluation.evaluator import OnProgress, OnResult, OnSet, evaluate_all
 from unbag.evaluation.model_loading import load_predictor
 from unbag.utils.files import atomic_write
-from unbag.utils.offline import go_offline
+from unbag.utils.offline import enable_offline_mode
 
 MODELS: Final = ("reader", "lexical", "hypothesis-only")
 """A network that processes the words in order, a bag of words, and a bag of words without the premise."""
@@ -87,7 +87,7 @@ def run_demo(
     Returns:
         One result per model and set.
     """
-    go_offline()
+    enable_offline_mode()
     write_demo_data(output_dir)
     return evaluate_all(
         (DemoNetworkPredictor(), *MODELS[1:]),
@@ -116,7 +116,7 @@ def write_demo_data(output_dir: Path) -> None:
             shutil.copyfile(path, tmp)
     for pairs in (_FOR_SEEDS, _FOR_MANY_ROWS):
         with atomic_write(_first(output_dir, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
-            for row in islice(readers.open_file(demo.get_demo_file("validation")).read(), pairs):
+            for row in islice(readers.open_data_file(demo.get_demo_file("validation")).read(), pairs):
                 file.write(json.dumps(row.values) + "\n")
 
 

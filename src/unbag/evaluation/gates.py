@@ -24,7 +24,7 @@ from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import comparison, metrics
 from unbag.evaluation.metrics import CHANGED_LABELS
-from unbag.evaluation.parity import ChangedLabels
+from unbag.evaluation.parity import LabelChangeRate
 from unbag.evaluation.systems import select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
@@ -86,19 +86,19 @@ class GateResult:
         return to_json(vars(self))  # type: ignore[no-any-return]
 
 
-def parse_bound(text: str, side: Side) -> GateBound:
+def parse_bound(text: str, bound_type: Side) -> GateBound:
     """Parse a bound such as `permuted:score=.2`.
 
     Args:
         text: Bound as `SET:METRIC=BOUND`.
-        side: Whether the bound is the smallest value ("min") or the largest ("max").
+        bound_type: Whether the bound is the smallest value ("min") or the largest ("max").
 
     Raises:
         ValueError: If the text cannot be parsed, if the set or metric does not exist, if the metric cannot have such a
             value, or if the bound is on the wrong side, so that it would favor a worse model.
 
     >>> parse_bound("swapped:accuracy_after=.6", "min")
-    GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
+    GateBound(set='swapped', number='accuracy_after', bound_type='min', value=0.6)
     """
     parts = _BOUND.fullmatch(text)
     try:
@@ -107,29 +107,31 @@ def parse_bound(text: str, side: Side) -> GateBound:
         value = None
     if parts is None or value is None or not -1e9 < value < 1e9:
         raise ValueError(
-            f"--{side}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
+            f"--{bound_type}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
         )
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
         numbers = metrics.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
-        raise ValueError(f"--{side}: {error}") from None
+        raise ValueError(f"--{bound_type}: {error}") from None
     if name not in numbers:
         alike = get_close_matches(name, numbers, n=1)
         raise ValueError(
-            f"--{side}: expected a metric of {set_name}, got {name!r}; "
+            f"--{bound_type}: expected a metric of {set_name}, got {name!r}; "
             f"{f'did you mean {alike[0]}? ' if alike else ''}the metrics are {', '.join(numbers)}"
         )
     least, most = numbers[name].limits
     if not least <= value <= most:
         between = f"from {least:g} to {most:g}" if math.isfinite(least) else f"of at most {most:g}"
         as_share = f"; write a percentage as {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
-        raise ValueError(f"--{side} {text}: expected a bound {between}, got {value:g}{as_share}")
-    if numbers[name].higher_is_better != (side == "min"):
-        right = "--min" if side == "max" else "--max"
-        better = "higher" if side == "max" else "lower"
-        raise ValueError(f"--{side} {text}: expected {right}, since {better} values of {set_name}:{name} are better")
-    return GateBound(set_name, name, side, value)
+        raise ValueError(f"--{bound_type} {text}: expected a bound {between}, got {value:g}{as_share}")
+    if numbers[name].higher_is_better != (bound_type == "min"):
+        right = "--min" if bound_type == "max" else "--max"
+        better = "higher" if bound_type == "max" else "lower"
+        raise ValueError(
+            f"--{bound_type} {text}: expected {right}, since {better} values of {set_name}:{name} are better"
+        )
+    return GateBound(set_name, name, bound_type, value)
 
 
 def select_results_of_single_model(results: Sequence[Result], path: str) -> list[Result]:
@@ -161,7 +163,9 @@ def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list
     return checked
 
 
-def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
+def check_no_worse_than(
+    run: Path, earlier_run: Path, metric_paths: Sequence[str] = ()
+) -> tuple[list[GateResult], list[str]]:
     """Check that a run is no worse than an earlier run, with paired tests on the same examples.
 
     A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
@@ -171,8 +175,8 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
     Args:
         run: Folder with results, or the results file.
         earlier_run: Folder or results file of the earlier run.
-        names: Paths of metrics in results.json, as in `evaluation.comparison.compare`. Default: the skill score of
-            each set, since guessing improves some of the papers' metrics.
+        metric_paths: Paths of metrics in results.json, as in `evaluation.comparison.compare`. Default: the skill score
+            of each set, since guessing improves some of the papers' metrics.
 
     Returns:
         One gate per metric and set, and notes on metrics that could not be compared.
@@ -180,7 +184,7 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
     Raises:
         ValueError: If the runs cannot be compared, or a metric has no direction.
     """
-    compared = comparison.compare_single_models(earlier_run, run, metrics=names or (SCORE.path,))
+    compared = comparison.compare_single_models(earlier_run, run, metrics=metric_paths or (SCORE.path,))
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:
@@ -214,7 +218,7 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
     ]
 
 
-def check_changed_labels(changed_labels: Sequence[ChangedLabels], bounds: Iterable[GateBound]) -> list[GateResult]:
+def check_changed_labels(changed_labels: Sequence[LabelChangeRate], bounds: Iterable[GateBound]) -> list[GateResult]:
     """Check the proportion of labels that changed between two runs against bounds.
 
     A bound applies to all corpora of the challenge set that it names.

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.columns import read_numbers
+from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, map_label_to_space, resolve_label
 from unbag.data.predictions import SetPredictions
-from unbag.data.readers import get_cell, open_file
+from unbag.data.readers import get_cell, open_data_file
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -61,7 +61,7 @@ class AnnotatorScores(TypedDict):
     d_f: Estimate
 
 
-def sample_pairs(
+def sample_permuted_pairs(
     rows: Any, predictions: SetPredictions, *, n_pairs: int = DEFAULT_PAIRS, seed: int = 13
 ) -> list[SampledPair]:
     """Sample permuted pairs that a model predicts correctly, in random order.
@@ -83,8 +83,8 @@ def sample_pairs(
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
     predictions = predictions.align_to_gold(names)
-    permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
-    words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
+    permutation, label = read_numeric_column(rows, "permutation"), read_numeric_column(rows, "label")
+    words = read_numeric_column(rows, "premise_words") + read_numeric_column(rows, "hypothesis_words")
     right = predictions.predicted == predictions.to_label_positions(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
@@ -199,7 +199,7 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Iterate over the rows of a file. Yields the location for messages, and the text by column."""
-    file = open_file(path)
+    file = open_data_file(path)
     if missing := set(columns) - set(file.columns):
         raise DataError(
             f"{path}: expected the columns {', '.join(map(repr, columns))}, got no "

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
-from unbag.data.columns import read_column, read_numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, list_candidate_orders, map_label_to_space
+from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, list_candidate_label_orders, map_label_to_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
@@ -177,7 +177,7 @@ def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredic
         return None
     chosen = np.ones(len(built_set.rows), dtype=np.bool_)
     for name, value in wanted.items():
-        chosen &= read_numbers(built_set.rows, name) == value
+        chosen &= read_numeric_column(built_set.rows, name) == value
     labels = read_column(built_set.rows, "label").to_numpy()[chosen]
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None
@@ -197,7 +197,7 @@ def compare_label_orders(
         label_order: Labels in the file's order.
         has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
     """
-    orders = list_candidate_orders(label_order)
+    orders = list_candidate_label_orders(label_order)
     shares = [_balanced(predicted_positions, labels, order) for order in orders]
     best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
     warning = None

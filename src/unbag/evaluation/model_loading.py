@@ -13,7 +13,7 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
-from unbag.utils.advice import name_available_options, name_option
+from unbag.utils.advice import format_available_option_names, format_option_name
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
@@ -170,9 +170,13 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         if any(option in kind.options for kind in kinds.values()):
             continue
         takers = [kind.name_form for kind in KINDS if option in kind.options]
-        whose = f"{name_option(option)} is for {' or '.join(takers)}" if takers else f"no model has an option {option}"
+        whose = (
+            f"{format_option_name(option)} is for {' or '.join(takers)}"
+            if takers
+            else f"no model has an option {option}"
+        )
         model, kind = next(iter(kinds.items()))
-        available = name_available_options(sorted(kind.options))
+        available = format_available_option_names(sorted(kind.options))
         own = f"only {', '.join(available)}" if available else "no options"
         raise ValueError(f"{whose}; {model} is {kind.description}, which takes {own}")
 
@@ -399,9 +403,9 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
         raise ImportError(f"expected torch and transformers: pip install 'unbag[models]' ({error})") from error
-    from unbag.inference.exported import ExportedPredictor, has_only_exported
+    from unbag.inference.exported import ExportedPredictor, has_only_exported_models
 
-    if "model_file" in options or has_only_exported(model, options.get("revision")):
+    if "model_file" in options or has_only_exported_models(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
             raise ValueError(
                 f"{model}: an exported model, which runs on the CPU with its own dtypes, does not support the option "

@@ -16,7 +16,7 @@ from unbag.evaluation.systems import LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
-class ChangedLabels(NamedTuple):
+class LabelChangeRate(NamedTuple):
     """Proportion of predictions that differ between two models on one set.
 
     Attributes:
@@ -40,7 +40,7 @@ class ChangedLabels(NamedTuple):
         return to_json(self._asdict())  # type: ignore[no-any-return]
 
 
-def compare_labels(run: Path, earlier_run: Path) -> tuple[list[ChangedLabels], list[str]]:
+def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelChangeRate], list[str]]:
     """Compare the predicted labels of two runs on the same rows.
 
     The interval is that of Clopper & Pearson (1934) at the effective number of independent rows
@@ -72,7 +72,7 @@ def compare_labels(run: Path, earlier_run: Path) -> tuple[list[ChangedLabels], l
             notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
         counts = _count_changes(labels[0], labels[1])
-        compared.append(ChangedLabels(one.result.set, one.result.corpus, earlier.name, *counts))
+        compared.append(LabelChangeRate(one.result.set, one.result.corpus, earlier.name, *counts))
     return compared, notes
 
 

@@ -144,10 +144,10 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
-    from unbag.inference.exported import has_only_exported
+    from unbag.inference.exported import has_only_exported_models
 
     try:
-        if not is_causal and has_only_exported(model, revision):
+        if not is_causal and has_only_exported_models(model, revision):
             return _exported_files(model, revision, None)
         if is_lexical_model(model, revision=revision):
             return locate_lexical_model(model, revision=revision)

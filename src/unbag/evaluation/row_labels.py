@@ -55,10 +55,10 @@ def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
     names = (*predictions.label_space, NONE)
     predicted = predictions.predicted
     label = np.where(predicted == NO_ANSWER, len(names) - 1, predicted).astype(np.int8)
-    return RowLabels(compute_source_codes(rows), label, names)
+    return RowLabels(compute_source_indices(rows), label, names)
 
 
-def compute_source_codes(rows: Any) -> NDArray[np.int32]:
+def compute_source_indices(rows: Any) -> NDArray[np.int32]:
     """Compute an integer code for each row's source example (0, 1, …), shape (n,).
 
     Args:
@@ -92,7 +92,7 @@ def read_row_labels(file: Path, result: Result) -> RowLabels | None:
     if not file.is_file():
         return None
     try:
-        table, meta = parquet.read_with_metadata(file, _META, SCHEMA)
+        table, meta = parquet.read_table_with_metadata(file, _META, SCHEMA)
         columns = [table.column(name).to_numpy() for name in ("source", "label")]
         labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
         if meta["checksum"] != _checksum(labels):

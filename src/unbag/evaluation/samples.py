@@ -37,7 +37,7 @@ _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; sa
 def write_samples(
     results: Sequence[Result],
     folder: Path,
-    earlier: Mapping[int, int] = MappingProxyType({}),
+    previous_indices: Mapping[int, int] = MappingProxyType({}),
     labels: Mapping[int, RowLabels] = MappingProxyType({}),
 ) -> None:
     """Write the samples (values per source example) and predicted labels of new results. Remove obsolete files.
@@ -47,16 +47,17 @@ def write_samples(
     Args:
         results: All results of the folder.
         folder: Folder of the run.
-        earlier: For results that were not scored now but stay in the folder, the previous index by the new index.
+        previous_indices: For results that were not scored now but stay in the folder, the previous index by the new
+            index.
         labels: Predicted labels of the newly scored results, by index (default: none).
     """
     contents: dict[Path, bytes] = {}
-    for new, old in earlier.items():
+    for new, old in previous_indices.items():
         for file_of in (_file, get_labels_file):
             if (file := file_of(folder, old, results[new])).is_file():
                 contents[file_of(folder, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
-        if number in earlier and _file(folder, number, result) in contents:
+        if number in previous_indices and _file(folder, number, result) in contents:
             continue
         if content := _encode(result):
             contents[_file(folder, number, result)] = content
@@ -86,7 +87,7 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
     if not file.is_file():
         return None
     try:
-        table, meta = parquet.read_with_metadata(file, _META, SCHEMA)
+        table, meta = parquet.read_table_with_metadata(file, _META, SCHEMA)
         columns = [column.to_numpy() for column in table.itercolumns()]
         samples = {
             path: Sample(statistic, np.stack([columns[index] for index in indices], axis=1))

@@ -92,7 +92,7 @@ def score_predictions(
     draws: list[SetPredictions] = []
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
-        parts = range(0, n * shuffled.compute_num_draws(n), n)
+        parts = range(0, n * shuffled.compute_num_shuffles(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
@@ -222,7 +222,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
-    source = row_labels.compute_source_codes(built.rows).astype(np.int64)
+    source = row_labels.compute_source_indices(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 

@@ -172,7 +172,7 @@ def format_percentage(fraction: float) -> str:
     return "under 0.1 %" if fraction < 0.001 else "over 99.9 %" if fraction > 0.999 else f"{100 * fraction:.1f} %"
 
 
-def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
+def describe_skill_scale(verdicts: Sequence[SetVerdict]) -> str:
     """Describe what skill scores of 0 and 1 mean for the given verdicts."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]

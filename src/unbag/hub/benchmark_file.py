@@ -16,7 +16,7 @@ from unbag.hub import cards
 from unbag.hub.benchmarks import Benchmark
 from unbag.hub.cards import split_card
 from unbag.hub.dataset_card import parse_build_records
-from unbag.hub.push import explain_hub_errors, fetch_remote
+from unbag.hub.push import explain_hub_errors, fetch_remote_repository
 
 FILE: Final = "eval.yaml"
 FRAMEWORK: Final = "unbag"
@@ -35,13 +35,13 @@ class PublishedTask(NamedTuple):
     rows_sha256: str | None
 
 
-def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]) -> bytes:
+def merge_tasks(existing: bytes | None, set_name: str, split_by_config: Mapping[str, str]) -> bytes:
     """Merge the tasks of the given configs into a benchmark file. Other tasks are unchanged.
 
     Args:
         existing: Content of the published file, or None.
         set_name: Name of the challenge set.
-        splits: Configs to add or replace, as a map from the config name to the evaluated split.
+        split_by_config: Configs to add or replace, as a map from the config name to the evaluated split.
 
     Returns:
         New content, or `existing` if nothing changes.
@@ -52,7 +52,7 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
     current = _parse_tasks(existing) if existing is not None else {}
     described = challenge_sets.get_challenge_set(set_name)
     tasks = {task["id"]: task for task in current.get("tasks", [])}
-    for config, split in splits.items():
+    for config, split in split_by_config.items():
         tasks[config] = tasks.get(config, {}) | {"id": config, "config": config, "split": split}
     new = {
         "name": f"{set_name}: {described.title}",
@@ -67,7 +67,7 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
     return cards.dump_yaml(new).encode()
 
 
-def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
+def fetch_published_tasks(benchmarks: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
     """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are omitted.
 
     Raises:
@@ -75,10 +75,10 @@ def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, Publi
         ValueError: If the file of a repository cannot be read.
     """
     published: dict[Benchmark, PublishedTask] = {}
-    wanted = list(dict.fromkeys(targets))
+    wanted = list(dict.fromkeys(benchmarks))
     for repo in dict.fromkeys(target.repo for target in wanted):
         with explain_hub_errors(repo, "dataset"):
-            remote = fetch_remote(repo, "dataset")
+            remote = fetch_remote_repository(repo, "dataset")
             tasks = remote.read(FILE) if remote else None
             card = remote.read(_CARD) if remote else None
         if remote is None or tasks is None:

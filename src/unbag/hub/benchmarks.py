@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.local_paths import replace_paths_with_file_names
 
 _MAX_EXAMPLES = "max_examples"
 _SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # keys of a result's config if only a sample of the examples was evaluated
@@ -78,7 +78,7 @@ def collect_published_options(result: Result) -> dict[str, Any]:
     """
     own = {option.name for option in loading.describe_set_options(result.set)}
     chosen = {name: value for name, value in result.config.items() if name in own or name in _SAMPLING}
-    return {name: replace_paths_with_names(value) for name, value in sorted(chosen.items()) if value is not None}
+    return {name: replace_paths_with_file_names(value) for name, value in sorted(chosen.items()) if value is not None}
 
 
 def _is_same_json(one: Any, other: Any) -> bool:

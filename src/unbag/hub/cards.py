@@ -46,12 +46,12 @@ def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
     return f"---\n{head}---\n\n{text.strip()}\n".encode()
 
 
-def find_blocks(text: str) -> dict[str, str]:
+def find_card_blocks(text: str) -> dict[str, str]:
     """Find the blocks between unbag's comments in the text of a card, as a dict from block name to content."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
-def set_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
+def set_card_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
     """Replace or add a block in a card's text. An existing block keeps its position.
 
     Args:
@@ -82,13 +82,13 @@ def dump_yaml(value: Any, *, line_break: str = "\n") -> str:
     return text
 
 
-def set_entry(text: str, name: str, value: Any) -> str:
+def set_metadata_entry(text: str, name: str, value: Any) -> str:
     r"""Set an entry of a card's front matter. An existing entry keeps its position; a new entry is appended.
 
     Raises:
         ValueError: If the front matter is not YAML, or the entry cannot be replaced without changing other entries.
 
-    >>> print(set_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
+    >>> print(set_metadata_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
     ---
     a: 1  # one
     b:

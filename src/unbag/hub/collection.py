@@ -44,7 +44,7 @@ class CollectionPlan:
         return self.slug is not None and not self.added
 
 
-def plan_collection(namespace: str, publications: Sequence[HubUpload]) -> CollectionPlan:
+def plan_collection(namespace: str, uploads: Sequence[HubUpload]) -> CollectionPlan:
     """Plan how to add published repositories to an organization's collection, without writing anything.
 
     Items added by other people and repositories of earlier publications are kept.
@@ -56,7 +56,7 @@ def plan_collection(namespace: str, publications: Sequence[HubUpload]) -> Collec
         found = read_from_hub(
             f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, retry_connection_errors=True
         )
-    wanted = [(publication.kind, publication.repo) for publication in publications]
+    wanted = [(publication.kind, publication.repo) for publication in uploads]
     present = {(item.item_type, item.item_id) for item in found.items} if found else set()
     return CollectionPlan(
         namespace,

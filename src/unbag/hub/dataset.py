@@ -19,7 +19,7 @@ from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
 from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
-from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.local_paths import replace_paths_with_file_names
 from unbag.hub.push import HubUpload, MergeFunction
 from unbag.utils.hub import validate_config_name, validate_repo
 
@@ -63,7 +63,7 @@ def build_dataset_upload(
     files["README.md"] = partial(merge_card, repo=repo, set_name=name, configs=cards, citation=citation)
     if benchmark:
         splits = {card.name: card.record["evaluated"] for card in cards}
-        files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, splits=splits)
+        files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, split_by_config=splits)
     return HubUpload(
         repo=repo,
         kind="dataset",
@@ -134,7 +134,7 @@ def _build_config(
         "splits": {
             split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in split_records.items()
         },
-        "options": replace_paths_with_names(dict(built.config)),
+        "options": replace_paths_with_file_names(dict(built.config)),
         "data": dict(built.data),
         "versions": {package: versions[package] for package in _RECORDED_PACKAGES if package in versions},
     }

@@ -24,9 +24,9 @@ from unbag.data.labels import LABELS
 from unbag.hub.cards import (
     collect_arxiv_tags,
     describe_package,
-    find_blocks,
+    find_card_blocks,
     join_card,
-    set_block,
+    set_card_block,
     split_card,
     strip_relative_links,
 )
@@ -213,14 +213,16 @@ _LISTED: Final = {
 _CROWD: Final = "crowdsourced"
 
 
-def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str) -> bytes:
+def merge_card(
+    existing_card: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str
+) -> bytes:
     """Merge the given configs into the card of a repository.
 
     The first published config remains the default config. Front matter entries and text outside the blocks that other
     people wrote are not changed.
 
     Args:
-        existing: Content of the published README.md, or None.
+        existing_card: Content of the published README.md, or None.
         repo: Dataset repository, `organization/name`, for the example.
         set_name: Name of the challenge set.
         configs: Configs to add or replace.
@@ -229,18 +231,18 @@ def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequen
     Raises:
         ValueError: If the published card cannot be read, or has a less restrictive license than a config.
     """
-    metadata, text = split_card(existing)
+    metadata, text = split_card(existing_card)
     before = parse_build_records(text)
-    text = set_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
-    text = set_block(
+    text = set_card_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
+    text = set_card_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
     )
     for config in configs:
-        text = set_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
+        text = set_card_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
     after = parse_build_records(text)
     metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
     metadata["tags"] = _union(metadata["tags"], collect_arxiv_tags([text]))
-    text = set_block(text, _SET, _build_set_text(repo, set_name, metadata))
+    text = set_card_block(text, _SET, _build_set_text(repo, set_name, metadata))
     return join_card(metadata, text)
 
 
@@ -382,7 +384,7 @@ def parse_build_records(text: str) -> dict[str, Any]:
         ValueError: If a record is not valid JSON.
     """
     records = {}
-    for name, block in find_blocks(text).items():
+    for name, block in find_card_blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):
             try:
                 records[name.removeprefix(_CONFIG)] = json.loads(record[1])

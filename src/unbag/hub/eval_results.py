@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.verdict import compute_model_verdict, describe_scale
+from unbag.evaluation.verdict import compute_model_verdict, describe_skill_scale
 from unbag.hub import cards
 from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
 from unbag.hub.benchmarks import (
@@ -218,7 +218,7 @@ def _build_notes(result: Result, main: MeasuredMetric) -> str:
     parts = [main.definition.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
-    parts.append(describe_scale(compute_model_verdict([result])).removesuffix("."))
+    parts.append(describe_skill_scale(compute_model_verdict([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
 

@@ -8,16 +8,16 @@ from typing import Any, Final
 _LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
-def replace_paths_with_names(value: Any) -> Any:
+def replace_paths_with_file_names(value: Any) -> Any:
     """Replace paths in a record with file names, and tuples with lists.
 
-    >>> replace_paths_with_names({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
+    >>> replace_paths_with_file_names({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
     {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}
     """
     if isinstance(value, Mapping):
-        return {key: replace_paths_with_names(each) for key, each in value.items()}
+        return {key: replace_paths_with_file_names(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [replace_paths_with_names(each) for each in value]
+        return [replace_paths_with_file_names(each) for each in value]
     if isinstance(value, Path) or (isinstance(value, str) and value.startswith(_LOCAL)):
         return Path(value).name
     return value

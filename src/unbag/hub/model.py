@@ -127,7 +127,7 @@ def build_averaged_model_upload(
     if index := eval_results.build_model_index(own, organization):
         metadata["model-index"] = eval_results.merge_model_index(None, name, index)
     _, _, text = text.strip().partition("\n")  # without the title, which is the name of the folder
-    text = cards.set_block(f"# {name}\n{text}", _BLOCK, build_results_section(repo, own, (), compared))
+    text = cards.set_card_block(f"# {name}\n{text}", _BLOCK, build_results_section(repo, own, (), compared))
     files: dict[str, bytes | Path] = dict(_iter_files(folder))
     files |= {
         _CARD: cards.join_card(metadata, text),

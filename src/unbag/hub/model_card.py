@@ -427,7 +427,10 @@ def _verdict_lines(heads: Mapping[str, Sequence[Result]]) -> list[str]:
     """Build the list items with the verdict per head and the scale of the skill score."""
     verdicts = {name: verdict.compute_model_verdict(results) for name, results in heads.items() if results}
     items = [f"- {name}: {verdict.format_verdict(each)}" for name, each in verdicts.items()]
-    return [*items, f"- skill score: {verdict.describe_scale([one for each in verdicts.values() for one in each])}"]
+    return [
+        *items,
+        f"- skill score: {verdict.describe_skill_scale([one for each in verdicts.values() for one in each])}",
+    ]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:

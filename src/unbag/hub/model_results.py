@@ -10,7 +10,7 @@ from typing import Final
 from unbag.challenge_sets.results import Result
 from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.cards import split_card
-from unbag.hub.push import HubUpload, explain_hub_errors, fetch_remote
+from unbag.hub.push import HubUpload, explain_hub_errors, fetch_remote_repository
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
@@ -40,7 +40,7 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
         HubError: If the Hub fails or cannot be reached.
     """
     results = list(results)
-    held = fetch_files_revision(repo) if _has_folder_results(results) else None
+    held = compute_remote_folder_revision(repo) if _has_folder_results(results) else None
     own = [
         result
         for result in results
@@ -58,7 +58,7 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
     return any(find_result_model_name(result) is None for result in results)
 
 
-def fetch_files_revision(repo: str) -> str | None:
+def compute_remote_folder_revision(repo: str) -> str | None:
     """Compute the folder revision of a repository without downloading the weights. None if it does not exist.
 
     For a repository with bundled code, the revision is that of the folder before the code was added.
@@ -67,7 +67,7 @@ def fetch_files_revision(repo: str) -> str | None:
         HubError: If the Hub fails or cannot be reached.
     """
     with explain_hub_errors(repo, "model"):
-        remote = fetch_remote(repo, "model")
+        remote = fetch_remote_repository(repo, "model")
         if remote is None:
             return None
         hashes = {
@@ -113,7 +113,7 @@ def build_model_results_upload(
     def card(existing: bytes | None) -> bytes:
         text = (existing or b"").decode()
         merged = eval_results.merge_model_index(split_card(existing)[0].get(_INDEX), name, index)
-        return cards.set_entry(text, _INDEX, merged).encode()
+        return cards.set_metadata_entry(text, _INDEX, merged).encode()
 
     return HubUpload(
         repo,

@@ -103,20 +103,20 @@ class LexicalScorer:
         return self._vocabulary.matrix(words)
 
 
-def build_variants(bundle: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
+def build_pair_variants(unbag_module: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
     """Build variants of a pair with descriptions: the original pair, the swapped pair, and pairs with permuted words.
 
     Permutation modes for which the sentences are too short are omitted.
     """
     variants = [("as given", (premise, hypothesis)), ("premise and hypothesis exchanged", (hypothesis, premise))]
-    tokens = bundle.tokenize(premise), bundle.tokenize(hypothesis)
+    tokens = unbag_module.tokenize(premise), unbag_module.tokenize(hypothesis)
     for mode, change in (
         ("both", "words of both sentences in another order"),
         ("hypothesis", "words of the hypothesis in another order"),
     ):
         try:
-            permuted = bundle.Permuter(PERMUTATIONS, mode).permute_texts("the pair", *tokens)
-        except bundle.TooFewPermutationsError:
+            permuted = unbag_module.Permuter(PERMUTATIONS, mode).permute_texts("the pair", *tokens)
+        except unbag_module.TooFewPermutationsError:
             continue
         variants += [(change, pair) for pair in permuted]
     return variants
@@ -146,20 +146,21 @@ def load_transformer(
     return model, tokenizer, order
 
 
-def classify_pairs(model_id: str, bundle: Any, pairs: Sequence[Pair]) -> Probabilities:
+def classify_pairs(model_id: str, unbag_module: Any, pairs: Sequence[Pair]) -> Probabilities:
     """Compute the label probabilities of a Hub model in unbag's label order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = load_transformer(model_id, bundle.resolve_output_labels)
-    if set(order) != set(bundle.LABELS):
+    model, tokenizer, order = load_transformer(model_id, unbag_module.resolve_output_labels)
+    if set(order) != set(unbag_module.LABELS):
         raise ValueError(
-            f"{model_id}: expected the labels {', '.join(bundle.LABELS)}, got {', '.join(order)}; use another model"
+            f"{model_id}: expected the labels {', '.join(unbag_module.LABELS)}, got {', '.join(order)}; "
+            "use another model"
         )
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
     encoded = tokenizer(premises, hypotheses, padding=True, truncation=True, max_length=256, return_tensors="pt")
     with torch.no_grad():
         logits = model(**encoded).logits.float().numpy()
-    return _softmax(logits)[:, [order.index(label) for label in bundle.LABELS]]
+    return _softmax(logits)[:, [order.index(label) for label in unbag_module.LABELS]]
 
 
 def _softmax(logits: Any) -> Probabilities:
@@ -247,18 +248,18 @@ def _describe_feature(feature: Any) -> str:
     return f"{feature.premise} – {feature.hypothesis}"
 
 
-def build_page(bundle: Any, folder: Path, model: str) -> "gr.Blocks":
+def build_page(unbag_module: Any, folder: Path, model: str) -> "gr.Blocks":
     """Build the Gradio page of the Space that classifies single pairs.
 
     Args:
-        bundle: Module with the bundled unbag functions.
+        unbag_module: Module with the bundled unbag functions.
         folder: Folder of the Space, with the lexical model.
         model: Hub id of the model that is selected when the page opens.
     """
     import gradio as gr
 
-    lexical = LexicalScorer(bundle, folder)
-    labels = list(bundle.LABELS)
+    lexical = LexicalScorer(unbag_module, folder)
+    labels = list(unbag_module.LABELS)
 
     def predict(premise: str, hypothesis: str, gold: str, name: str) -> str:
         """Predict entailment, neutral or contradiction for an English pair, with a model and with a bag of words.
@@ -281,9 +282,9 @@ def build_page(bundle: Any, folder: Path, model: str) -> "gr.Blocks":
                 raise ValueError(
                     f"premise, hypothesis: expected 1 to {MAX_CHARACTERS:,} characters each; edit the sentences"
                 )
-            variants = build_variants(bundle, premise, hypothesis)
+            variants = build_pair_variants(unbag_module, premise, hypothesis)
             pairs = [pair for _, pair in variants]
-            predictions = classify_pairs(name.strip(), bundle, pairs), lexical.probabilities(pairs)
+            predictions = classify_pairs(name.strip(), unbag_module, pairs), lexical.probabilities(pairs)
         except Exception as error:  # Arbitrary Hub models can raise any exception.
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
         scored = [

@@ -82,12 +82,12 @@ class HubError(ValueError):
 
 
 @contextmanager
-def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
+def explain_hub_errors(repo: str, repo_type: str) -> Iterator[None]:
     """Convert exceptions of the Hub client to a one-line `HubError`, with access tokens redacted.
 
     Args:
         repo: Repository, `organization/name`.
-        kind: Type of the repository.
+        repo_type: Type of the repository.
 
     Raises:
         HubError: Instead of the client's exception.
@@ -108,7 +108,7 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: expected access to the Hub, got offline mode; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise HubError(redact(f"{kind} {repo}: {_describe_error(error, repo)}")) from error
+        raise HubError(redact(f"{repo_type} {repo}: {_describe_error(error, repo)}")) from error
 
 
 def _describe_error(error: Exception, repo: str) -> str:
@@ -250,7 +250,7 @@ class RemoteRepository:
         return _read(self.repo, self.kind, fetch)
 
 
-def fetch_remote(repo: str, kind: RepoType, revision: str = "main") -> RemoteRepository | None:
+def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = "main") -> RemoteRepository | None:
     """Fetch the file list of a repository at a revision; None if the repository does not exist.
 
     Raises:
@@ -262,20 +262,20 @@ def fetch_remote(repo: str, kind: RepoType, revision: str = "main") -> RemoteRep
 
     api = HfApi()
     try:
-        info: Any = _read(repo, kind, lambda: api.repo_info(repo, repo_type=kind, revision=revision))
+        info: Any = _read(repo, repo_type, lambda: api.repo_info(repo, repo_type=repo_type, revision=revision))
     except GatedRepoError:  # A subclass of RepositoryNotFoundError, although the repository exists.
         raise
     except RepositoryNotFoundError:
         return None
     listed: list[Any] = _read(
-        repo, kind, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=kind))
+        repo, repo_type, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
     )
     files = {
         entry.path: RemoteFile(entry.size, entry.blob_id, entry.lfs.sha256 if entry.lfs else None)
         for entry in listed
         if hasattr(entry, "blob_id")  # folders have no blob id
     }
-    return RemoteRepository(repo, kind, info.sha, bool(info.private), files)
+    return RemoteRepository(repo, repo_type, info.sha, bool(info.private), files)
 
 
 def _read(repo: str, kind: RepoType, call: Callable[[], T]) -> T:
@@ -336,24 +336,24 @@ class HubUploadResult:
     commit: str | None
 
 
-def plan_hub_upload(publication: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
+def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
     """Plan the changes of `publish_files` without writing anything.
 
     Raises:
         HubError: If the publication would certainly fail, or the Hub cannot be read.
     """
-    with explain_hub_errors(publication.repo, publication.kind):
-        return _plan(publication, private=private, pull_request=pull_request)
+    with explain_hub_errors(upload.repo, upload.kind):
+        return _plan(upload, private=private, pull_request=pull_request)
 
 
-def publish_files(publication: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadResult:
+def publish_files(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadResult:
     """Publish files in one commit. A missing repository is created.
 
     Publishing the same files again creates no commit. An interrupted publication can be repeated at any time; finished
     uploads are not repeated.
 
     Args:
-        publication: Files to publish.
+        upload: Files to publish.
         private: Whether to create a private repository. An existing public repository raises an error.
         pull_request: Whether to propose the commit in a pull request. The user's open pull request with the same title
             is updated.
@@ -364,7 +364,7 @@ def publish_files(publication: HubUpload, *, private: bool = False, pull_request
     from huggingface_hub import HfApi
 
     api = HfApi()
-    kind, repo = publication.kind, publication.repo
+    kind, repo = upload.kind, upload.repo
 
     def create() -> object:
         sdk = "gradio" if kind == "space" else None
@@ -375,7 +375,7 @@ def publish_files(publication: HubUpload, *, private: bool = False, pull_request
         may_delete: frozenset[str] | None = None
         faults: Counter[str] = Counter()  # Failures by URL, because a commit needs several requests, each with retries.
         while True:
-            planned = _plan(publication, private=private, pull_request=pull_request)
+            planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.base is None:
                 call_with_retries(create)
                 continue
@@ -409,7 +409,7 @@ def publish_files(publication: HubUpload, *, private: bool = False, pull_request
 def _plan(publication: HubUpload, *, private: bool, pull_request: bool) -> HubUploadPlan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
-    remote = fetch_remote(repo, kind, ref or _MAIN)
+    remote = fetch_remote_repository(repo, kind, ref or _MAIN)
     if remote is None and pull_request:
         raise HubError(f"{kind} {repo}: expected an existing repository for a pull request, got none; check --repo-id")
     if remote is not None and private and not remote.private:

@@ -226,6 +226,6 @@ def _merge_card(repo: str, existing: bytes | None) -> bytes:
     if existing is not None:
         text = existing.decode()
         has_configs = bool(split_card(existing)[0].get("configs"))
-        return existing if has_configs else cards.set_entry(text, "configs", _CONFIGS).encode()
+        return existing if has_configs else cards.set_metadata_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
     return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", describe_package()).encode()

@@ -14,7 +14,7 @@ from unbag import challenge_sets, scripts
 from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.hub.cards import collect_arxiv_tags, describe_package, strip_relative_links
-from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.local_paths import replace_paths_with_file_names
 from unbag.hub.push import HubUpload
 from unbag.hub.vendoring import build_source_notice, bundle_modules, rewrite_imports
 from unbag.utils.files import read_json_object
@@ -39,8 +39,8 @@ def build_requirements(*names: str) -> str:
     return "".join(f"{ours[name]}\n" for name in names)
 
 
-def add_space_settings(card: str, **more: Any) -> str:
-    """Add the settings of a gradio Space and the settings in `more` to a card's front matter."""
+def add_space_settings(card: str, **extra_settings: Any) -> str:
+    """Add the settings of a gradio Space and the settings in `extra_settings` to a card's front matter."""
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)
@@ -56,7 +56,7 @@ def add_space_settings(card: str, **more: Any) -> str:
         "app_file": "app.py",
         "pinned": False,
         "license": "apache-2.0",
-        **more,
+        **extra_settings,
     }
     for key, value in settings.items():
         space.data[key] = value
@@ -179,26 +179,26 @@ A single pair says nothing about a model. The challenge sets have thousands of p
 """
 
 
-def build_pair_space(repo: str, model: str, lexical: Path) -> HubUpload:
+def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
     """Build the Space that runs a model and a bag of words on a single pair.
 
     Args:
         repo: Space repository, `organization/name`.
         model: Hub id of the model that is selected when the page opens.
-        lexical: Folder of an English lexical model whose words are selected by type or not selected.
+        lexical_model: Folder of an English lexical model whose words are selected by type or not selected.
 
     Raises:
         ValueError: If `model` is not a valid Hub id, or the lexical model is not supported.
     """
     validate_repo(model)
-    config = read_json_object(lexical / CONFIG_FILE)
+    config = read_json_object(lexical_model / CONFIG_FILE)
     record = config["record"]
     if record["language"] != "en" or (record["tags"] != BY_TYPE and record["pipeline"] != ALL):
         raise ValueError(
-            f"{lexical}: expected an English lexical model with words selected by type, got the language "
+            f"{lexical_model}: expected an English lexical model with words selected by type, got the language "
             f"{record['language']!r} and words selected by {record['tags']}"
         )
-    origins = " and ".join(dict.fromkeys(replace_paths_with_names(part["origin"]) for part in record["training"]))
+    origins = " and ".join(dict.fromkeys(replace_paths_with_file_names(part["origin"]) for part in record["training"]))
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
     files: dict[str, bytes | Path] = {
         "README.md": add_space_settings(
@@ -210,7 +210,7 @@ def build_pair_space(repo: str, model: str, lexical: Path) -> HubUpload:
         ).encode(),
         "app.py": (build_source_notice() + _PAIR_APP.format(page=_PAIR_PAGE, ours=_OURS, model=model)).encode(),
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
-        "lexical.safetensors": lexical / WEIGHTS_FILE,
+        "lexical.safetensors": lexical_model / WEIGHTS_FILE,
         "requirements.txt": (
             f"gradio[mcp]=={GRADIO}\n"
             + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers")
@@ -265,19 +265,21 @@ You can also open a pull request to the dataset.
 """
 
 
-def build_leaderboard_space(repo: str, results: str) -> HubUpload:
+def build_leaderboard_space(repo: str, results_dataset: str) -> HubUpload:
     """Build the Space with the leaderboard of a results dataset.
 
     Args:
         repo: Space repository, `organization/name`.
-        results: Results dataset shown on the page, `organization/name` (`hub.results_dataset`).
+        results_dataset: Results dataset shown on the page, `organization/name` (`hub.results_dataset`).
     """
     files = {
         "README.md": add_space_settings(
-            _LEADERBOARD_CARD.format(results=results, about=describe_package()), datasets=[results], pinned=True
+            _LEADERBOARD_CARD.format(results=results_dataset, about=describe_package()),
+            datasets=[results_dataset],
+            pinned=True,
         ),
         f"{_LEADERBOARD_PAGE}.py": build_source_notice() + read_page_source(_LEADERBOARD_PAGE),
-        "app.py": build_source_notice() + _LEADERBOARD_APP.format(page=_LEADERBOARD_PAGE, results=results),
+        "app.py": build_source_notice() + _LEADERBOARD_APP.format(page=_LEADERBOARD_PAGE, results=results_dataset),
         "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}

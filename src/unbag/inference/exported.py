@@ -53,7 +53,7 @@ def list_exported_models(folder: Path) -> list[str]:
     return find_exported_models(_list_folder(folder))
 
 
-def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
+def has_only_exported_models(model: str | Path, revision: str | None = None) -> bool:
     """Check whether a folder or Hub repository has exported models but no PyTorch weights.
 
     False if neither exists: loading it as another kind of model then reports the error.

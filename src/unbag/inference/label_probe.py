@@ -18,7 +18,7 @@ from unbag.data.labels import (
     LabelError,
     find_label_space,
     get_label_id,
-    list_candidate_orders,
+    list_candidate_label_orders,
     list_two_label_orders,
     map_label_to_space,
 )
@@ -226,7 +226,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         answers, _ = rank_predictions(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
-    orders = list_candidate_orders(declared, allow_two_labels=ids and max(outputs) < 2)
+    orders = list_candidate_label_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
     best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
@@ -271,7 +271,7 @@ def find_fitting_label_order(
         enough: float = ENOUGH_COUPLES
     else:
         predicted = outputs.argmax(axis=1).tolist()
-        right = {order: float(_right(predicted, order, golds)) for order in list_candidate_orders(declared)}
+        right = {order: float(_right(predicted, order, golds)) for order in list_candidate_label_orders(declared)}
         enough = ENOUGH_OF_TWO if n_outputs == 2 else ENOUGH
     best = max(right, key=right.__getitem__)
     return best if right[best] >= enough else None
@@ -297,7 +297,7 @@ def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str,
     """Count the couples that the score of one output ranks correctly, for each label order."""
     odds = compute_log_odds(answers.probabilities, answers.label_space)
     return _count_concordant_couples(
-        odds if declared == find_label_space(declared) else -odds, golds, list_candidate_orders(declared)
+        odds if declared == find_label_space(declared) else -odds, golds, list_candidate_label_orders(declared)
     )
 
 

@@ -113,9 +113,10 @@ def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **opt
     return network, sorted(info["missing_keys"])
 
 
-def build_missing_weights_message(missing: Sequence[str], origin: ModelOrigin) -> str:
+def build_missing_weights_message(missing_weights: Sequence[str], origin: ModelOrigin) -> str:
     """Build the error message for missing weights."""
-    return f"the files of {origin} contain no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
+    others = " and others" if len(missing_weights) > 4 else ""
+    return f"the files of {origin} contain no weights for {missing_weights[:4]}{others}"
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
@@ -125,7 +126,7 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
         ModelError: If it cannot be loaded.
     """
     try:
-        with errors.convert_panics():
+        with errors.convert_rust_panics():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
                 origin.source, **origin.build_loading_options()
             )
@@ -213,7 +214,7 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
         ModelError: If it knows fewer.
     """
     try:
-        with errors.convert_panics():
+        with errors.convert_rust_panics():
             premise, hypothesis, _ = PAIRS["en"][0]
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}

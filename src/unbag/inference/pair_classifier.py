@@ -12,7 +12,7 @@ from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.single_output import ThresholdedPredictor, compute_threshold_logit
-from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, select_batches
+from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, iter_unfinished_batches
 
 
 class PairClassifier(ThresholdedPredictor, ABC):
@@ -70,7 +70,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
+        for rows in iter_unfinished_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 

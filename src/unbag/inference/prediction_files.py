@@ -11,7 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, resolve_label
-from unbag.data.readers import DataRow, get_cell, open_file
+from unbag.data.readers import DataRow, get_cell, open_data_file
 from unbag.inference.predictor import validate_probabilities
 from unbag.utils.safe_io import DataError
 
@@ -39,7 +39,7 @@ def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
         DataError: If columns are missing, an id is unknown, duplicate or missing, or a value is not a prediction.
     """
     label_space = detect_label_space(path)
-    file = open_file(path)
+    file = open_data_file(path)
     ids = ids if isinstance(ids, pa.Array) else pa.array(ids, type=pa.string())
     positions = _Positions(ids)
     probabilities = np.full((len(ids), len(label_space or LABELS)), np.nan, dtype=np.float32)
@@ -114,7 +114,7 @@ def detect_label_space(path: Path) -> tuple[str, ...] | None:
     Raises:
         DataError: If it is not a file of predictions.
     """
-    file = open_file(path)
+    file = open_data_file(path)
     columns = list(file.columns)
     label_space = next((labels for labels in LABEL_SPACES if set(labels) <= set(columns)), None)
     if "id" not in columns or (label_space is None and "prediction" not in columns):

@@ -53,19 +53,19 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
         start = stop
 
 
-def select_batches(
-    batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
+def iter_unfinished_batches(
+    batches: Iterator[NDArray[np.intp]], is_done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
     """Yield the batches of a shard that still lack predictions. See `predictor.BatchPredictor.iter_batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
-    >>> [batch.tolist() for batch in select_batches(iter(batches), np.array([True, False, True, False]), (0, 2))]
-    [[0, 1], [3]]
+    >>> [batch.tolist() for batch in iter_unfinished_batches(iter(batches), np.array([True, False, True, False]), (0,
+    2))] [[0, 1], [3]]
     """
     number, of = shard or (0, 1)
     # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.
     for place, rows in enumerate(batches):
-        if place % of == number and (done is None or not done[rows].all()):
+        if place % of == number and (is_done is None or not is_done[rows].all()):
             yield rows
 
 
@@ -90,16 +90,18 @@ def iter_process_batches(
         yield batches[min(number, len(batches) - 1)], number < len(batches)
 
 
-def pad_sequences(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
-    """Pad n sequences with `value` to equal length, shape (n, longest).
+def pad_sequences(
+    sequences: Sequence[Sequence[int]], padding_value: int, padding_side: Literal["left", "right"]
+) -> NDArray[np.int64]:
+    """Pad n sequences with `padding_value` to equal length, shape (n, longest).
 
-    >>> pad_sequences([[5, 6], [7]], value=0, side="right").tolist()
+    >>> pad_sequences([[5, 6], [7]], padding_value=0, padding_side="right").tolist()
     [[5, 6], [7, 0]]
     """
     longest = max(len(sequence) for sequence in sequences)
-    array = np.full((len(sequences), longest), value, dtype=np.int64)
+    array = np.full((len(sequences), longest), padding_value, dtype=np.int64)
     for row, sequence in zip(array, sequences, strict=True):
-        if side == "right":
+        if padding_side == "right":
             row[: len(sequence)] = sequence
         else:
             row[longest - len(sequence) :] = sequence

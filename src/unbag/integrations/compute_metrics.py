@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.data.columns import read_numbers
+from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS, find_label_space, map_label_to_space
 from unbag.data.predictions import SetPredictions
 from unbag.integrations.built_sets import BuiltChallengeSet, resolve_label_names
@@ -51,7 +51,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     order = resolve_label_names(id2label)
     space = find_label_space(order)
     expected = np.array([order.index(map_label_to_space(label, space)) for label in LABELS])[
-        read_numbers(rows, "label")
+        read_numeric_column(rows, "label")
     ]
 
     def metrics(evaluated: Evaluated) -> dict[str, float]:

@@ -23,7 +23,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA
 from unbag.evaluation.metrics import MetricValue, collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_option_differences
-from unbag.hub.local_paths import replace_paths_with_names
+from unbag.hub.local_paths import replace_paths_with_file_names
 from unbag.hub.model_results import find_result_model_name
 from unbag.utils.files import write_json
 
@@ -61,7 +61,7 @@ class EvaluationAuthor:
     relationship: Relationship = "other"
 
 
-def export_every_eval_records(
+def export_eee_records(
     results: Iterable[Result],
     folder: Path,
     *,
@@ -98,7 +98,7 @@ def export_every_eval_records(
         raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run separately")
     files = []
     for (model_id, _, _), of_group in groups.items():
-        record = build_every_eval_record(of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator)
+        record = build_eee_record(of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator)
         if not record["evaluation_results"]:  # no example was scored
             continue
         developer, _, name = model_id.partition("/")
@@ -112,7 +112,7 @@ def export_every_eval_records(
     return files
 
 
-def build_every_eval_record(
+def build_eee_record(
     results: Sequence[Result],
     model_id: str,
     *,
@@ -163,7 +163,7 @@ def _model_id(result: Result, given: str | None) -> str:
     found = given or recorded or ""
     if not _SAFE_ID.fullmatch(found):
         raise ValueError(
-            f"--model: expected an id DEVELOPER/NAME for {replace_paths_with_names(result.model['name'])}, got "
+            f"--model: expected an id DEVELOPER/NAME for {replace_paths_with_file_names(result.model['name'])}, got "
             f"{found or 'none'!r}; pass the id with --model"
         )
     return found
@@ -206,7 +206,7 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
             continue
         entry = {
             "evaluation_result_id": f"{result.set}/{result.corpus}/{result.data['sha256'][:12]}/{number.name}",
-            "evaluation_name": f"{result.set} ({replace_paths_with_names(result.corpus)})",
+            "evaluation_name": f"{result.set} ({replace_paths_with_file_names(result.corpus)})",
             "source_data": source,
             "metric_config": _metric_config(result.set, described[number.name], number, meanings.get(id(estimate))),
             "score_details": {
@@ -253,12 +253,12 @@ def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
     data = result.data
     details = {
         "challenge_set": result.set,
-        "corpus": replace_paths_with_names(data["name"]),
+        "corpus": replace_paths_with_file_names(data["name"]),
         "corpus_revision": data["revision"],
         "rows_sha256": data["sha256"],
         "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
     }
-    name = f"{result.set} of {replace_paths_with_names(result.corpus)}"
+    name = f"{result.set} of {replace_paths_with_file_names(result.corpus)}"
     published = find_benchmark(result, hub) if hub and not find_option_differences(result) else None
     corpus = CORPORA.get(data["name"])
     is_corpus = corpus is not None and data["origin"].startswith(corpus.hub_id)
@@ -300,5 +300,5 @@ def _bound(limit: float) -> float | str:
 
 
 def _text(value: Any) -> str:
-    value = replace_paths_with_names(value)
+    value = replace_paths_with_file_names(value)
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

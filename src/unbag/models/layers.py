@@ -58,7 +58,7 @@ class BiLstm(nn.Module):
         return TokenEncoderOutput(padded, last)
 
 
-class PositionWise(nn.Module):
+class PositionWiseLayer(nn.Module):
     """Fully connected layer with ReLU, applied to each token. Replaces `BiLstm`, and has the same output size.
 
     It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
@@ -74,9 +74,9 @@ class PositionWise(nn.Module):
         return TokenEncoderOutput(self.linear(vectors).relu() * mask[..., None], None)
 
 
-def build_token_encoder(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
-    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWise` layer for a bag-of-words model."""
-    return PositionWise(inputs, hidden) if bag_of_words else BiLstm(inputs, hidden)
+def build_token_encoder(input_size: int, hidden_size: int, *, bag_of_words: bool) -> nn.Module:
+    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWiseLayer` layer for a bag-of-words model."""
+    return PositionWiseLayer(input_size, hidden_size) if bag_of_words else BiLstm(input_size, hidden_size)
 
 
 def max_pool(vectors: Tensor, mask: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def compute_attention(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask[:, None, :], torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
-class Alignment(NamedTuple):
+class SoftAlignment(NamedTuple):
     """Soft alignment of the tokens of two sentences.
 
     Attributes:
@@ -121,7 +121,7 @@ class Alignment(NamedTuple):
     hypothesis: Tensor
 
 
-def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
+def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> SoftAlignment:
     """Compute the soft alignment of two sentences from attention scores.
 
     Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13.
@@ -131,7 +131,7 @@ def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) 
         premise: False at padding of the premise, shape (b, m).
         hypothesis: False at padding of the hypothesis, shape (b, n).
     """
-    return Alignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
+    return SoftAlignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
 
 
 def build_comparison_features(tokens: Tensor, aligned_tokens: Tensor) -> Tensor:

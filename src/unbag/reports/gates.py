@@ -10,7 +10,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation.gates import GateResult
-from unbag.evaluation.parity import ChangedLabels
+from unbag.evaluation.parity import LabelChangeRate
 from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
@@ -19,7 +19,7 @@ _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
 def build_gate_view(
-    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[ChangedLabels] = (), *, strict: bool
+    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[LabelChangeRate] = (), *, strict: bool
 ) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the overall verdict."""
     tested = any(each.p is not None for each in results)
@@ -66,7 +66,7 @@ def format_gate_verdict(results: Sequence[GateResult], *, strict: bool) -> str:
 
 
 def export_gates(
-    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[ChangedLabels] = (), *, strict: bool
+    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[LabelChangeRate] = (), *, strict: bool
 ) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
@@ -108,7 +108,7 @@ def _value(each: GateResult) -> str:
     return format_difference(each.estimate) if each.against else format_interval(each.estimate)
 
 
-def _remarks(results: Sequence[GateResult], changed_labels: Sequence[ChangedLabels]) -> list[str]:
+def _remarks(results: Sequence[GateResult], changed_labels: Sequence[LabelChangeRate]) -> list[str]:
     """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in results if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]

@@ -44,7 +44,7 @@ def build_notebook_view(results: Sequence[Result], skipped: Sequence[SkippedSet]
         parts += [
             f'<p style="margin:.3em 0"><b>{name}</b>: {escape(verdict.format_verdict(standings))}</p>',
             _table(standings, results),
-            f'<p style="{_QUIET}">{escape(verdict.describe_scale(standings))}</p>',
+            f'<p style="{_QUIET}">{escape(verdict.describe_skill_scale(standings))}</p>',
             *(_numbers(result, results) for result in results),
         ]
     for reason, sets in group_skipped_sets(skipped).items():

@@ -9,7 +9,7 @@ from unbag.challenge_sets.views.figures import ResultGroup
 from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.evaluation import metrics
 from unbag.evaluation.metrics import MetricValue
-from unbag.evaluation.verdict import SetVerdict, describe_scale
+from unbag.evaluation.verdict import SetVerdict, describe_skill_scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.reports.html.data import ReportData, compute_verdicts_by_group, load_report_data
@@ -28,7 +28,7 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
     summary = metrics.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
-        f"Values with 95 % intervals. Skill score: {describe_scale(everything)}",
+        f"Values with 95 % intervals. Skill score: {describe_skill_scale(everything)}",
         LOWER,
         *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )

@@ -18,7 +18,7 @@ from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
 from unbag.evaluation.metrics import compute_verdicts
 from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
-from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
+from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_skill_scale, format_verdict
 from unbag.reports.reproduce import list_remarks
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import create_console
@@ -39,13 +39,15 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
     ]
     every = [each for of_one in by_model.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(by_model, results), Text(f"{describe_scale(every)} {_LEGEND}.", style="dim"), *sentences)
+        return Group(
+            _several(by_model, results), Text(f"{describe_skill_scale(every)} {_LEGEND}.", style="dim"), *sentences
+        )
     if len(every) == 1:
         [one] = every
         if one.score.value is None:
             line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Skill score {format_interval(one.score)}, {one.score.n:,} rows. {describe_scale(every)}"
+            line = f"Skill score {format_interval(one.score)}, {one.score.n:,} rows. {describe_skill_scale(every)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
     few = next((each.reason for each in every if each.reason), "")
@@ -58,7 +60,7 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
     if all(each.score.value is None for each in every):
         note = f"No skill score: {TOO_FEW_ROWS}."
         return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
-    note = f"In the first three columns 0 is chance. Skill score: {describe_scale(every)}"
+    note = f"In the first three columns 0 is chance. Skill score: {describe_skill_scale(every)}"
     note += f" * Inconclusive regardless of the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 

@@ -49,14 +49,14 @@ def format_in_domain_change(comparison: Comparison) -> str:
 
 
 def build_mend_card(
-    record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str
+    record: Mapping[str, Any], comparison: Comparison | None, *, description: str, command: str, name: str
 ) -> str:
     """Build the README of a model trained with `unbag train mend`, in Markdown.
 
     Args:
         record: Return value of `training.mended.train_and_compare`.
         comparison: Comparison of the mended model with the original; None if there is none.
-        about: Description of the recipe.
+        description: Description of the recipe.
         command: Command that reproduces the model.
         name: Name of the model.
     """
@@ -65,7 +65,7 @@ def build_mend_card(
         f"# {name}",
         f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: a standard "
         "transformers classifier with label names in the config.",
-        about,
+        description,
         f"```\n{command}\n```",
         build_interpolation_section(trained),
     ]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, resample_sums, sum_by_source
-from unbag.scoring.validation import encode_names, validate_columns, validate_ids
+from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids
 
 
 class AccuracyScores(TypedDict):
@@ -255,7 +255,7 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
             f"annotator_labels: expected label ids, None or {NO_ANNOTATION}, got {labels.dtype}; convert names to "
             "label ids"
         )
-    validate_ids("annotator_labels", labels, n_labels, rows)
+    validate_label_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
     # One bincount over the flat cells (row, label) replaces a loop over examples.
     return np.bincount(rows * width + labels, minlength=n * width).reshape(n, width)

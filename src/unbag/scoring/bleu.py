@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def compute_reordering_bleu(
-    original: Sequence[int], reordered: NDArray[np.int64], orders: Sequence[int]
+    original: Sequence[int], reordered: NDArray[np.int64], ngram_orders: Sequence[int]
 ) -> NDArray[np.float64]:
     """Compute sentence BLEU of each reordering against the original sentence.
 
@@ -18,7 +18,7 @@ def compute_reordering_bleu(
     Args:
         original: Word ids of the sentence, shape (l,).
         reordered: The same ids in other orders, shape (q, l).
-        orders: The n of each requested BLEU-n, each at least 1.
+        ngram_orders: The n of each requested BLEU-n, each at least 1.
 
     Returns:
         Fractions in [0, 1], shape (q, len(orders)); higher means closer to the original. The value is 0 if some n-gram
@@ -28,12 +28,12 @@ def compute_reordering_bleu(
     >>> compute_reordering_bleu([0, 1, 2, 3], orders, [2]).round(3).tolist()
     [[1.0], [0.577], [0.0]]
     """
-    logs = np.zeros((len(reordered), max(orders)))
-    for n in range(2, max(orders) + 1):
+    logs = np.zeros((len(reordered), max(ngram_orders)))
+    for n in range(2, max(ngram_orders) + 1):
         with np.errstate(divide="ignore"):  # log(0) = -inf gives BLEU 0, as intended
             logs[:, n - 1] = np.log(_precision(np.asarray(original), reordered, n))
     with np.errstate(invalid="ignore"):
-        means = np.cumsum(logs, axis=1)[:, [n - 1 for n in orders]] / np.asarray(orders)
+        means = np.cumsum(logs, axis=1)[:, [n - 1 for n in ngram_orders]] / np.asarray(ngram_orders)
     bleu: NDArray[np.float64] = np.exp(means)
     return bleu
 

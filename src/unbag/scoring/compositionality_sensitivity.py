@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
-from unbag.scoring.validation import validate_columns, validate_ids
+from unbag.scoring.validation import validate_columns, validate_label_ids
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
@@ -95,7 +95,7 @@ def compositionality_sensitivity(
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
     gold, predicted = validate_columns(references, predictions=predictions)
-    validate_ids("references", gold, n_labels)
+    validate_label_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
         raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}; remove these values")

@@ -12,7 +12,7 @@ from unbag.scoring.validation import encode_names, validate_columns
 NAMES: Final = ("entailment", "neutral", "contradiction")
 
 
-class LabelShares(TypedDict):
+class LabelFractions(TypedDict):
     """Fraction of pairs with each predicted label, and the accuracy.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
@@ -30,14 +30,14 @@ class LabelShares(TypedDict):
     accuracy: Estimate
 
 
-class LabelDistributionScores(LabelShares):
+class LabelDistributionScores(LabelFractions):
     """Fraction of each predicted label on all pairs and on each subset.
 
     Attributes:
-        by_subset: `LabelShares` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.
+        by_subset: `LabelFractions` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.
     """
 
-    by_subset: NotRequired[dict[str, LabelShares]]
+    by_subset: NotRequired[dict[str, LabelFractions]]
 
 
 def label_distribution(

@@ -292,18 +292,18 @@ def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Samp
     return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
-def compute_macro_average(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
+def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
     """Compute macro-averaged F1, precision or recall from flattened confusion matrices.
 
     Args:
-        tables: Confusion matrices (gold × predicted), shape (m, k * k).
+        confusion_matrices: Confusion matrices (gold × predicted), shape (m, k * k).
         measure: `f1`, `precision` or `recall`.
 
     Returns:
         Fractions in [0, 1], shape (m,); higher is better.
     """
-    k = round(tables.shape[1] ** 0.5)
-    values: NDArray[np.float64] = _measures(tables.reshape(-1, k, k))[:, MEASURES.index(measure)]
+    k = round(confusion_matrices.shape[1] ** 0.5)
+    values: NDArray[np.float64] = _measures(confusion_matrices.reshape(-1, k, k))[:, MEASURES.index(measure)]
     return values
 
 

@@ -48,7 +48,7 @@ def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in numbers.items() if value is not None}
 
 
-def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
+def format_metric_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
     """Convert scores to the output of an `evaluate` module.
 
     Args:
@@ -61,7 +61,7 @@ def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, A
     Returns:
         A dict of JSON values.
 
-    >>> format_output({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
+    >>> format_metric_output({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
     {'accuracy': 0.5, 'accuracy_low': 0.4, 'accuracy_high': 0.6, 'accuracy_n': 9}
     """
     output: dict[str, Any] = to_json(scores) if structured else flatten_scores(scores)

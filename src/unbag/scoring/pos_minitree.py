@@ -121,7 +121,7 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 def compute_signatures(
     tags: ArrayLike,
     training_tags: ArrayLike,
-    in_training: ArrayLike,
+    is_in_training: ArrayLike,
     *,
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
@@ -135,7 +135,7 @@ def compute_signatures(
     Args:
         tags: Tag indices of the words, shape (…, n).
         training_tags: `find_top_tags` of ψ in training of each word, shape (…, n).
-        in_training: Whether each word occurs in training, shape (…, n).
+        is_in_training: Whether each word occurs in training, shape (…, n).
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags (default: 4).
 
@@ -145,8 +145,8 @@ def compute_signatures(
     """
     top = find_top_tags(count_neighbor_tags(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(training_tags, dtype=np.uint32)) / k
-    count = np.asarray(in_training, dtype=bool).sum(axis=-1)
-    total = np.where(in_training, shared, 0.0).sum(axis=-1)
+    count = np.asarray(is_in_training, dtype=bool).sum(axis=-1)
+    total = np.where(is_in_training, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
     return means
 

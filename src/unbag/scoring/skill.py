@@ -303,7 +303,7 @@ def _interval(
 
 
 def compute_skill_difference_limits(
-    first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
+    first: Floats, second: Floats, bootstrap_limits: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
     """Compute confidence limits of the difference between two skill scores (second minus first).
 
@@ -312,7 +312,7 @@ def compute_skill_difference_limits(
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).
         second: Columns of the second system's `Sample`, shape (sources, 4K).
-        resampled: Lower and upper limit from resamples of the sources.
+        bootstrap_limits: Lower and upper limit from resamples of the sources.
         level: Confidence level.
 
     Returns:
@@ -330,7 +330,7 @@ def compute_skill_difference_limits(
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
-    return _combine_limits(value, resampled, shifts, compute_widening_factor(sources), level)
+    return _combine_limits(value, bootstrap_limits, shifts, compute_widening_factor(sources), level)
 
 
 def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:

@@ -86,7 +86,7 @@ def find_safe_thresholds(
     scores: Floats,
     entailed: Flags,
     source: NDArray[np.int64],
-    names: Sequence[Hashable],
+    source_names: Sequence[Hashable],
     *,
     targets: Sequence[float] = TARGETS,
     level: float = 0.95,
@@ -104,16 +104,16 @@ def find_safe_thresholds(
         scores: Probability of entailment, shape (n,).
         entailed: Whether each pair is entailed, shape (n,).
         source: Source index of each pair, shape (n,).
-        names: Name of each source, by source index.
+        source_names: Name of each source, by source index.
         targets: Maximum accepted false-entailment rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
         level: Confidence level of the upper limit (default: 0.95).
 
     Returns:
         One row per target, in the order of the targets.
     """
-    first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in names], dtype=bool)[source]
+    first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]
     negatives = first & ~entailed
-    tested = _tested_thresholds(scores, entailed, first, source, len(names), max(targets), level)
+    tested = _tested_thresholds(scores, entailed, first, source, len(source_names), max(targets), level)
     found: list[SafeThreshold] = []
     for target in targets:
         # All thresholds before the first bound above the target pass; later ones do not count.
@@ -127,7 +127,7 @@ def find_safe_thresholds(
             row["threshold"], row["chosen"], row["bound"] = tested[n_passed - 1]
             called = scores >= tested[n_passed - 1][0]
             row["confirmed"], row["recall"] = (
-                estimate_proportion(called, rows, source, len(names)) if rows.any() else None
+                estimate_proportion(called, rows, source, len(source_names)) if rows.any() else None
                 for rows in (~first & ~entailed, ~first & entailed)
             )
         found.append(row)

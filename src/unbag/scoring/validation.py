@@ -52,8 +52,8 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
     return tuple(array.astype(np.int64) for array in arrays.values())
 
 
-def validate_ids(
-    name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None
+def validate_label_ids(
+    name: str, ids: NDArray[np.int64], n_labels: int | None, row_indices: NDArray[np.int64] | None = None
 ) -> None:
     """Validate that all values are label ids.
 
@@ -61,14 +61,14 @@ def validate_ids(
         name: Name of the column, for the error message.
         ids: Ids, shape (k,).
         n_labels: Number of labels; None accepts any non-negative id.
-        rows: Row of each id, for the error message, shape (k,); None if there is one id per row.
+        row_indices: Row of each id, for the error message, shape (k,); None if there is one id per row.
 
     Raises:
         ValueError: If an id is not a label.
     """
     if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
         index = int(wrong.argmax())
-        row = index if rows is None else rows[index]
+        row = index if row_indices is None else row_indices[index]
         expected = "non-negative label ids" if n_labels is None else f"label ids from 0 to {n_labels - 1}"
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
 

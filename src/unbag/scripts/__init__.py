@@ -14,42 +14,46 @@ ROOT = _HERE if (_HERE / "dataset_scripts").is_dir() else _HERE.parents[2]
 __path__ = [str(_HERE), str(ROOT)]
 
 
-def list_script_folders(kind: str) -> list[str]:
+def list_script_folders(parent_folder: str) -> list[str]:
     """List the scripts in a folder that contains one subfolder per script, such as `dataset_scripts`."""
-    return sorted(path.name for path in (ROOT / kind).iterdir() if (path / f"{path.name}.py").is_file())
+    return sorted(path.name for path in (ROOT / parent_folder).iterdir() if (path / f"{path.name}.py").is_file())
 
 
-def find_script_folder(kind: str, name: str) -> Path:
+def find_script_folder(parent_folder: str, name: str) -> Path:
     """Find the folder of one script.
 
     Raises:
         ValueError: If no script has that name.
     """
-    if name not in list_script_folders(kind):
-        raise ValueError(f"{kind}: expected one of {', '.join(list_script_folders(kind))}, got {name!r}")
-    return ROOT / kind / name
+    if name not in list_script_folders(parent_folder):
+        raise ValueError(
+            f"{parent_folder}: expected one of {', '.join(list_script_folders(parent_folder))}, got {name!r}"
+        )
+    return ROOT / parent_folder / name
 
 
-def import_script_module(kind: str, name: str) -> Any:
+def import_script_module(parent_folder: str, name: str) -> Any:
     """Import a script that has its own folder.
 
     Raises:
         ValueError: If no script has that name.
     """
-    return import_module(f"unbag.scripts.{kind}.{find_script_folder(kind, name).name}.{name}")
+    return import_module(f"unbag.scripts.{parent_folder}.{find_script_folder(parent_folder, name).name}.{name}")
 
 
-def list_script_files(kind: str) -> list[str]:
+def list_script_files(parent_folder: str) -> list[str]:
     """List the scripts in a folder that contains one file per script, such as `trainers`."""
-    return sorted(path.stem for path in (ROOT / kind).glob("*.py"))
+    return sorted(path.stem for path in (ROOT / parent_folder).glob("*.py"))
 
 
-def import_script_file(kind: str, name: str) -> Any:
+def import_script_file(parent_folder: str, name: str) -> Any:
     """Import a script that is a single file.
 
     Raises:
         ValueError: If no script has that name.
     """
-    if name not in list_script_files(kind):
-        raise ValueError(f"{kind}: expected one of {', '.join(list_script_files(kind))}, got {name!r}")
-    return import_module(f"unbag.scripts.{kind}.{name}")
+    if name not in list_script_files(parent_folder):
+        raise ValueError(
+            f"{parent_folder}: expected one of {', '.join(list_script_files(parent_folder))}, got {name!r}"
+        )
+    return import_module(f"unbag.scripts.{parent_folder}.{name}")

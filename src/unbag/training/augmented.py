@@ -12,8 +12,8 @@ from unbag.challenge_sets.perturbations.augmentation import (
     sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.contrast_sets import ContrastSetGenerator
-from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import NegatedPairGenerator, NegationMirrorGenerator
+from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
+from unbag.challenge_sets.perturbations.negation import ContrastivePremiseGenerator, NegatedPairGenerator
 from unbag.challenge_sets.perturbations.recombined import RecombinedPairGenerator
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LI
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training.config import is_wordnet_required
-from unbag.training.data import DataPart
+from unbag.training.data import PairDataset
 
 
 class PairAugmenter:
@@ -32,7 +32,7 @@ class PairAugmenter:
         identity: Versions of the parser and, where used, of WordNet, for the record.
     """
 
-    def __init__(self, parts: Sequence[DataPart], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
+    def __init__(self, parts: Sequence[PairDataset], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
         """Load the parser and WordNet, and count adjectives and bigrams of the training pairs.
 
         Args:
@@ -105,13 +105,15 @@ def _maker(
         return SwappedPairGenerator(examples, parser)
     if kind == RecombinedPairGenerator.kind:
         return RecombinedPairGenerator(examples, parser)
-    if kind == NegationMirrorGenerator.kind:
-        return NegationMirrorGenerator(premises, parser, words=words)
+    if kind == ContrastivePremiseGenerator.kind:
+        return ContrastivePremiseGenerator(premises, parser, words=words)
     if kind in (SubstitutedPairGenerator.kind, ContrastSetGenerator.kind):
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
-        substituter = Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
+        substituter = Substituter(
+            count_words_and_bigrams(examples), lists=lists, more=WordNetCandidates(wordnet), words=words
+        )
         if kind == SubstitutedPairGenerator.kind:
             return SubstitutedPairGenerator(premises, substituter)
         return ContrastSetGenerator(

@@ -25,7 +25,7 @@ Rows = NDArray[np.intp]
 
 def build_epoch_batches(
     lengths: NDArray[np.integer],
-    size: int,
+    batch_size: int,
     *,
     seed: int,
     epoch: int,
@@ -39,7 +39,7 @@ def build_epoch_batches(
 
     Args:
         lengths: Number of tokens of each pair, shape (n,).
-        size: Maximum number of pairs per batch.
+        batch_size: Maximum number of pairs per batch.
         seed: Random seed.
         epoch: Number of the epoch, which changes the random numbers.
         groups: Rows of each group, whose pairs come into one batch (default: no groups). Without groups, and without
@@ -55,7 +55,7 @@ def build_epoch_batches(
     [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)
-    count = -(-n // size)
+    count = -(-n // batch_size)
     key = rng.compute_key(seed, "order", epoch)
     # Integer division spreads the remainder, so that sizes differ by at most one.
     sizes = np.diff(np.arange(count + 1) * n // max(count, 1))
@@ -170,7 +170,7 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
     return [(batch, units[unit]) for batch, (_, unit) in zip(batches, in_windows, strict=True)]
 
 
-def find_groups(examples: Sequence[Example]) -> list[Rows]:
+def find_augmented_groups(examples: Sequence[Example]) -> list[Rows]:
     """Find the rows of each group of augmented pairs, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
@@ -179,7 +179,7 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
     return [np.array(rows, np.intp) for rows in groups.values()]
 
 
-def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
+def find_augmented_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     """Divide the augmented pairs into strata with the same kind of augmentation and the same labels.
 
     A unit of a stratum is a group of pairs, or a single pair without a group. The labels of a group are those of its
@@ -196,11 +196,11 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     return [strata[name] for name in sorted(strata, key=str)]
 
 
-def select_part(batch: Rows, parts: int, index: int) -> Rows:
-    """Split a batch into `parts` parts of equal size (±1) and similar lengths, and return part `index`.
+def select_micro_batch(batch: Rows, n_micro_batches: int, index: int) -> Rows:
+    """Split a batch into `n_micro_batches` parts of equal size (±1) and similar lengths, and return part `index`.
 
-    >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
+    >>> [select_micro_batch(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[index::parts]
+    return batch[index::n_micro_batches]

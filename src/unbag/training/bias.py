@@ -22,7 +22,7 @@ from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
-from unbag.data.readers import open_file
+from unbag.data.readers import open_data_file
 from unbag.data.sources import Example
 from unbag.inference.prediction_files import detect_label_space
 from unbag.inference.prediction_store import StoredPredictions
@@ -127,7 +127,7 @@ class ClassifierBiasedModel:
         return _logarithms(predicted.load_probabilities(LABELS))
 
 
-class OriginalModel:
+class OriginalModelTeacher:
     """Teacher for distillation: the model before training. For augmented pairs, the teacher predicts the gold label."""
 
     def __init__(self, model: BiasedModel) -> None:
@@ -195,7 +195,7 @@ class PrecomputedBiasedModel:
             ValueError: If a pair has no prediction.
         """
         ids = [example.source_id for example in examples]
-        # `mix_parts` names the copies of a pair `ID#1`, `ID#2`, …; they share its prediction.
+        # `mix_datasets` names the copies of a pair `ID#1`, `ID#2`, …; they share its prediction.
         rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
@@ -210,7 +210,7 @@ def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         raise DataError(
             f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
         )
-    rows = list(open_file(path).read())
+    rows = list(open_data_file(path).read())
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -314,7 +314,7 @@ class BiasFeatures:
 
     bias: BiasedModel | None
     teacher: BiasedModel | None = None
-    original: OriginalModel | None = None
+    original: OriginalModelTeacher | None = None
     balanced: bool = False
 
     @property

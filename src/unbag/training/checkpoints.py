@@ -88,7 +88,7 @@ class CheckpointManager:
                     "state": state,
                 }
                 (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-                checksums.seal_folder(tmp)
+                checksums.write_folder_checksums(tmp)
                 _remove(path)
                 atomic_rename(tmp, path)
         except BaseException:  # also a signal; partial files would keep a full disk full
@@ -144,7 +144,7 @@ class CheckpointManager:
         if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
-        if others := list(list_differences(record["identity"], json.loads(json.dumps(self._identity)))):
+        if others := list(list_json_differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
                 "remove its folder to start a new run"
@@ -172,10 +172,10 @@ class CheckpointManager:
         }
 
 
-def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
+def list_json_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
     """List the differences between the JSON values of two runs, one line per difference.
 
-    >>> list_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
+    >>> list_json_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
     """
     if isinstance(recorded, dict) and isinstance(expected, dict):
@@ -183,7 +183,7 @@ def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
         return [
             line
             for key in keys
-            for line in list_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
+            for line in list_json_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
         ]
     return [] if recorded == expected else [f"{path} was {recorded!r}, is {expected!r}"]
 

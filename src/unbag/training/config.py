@@ -26,7 +26,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 """Kinds that combine sentences and phrases of training pairs, without a restriction to half of the vocabulary."""
 
 
-def parse_augment(entry: str) -> tuple[str, float | None]:
+def parse_augmentation(entry: str) -> tuple[str, float | None]:
     """Parse an entry of `--augment` into the kind of augmentation and the number of pairs.
 
     Returns:
@@ -35,7 +35,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     Raises:
         ValueError: If the kind is unknown or its number is neither a count nor a fraction.
 
-    >>> parse_augment("soswap=1500"), parse_augment("negated=0.1"), parse_augment("swapped")
+    >>> parse_augmentation("soswap=1500"), parse_augmentation("negated=0.1"), parse_augmentation("swapped")
     (('soswap', 1500.0), ('negated', 0.1), ('swapped', None))
     """
     kind, equals, text = entry.partition("=")
@@ -54,12 +54,12 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     return kind, number
 
 
-def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
+def iter_augmentation_errors(entries: Sequence[str]) -> Iterator[str]:
     """Yield an error message for each invalid entry of `--augment`."""
     kinds = []
     for entry in entries:
         try:
-            kinds.append(parse_augment(entry)[0])
+            kinds.append(parse_augmentation(entry)[0])
         except ValueError as error:
             yield str(error)
     if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
@@ -81,19 +81,19 @@ def validate_english(languages: Collection[str]) -> None:
         raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
 
 
-def compute_augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
+def compute_augmentation_counts(entries: Sequence[str], default_count: int, n_training_pairs: int) -> dict[str, int]:
     """Compute the number of augmented pairs per epoch for each kind.
 
     Args:
         entries: Entries of `--augment`.
-        default: Number of pairs of a kind whose entry has no number.
-        training_pairs: Number of training pairs per epoch, which fractions refer to.
+        default_count: Number of pairs of a kind whose entry has no number.
+        n_training_pairs: Number of training pairs per epoch, which fractions refer to.
 
-    >>> compute_augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
+    >>> compute_augmentation_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
     {'soswap': 30, 'negated': 100, 'swapped': 500}
     """
-    numbers = {kind: default if n is None else n for kind, n in map(parse_augment, entries)}
-    return {kind: max(1, round(n * training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
+    numbers = {kind: default_count if n is None else n for kind, n in map(parse_augmentation, entries)}
+    return {kind: max(1, round(n * n_training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
 
 
 _MODEL: Final = "Model"
@@ -280,7 +280,7 @@ class TrainConfig:
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
             yield f"{' and '.join(named)}: expected a file in corpus or validation, got only named corpora"
-        yield from iter_augment_errors(self.augment)
+        yield from iter_augmentation_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield (
                 "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "

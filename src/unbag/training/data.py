@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermutationsError
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
@@ -26,7 +26,7 @@ hypotheses per premise, so training would otherwise contain the premise of a hel
 
 
 @dataclass(frozen=True)
-class DataPart:
+class PairDataset:
     """Dataset of training or held-out pairs from one corpus or file.
 
     Attributes:
@@ -46,10 +46,10 @@ class DataPart:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training and held-out pairs, one `DataPart` per corpus or file. The weights of held-out datasets have no effect."""
+    """Training and held-out pairs, one `PairDataset` per corpus or file. Weights of held-out sets have no effect."""
 
-    training: tuple[DataPart, ...]
-    held_out: tuple[DataPart, ...]
+    training: tuple[PairDataset, ...]
+    held_out: tuple[PairDataset, ...]
 
     @property
     def language(self) -> str:
@@ -65,7 +65,7 @@ class TrainingData:
             )
         return languages[0]
 
-    def map_parts(self, function: Callable[[DataPart], DataPart], *, held_out: bool) -> "TrainingData":
+    def map_parts(self, function: Callable[[PairDataset], PairDataset], *, held_out: bool) -> "TrainingData":
         """Apply a function to all training parts and, if `held_out` is true, to all held-out parts."""
         kept = tuple(map(function, self.held_out)) if held_out else self.held_out
         return replace(self, training=tuple(map(function, self.training)), held_out=kept)
@@ -119,7 +119,7 @@ def load_training_data(
     how = {"language": language, "columns": columns, "labels": labels}
     validate_corpora(corpus, validation, not_entailment_as=not_entailment_as, **how)
 
-    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> DataPart:
+    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> PairDataset:
         return _three_way(_read(name, splits, how), not_entailment_as)
 
     training, held_out = [], []
@@ -135,11 +135,11 @@ def load_training_data(
         training.append(replace(part, weight=weight))
     for name in validation:
         held_out.append(read(name, lambda corpus: corpus.validation))
-    data = TrainingData(tuple(sample_from_parts(training, max_examples, seed)), tuple(held_out))
+    data = TrainingData(tuple(sample_from_datasets(training, max_examples, seed)), tuple(held_out))
     if max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         data = replace(
-            data, held_out=tuple(sample_part(part, max_validation_examples, "validation") for part in data.held_out)
+            data, held_out=tuple(sample_dataset(part, max_validation_examples, "validation") for part in data.held_out)
         )
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
@@ -185,7 +185,7 @@ def validate_corpora(
             )
 
 
-def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> DataPart:
+def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> PairDataset:
     """Read a file, or the splits of a corpus for one purpose."""
     if name in CORPORA:
         corpus = CORPORA[name]
@@ -195,10 +195,10 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
-    return DataPart(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
+    return PairDataset(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 
 
-def _three_way(part: DataPart, not_entailment_as: str | None) -> DataPart:
+def _three_way(part: PairDataset, not_entailment_as: str | None) -> PairDataset:
     """Replace the label `not_entailment`, also among the labels of annotators."""
     if not_entailment_as is None or not any(NOT_ENTAILMENT in (each.label, *each.annotators) for each in part.examples):
         return part
@@ -226,36 +226,36 @@ def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, An
 def convert_rows_to_examples(rows: Any) -> list[Example]:
     """Convert rows of a challenge set to training pairs with the same ids."""
     texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
-    labels = [LABELS[label] for label in read_numbers(rows, "label")]
+    labels = [LABELS[label] for label in read_numeric_column(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
-def filter_part(part: DataPart, reason: str, examples: Sequence[Example]) -> DataPart:
+def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example]) -> PairDataset:
     """Keep a subset of the pairs of a part. The part's record counts the excluded pairs under `reason`."""
-    lost = len(part.examples) - len(examples)
+    lost = len(dataset.examples) - len(examples)
     if not lost:
-        return replace(part, examples=examples)
-    record = {**part.record, "excluded": {**part.record["excluded"], reason: lost}}
-    return replace(part, examples=examples, record=record)
+        return replace(dataset, examples=examples)
+    record = {**dataset.record, "excluded": {**dataset.record["excluded"], reason: lost}}
+    return replace(dataset, examples=examples, record=record)
 
 
-def _hold_out(part: DataPart) -> tuple[DataPart, DataPart]:
+def _hold_out(part: PairDataset) -> tuple[PairDataset, PairDataset]:
     """Split off a twentieth of the premises as held-out pairs."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
     is_out = [int(rng.compute_key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
-    return filter_part(part, "held out", kept), filter_part(part, "trained on", rest)
+    return filter_dataset(part, "held out", kept), filter_dataset(part, "trained on", rest)
 
 
-def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> list[DataPart]:
+def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: int) -> list[PairDataset]:
     """Sample n pairs in total from all datasets, or keep all pairs if n is None.
 
     The sample depends on the seed and the ids only.
     """
     if n is None:
-        return list(parts)
-    total = sum(len(part.examples) for part in parts)
+        return list(datasets)
+    total = sum(len(part.examples) for part in datasets)
     if n > total:
         raise ValueError(
             f"max_examples: expected at least {n:,} training pairs to sample from, got {total:,}; decrease max_examples"
@@ -263,22 +263,22 @@ def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> li
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)
-        for p, part in enumerate(parts)
+        for p, part in enumerate(datasets)
         for e, example in enumerate(part.examples)
     )
-    chosen: list[list[int]] = [[] for _ in parts]
+    chosen: list[list[int]] = [[] for _ in datasets]
     for _, p, e in lots[:n]:
         chosen[p].append(e)
     return [
-        filter_part(part, "not drawn", [part.examples[e] for e in sorted(kept)])
-        for part, kept in zip(parts, chosen, strict=True)
+        filter_dataset(part, "not drawn", [part.examples[e] for e in sorted(kept)])
+        for part, kept in zip(datasets, chosen, strict=True)
     ]
 
 
-def sample_part(part: DataPart, n: int, seed: int | str) -> DataPart:
+def sample_dataset(dataset: PairDataset, n: int, seed: int | str) -> PairDataset:
     """Sample n pairs from a dataset, or keep all pairs if there are fewer."""
-    lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
-    return filter_part(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
+    lots = sorted(range(len(dataset.examples)), key=lambda e: int(rng.compute_key(seed, dataset.examples[e].source_id)))
+    return filter_dataset(dataset, "not drawn", [dataset.examples[e] for e in sorted(lots[:n])])
 
 
 def _hash(examples: Sequence[Example]) -> str:
@@ -288,12 +288,12 @@ def _hash(examples: Sequence[Example]) -> str:
 TOO_SHORT: Final = "too short to permute"
 
 
-def drop_premises(part: DataPart) -> DataPart:
+def clear_premises(dataset: PairDataset) -> PairDataset:
     """Replace all premises with empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
-    return replace(part, examples=[example._replace(premise="") for example in part.examples])
+    return replace(dataset, examples=[example._replace(premise="") for example in dataset.examples])
 
 
-def permute_words(part: DataPart, *, seed: int) -> DataPart:
+def permute_words(dataset: PairDataset, *, seed: int) -> PairDataset:
     """Permute the words of each pair at random. The permutation is the same in every epoch.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
@@ -301,14 +301,14 @@ def permute_words(part: DataPart, *, seed: int) -> DataPart:
     """
     permuter = Permuter(q=1, seed=seed)
     examples = []
-    for example in part.examples:
-        sides = [tokenize(text, part.language) for text in (example.premise, example.hypothesis)]
+    for example in dataset.examples:
+        sides = [tokenize(text, dataset.language) for text in (example.premise, example.hypothesis)]
         try:
             premise, hypothesis = permuter.permute_once(example.source_id, sides[0], sides[1], 0)
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return filter_part(part, TOO_SHORT, examples)
+    return filter_dataset(dataset, TOO_SHORT, examples)
 
 
 class WordShuffler:
@@ -338,14 +338,14 @@ class WordShuffler:
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
-def mix_parts(parts: Sequence[DataPart], *, seed: int, epoch: int) -> list[Example]:
+def mix_datasets(datasets: Sequence[PairDataset], *, seed: int, epoch: int) -> list[Example]:
     """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their corpus or file.
 
     With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
     number of pairs is the same in every epoch. A copy has its own id, so that random numbers drawn by id differ.
     """
     examples: list[Example] = []
-    for part in parts:
+    for part in datasets:
         times, share = divmod(part.weight, 1.0)
         for copy in range(int(times)):
             examples += part.examples if copy == 0 else _copies(part.examples, copy)
@@ -362,12 +362,14 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
     return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
 
 
-def count_pairs_per_epoch(parts: Sequence[DataPart]) -> int:
-    """Compute the number of pairs per epoch, the length of the list from `mix_parts`."""
-    return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
+def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
+    """Compute the number of pairs per epoch, the length of the list from `mix_datasets`."""
+    return sum(
+        int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in datasets
+    )
 
 
-class AugmentedPairs(Protocol):
+class AugmentedPairBuilder(Protocol):
     """Interface of functions that build the augmented pairs of an epoch."""
 
     def __call__(self, epoch: int) -> list[Example]:

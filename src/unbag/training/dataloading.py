@@ -16,9 +16,14 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import BatchPadding, encode_pairs
-from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import (
+    build_epoch_batches,
+    find_augmented_groups,
+    find_augmented_strata,
+    select_micro_batch,
+)
 from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import AugmentedPairs, DataPart, mix_parts
+from unbag.training.data import AugmentedPairBuilder, PairDataset, mix_datasets
 from unbag.utils import parallel
 
 if TYPE_CHECKING:
@@ -185,7 +190,7 @@ class EpochDataset(Dataset[Batch]):
     def __getitem__(self, item: int) -> Batch:
         number, part = divmod(item, self.place.gradient_accumulation_steps)
         batch = self.batches[number]
-        rows = select_part(batch, self.place.n_parts, part * self.place.world_size + self.place.rank).tolist()
+        rows = select_micro_batch(batch, self.place.n_parts, part * self.place.world_size + self.place.rank).tolist()
         examples = [self.examples[row] for row in rows]
         if self.transform is None:
             tokens = [self.encoded.get_tokens(row) for row in rows]
@@ -246,7 +251,7 @@ class EpochBatches:
 
     def __init__(
         self,
-        parts: Sequence[DataPart],
+        parts: Sequence[PairDataset],
         *,
         batch_size: int,
         seed: int,
@@ -255,7 +260,7 @@ class EpochBatches:
         order: Sequence[str],
         extra_pairs: ExtraPairs,
         transform: Transform | None = None,
-        added: AugmentedPairs | None = None,
+        added: AugmentedPairBuilder | None = None,
         stratified: bool = False,
         features: PairFeatures | None = None,
         workers: int = 0,
@@ -282,7 +287,7 @@ class EpochBatches:
         """Build the dataset of one epoch. The most recent dataset is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
-        examples = mix_parts(self._parts, seed=self._seed, epoch=number)
+        examples = mix_datasets(self._parts, seed=self._seed, epoch=number)
         if self._added is not None:
             examples += self._added(number)
         changing = self._added is not None or any(part.weight % 1 for part in self._parts)
@@ -296,8 +301,8 @@ class EpochBatches:
             self._batch_size,
             seed=self._seed,
             epoch=number,
-            groups=find_groups(examples) if self._added else (),
-            strata=find_strata(examples) if self._added and self._stratified else (),
+            groups=find_augmented_groups(examples) if self._added else (),
+            strata=find_augmented_strata(examples) if self._added and self._stratified else (),
         )
         stream = EpochDataset(
             examples,

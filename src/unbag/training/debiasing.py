@@ -237,7 +237,7 @@ def build_mend_features(config: MendConfig, pairs: "TrainingData", models: Mappi
             network = _network(config, config.model, revision=config.revision, label_map=label_map)
         except ModelError as error:
             raise ModelError(f"--distill: {error}") from None
-        original = bias.OriginalModel(network)
+        original = bias.OriginalModelTeacher(network)
     if config.uses_bias:
         return replace(build_bias_features(config, pairs, models), original=original)
     return BiasFeatures(None, original=original) if original else None
@@ -248,7 +248,7 @@ def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
         examples = [example for part in pairs.training for example in part.examples]
         return bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
     if config.bias == SELF:
-        seen = data.sample_from_parts(pairs.training, config.weak_examples, config.seed)
+        seen = data.sample_from_datasets(pairs.training, config.weak_examples, config.seed)
         if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
             seen = [data.permute_words(part, seed=config.seed) for part in seen]
         return bias.MaskedBiasedModel(

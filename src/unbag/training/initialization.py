@@ -172,7 +172,7 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         if name in CORPORA and CORPORA[name].language != "en":
             raise ValueError(f"--corpus: expected English pairs, which the tokenizer can split into words, got {name}")
     if vectors is not None:
-        embeddings.validate_table_name(vectors)
+        embeddings.validate_embedding_table_name(vectors)
     if pipeline is not None:
         pipelines.validate_pipeline(pipeline)
 

@@ -79,8 +79,8 @@ def get_chosen_metrics(interpolation: Record) -> Metrics:
     return {part: metrics for part, metrics in row.items() if part != "alpha"}
 
 
-def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
-    """Choose the largest α that loses at most `max_loss` points of accuracy on each validation corpus.
+def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -> float:
+    """Choose the largest α that loses at most `max_accuracy_loss` points of accuracy on each validation corpus.
 
     The loss is measured against α = 0.
 
@@ -88,7 +88,7 @@ def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
 
     Args:
         curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.
-        max_loss: Maximum loss, in percentage points.
+        max_accuracy_loss: Maximum loss, in percentage points.
 
     >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
     >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])
@@ -97,7 +97,7 @@ def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
     [first] = [row for row in curve if row["alpha"] == 0]
     corpora = first.keys() - _TOTALS
     kept: list[float] = [
-        row["alpha"] for row in curve if all(_is_kept(first[name], row[name], max_loss) for name in corpora)
+        row["alpha"] for row in curve if all(_is_kept(first[name], row[name], max_accuracy_loss) for name in corpora)
     ]
     return max(kept)
 

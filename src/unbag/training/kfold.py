@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.data.predictions import SetPredictions
@@ -26,7 +26,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, FoldProtocol, KFoldConfig
-from unbag.training.data import DataPart, TrainingData, convert_rows_to_examples, filter_part
+from unbag.training.data import PairDataset, TrainingData, convert_rows_to_examples, filter_dataset
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.rearranged import get_record_path, load_or_train
@@ -87,7 +87,7 @@ def cross_validate(
         ValueError: If a seed occurs twice, or `config.output_dir` holds folds of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
-    preflight.validate_run(config)
+    preflight.validate_training_options(config)
     built_set = built_set or build_requested_set(_official(config))
     model, probabilities = _zero_shot(
         config.model,
@@ -183,14 +183,16 @@ def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol =
         "rows": len(examples),
         "excluded": {},
     }
-    part = DataPart(_SET, examples, 1.0, built_set.language, record)
+    part = PairDataset(_SET, examples, 1.0, built_set.language, record)
 
-    def keep(part: DataPart, reason: str, kept: NDArray[np.bool_]) -> DataPart:
-        return filter_part(part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept])
+    def keep(part: PairDataset, reason: str, kept: NDArray[np.bool_]) -> PairDataset:
+        return filter_dataset(
+            part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept]
+        )
 
     if protocol != "authors":
         return TrainingData((keep(part, "held out", ~in_fold),), (keep(part, "trained on", in_fold),))
-    is_original = ~read_numbers(rows, "reverse").astype(bool)
+    is_original = ~read_numeric_column(rows, "reverse").astype(bool)
     training = keep(keep(part, "exchanged", is_original), "predicted", ~in_fold[is_original])
     lots = [int(rng.compute_key(seed, "held out", fold, example.source_id)) for example in training.examples]
     tenth = np.zeros(len(lots), dtype=bool)
@@ -285,7 +287,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = read_numbers(built.rows, "fold") == fold
+    mask: NDArray[np.bool_] = read_numeric_column(built.rows, "fold") == fold
     return mask
 
 
@@ -296,7 +298,7 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
             challenge_sets.get_challenge_set(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), predictions)
         )
 
-    scores, seen = score(np.ones(len(built.rows), dtype=bool)), find_seed_leaks(built)
+    scores, seen = score(np.ones(len(built.rows), dtype=bool)), compute_seed_leak_mask(built)
     by_seed = {
         name: {measure: group[measure] for measure in MEASURES}
         for name, rows in (("seen", seen), ("unseen", ~seen))
@@ -306,12 +308,12 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
     return {**scores, "by": {**scores["by"], "seed": by_seed}}
 
 
-def find_seed_leaks(built_set: BuiltSet) -> NDArray[np.bool_]:
+def compute_seed_leak_mask(built_set: BuiltSet) -> NDArray[np.bool_]:
     """Compute a mask of the rows whose seed sentence also occurs in other folds, shape (n,).
 
     The model that predicts the row is trained on these other folds.
     """
-    folds = read_numbers(built_set.rows, "fold").tolist()
+    folds = read_numeric_column(built_set.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
     seeds = read_column(built_set.rows, "source_id").to_pylist()
     for seed, fold in zip(seeds, folds, strict=True):

@@ -21,7 +21,7 @@ from transformers import get_linear_schedule_with_warmup
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, build_token_batches, iter_process_batches
 from unbag.training.checkpoints import CheckpointManager
-from unbag.training.data import DataPart
+from unbag.training.data import PairDataset
 from unbag.training.dataloading import EpochBatches, PairEncoder
 from unbag.training.objective import Objective
 from unbag.utils import rng
@@ -38,7 +38,7 @@ Metrics = dict[str, dict[str, float]]
 class HeldOutEvaluator:
     """Evaluator for the held-out pairs, which are tokenized once."""
 
-    def __init__(self, parts: Sequence[DataPart], encoder: PairEncoder, order: Sequence[str]) -> None:
+    def __init__(self, parts: Sequence[PairDataset], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder

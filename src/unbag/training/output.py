@@ -22,7 +22,7 @@ from unbag.challenge_sets import results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
-from unbag.training.checkpoints import list_differences
+from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
 from unbag.training.objective import Objective
 from unbag.training.recipes import find_recipe
@@ -103,7 +103,7 @@ def write_model_folder(
             save_tokenizer(classifier.tokenizer, tmp)
             objective.save(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            checksums.seal_folder(tmp)
+            checksums.write_folder_checksums(tmp)
             (tmp / HARDWARE_FILE).write_text(json.dumps(cost) + "\n", encoding="utf-8")
             logs = get_work_folder(output_dir) / LOGS
             if logs.is_dir():
@@ -137,10 +137,10 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     if not (output_dir / FILE).is_file():
         raise ValueError(f"--output-dir: {output_dir} exists and contains no {FILE}; use another folder")
     record: Record = results.read_record(output_dir / FILE, results.TrainingRecord, "the record of a finished training")
-    if checksums.is_sealed(output_dir) and (damage := checksums.find_corruption(output_dir)):
+    if checksums.has_checksums(output_dir) and (damage := checksums.find_corruption(output_dir)):
         raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected["config"]}}
-    others = list_differences(recorded, expected)
+    others = list_json_differences(recorded, expected)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     with results.convert_record_errors(output_dir / FILE):

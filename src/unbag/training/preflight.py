@@ -11,7 +11,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
+from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
 from unbag.evaluation.model_loading import validate_model
 from unbag.training import config as train_config
 from unbag.training.config import TrainConfig, parse_weighted_corpus
@@ -22,7 +22,7 @@ from unbag.utils.optional_deps import EXTRA_OF
 from unbag.utils.safe_io import validate_file, validate_writable
 
 
-def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
+def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     """Validate all options before any download or training begins.
 
     Args:
@@ -47,7 +47,7 @@ def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     validate_trackers(config.report_to)
     for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):
-            embeddings.validate_table_name(table)
+            embeddings.validate_embedding_table_name(table)
     if (file := getattr(config, "official_file", None)) is not None and not file.is_dir():
         validate_file(file)
     if config.push_checkpoints is not None:
@@ -92,7 +92,7 @@ def _check_pairs(config: TrainConfig) -> None:
     if config.word_order != "natural":
         for language in languages:
             validate_language(language)
-        if any(map(is_segmented, languages)):
+        if any(map(is_segmenter_required, languages)):
             optional_deps.validate_dependency(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(

@@ -15,7 +15,7 @@ from unbag import scripts
 from unbag.challenge_sets import loading, papers, results
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.request import SetRequest, build_requested_set, draw_examples
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
@@ -25,16 +25,16 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import estimate_named_ratios, to_json
 from unbag.training import preflight
-from unbag.training.checkpoints import list_differences
+from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import RearrangedConfig
 from unbag.training.data import (
-    DataPart,
+    PairDataset,
     TrainingData,
     convert_rows_to_examples,
     load_training_data,
-    sample_from_parts,
-    sample_part,
+    sample_dataset,
+    sample_from_datasets,
 )
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
@@ -87,7 +87,7 @@ def load_or_train(
     trained = stored["training"]
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
-    if others := list_differences(recorded, wanted):
+    if others := list_json_differences(recorded, wanted):
         raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; pass another folder with --output-dir")
     return stored
 
@@ -102,7 +102,7 @@ _SCHEMA: Final = 1
 _PAPER: Final = ("ReSNLI 2019", "3")
 
 
-class Arrangement(NamedTuple):
+class CorpusVersion(NamedTuple):
     """Training data and test rows of a corpus in its original or rearranged form."""
 
     data: TrainingData
@@ -142,7 +142,7 @@ def train_on_rearranged_corpus(
         ValueError: If a seed occurs twice, or `config.output_dir` holds predictions of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or [config.seed]
-    preflight.validate_run(config)
+    preflight.validate_training_options(config)
     [corpus] = config.corpus
     arrangements = {}
     for name, make in ((corpus, _original), (REARRANGED, _rearranged)):
@@ -175,7 +175,7 @@ def train_on_rearranged_corpus(
     return record
 
 
-def _original(config: RearrangedConfig) -> Arrangement:
+def _original(config: RearrangedConfig) -> CorpusVersion:
     """Load the splits of a corpus."""
     [corpus] = config.corpus
     data = load_training_data(
@@ -186,10 +186,10 @@ def _original(config: RearrangedConfig) -> Arrangement:
         seed=config.seed,
     )
     tests = [build_requested_set(SetRequest("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
-    return Arrangement(data, _test_rows(tests, config))
+    return CorpusVersion(data, _test_rows(tests, config))
 
 
-def _rearranged(config: RearrangedConfig) -> Arrangement:
+def _rearranged(config: RearrangedConfig) -> CorpusVersion:
     """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
     builder = loading.create_builder("resnli", corpus, **config.build_rearrangement_options())
@@ -203,16 +203,16 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
     if config.max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-        held_out = sample_part(held_out, config.max_validation_examples, "validation")
-    data = TrainingData(tuple(sample_from_parts([training], config.max_examples, config.seed)), (held_out,))
-    return Arrangement(data, _test_rows([test], config))
+        held_out = sample_dataset(held_out, config.max_validation_examples, "validation")
+    data = TrainingData(tuple(sample_from_datasets([training], config.max_examples, config.seed)), (held_out,))
+    return CorpusVersion(data, _test_rows([test], config))
 
 
-def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> DataPart:
+def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> PairDataset:
     """Build the training or held-out part of a rearranged split."""
     origin = CORPORA[corpus].hub_id
     record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "excluded": {}}
-    return DataPart(corpus, convert_rows_to_examples(rows), 1.0, CORPORA[corpus].language, record)
+    return PairDataset(corpus, convert_rows_to_examples(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
@@ -225,7 +225,7 @@ def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
 
 def _predictions(
     config: RearrangedConfig,
-    arrangement: Arrangement,
+    arrangement: CorpusVersion,
     name: str,
     trained_by: str,
     seed: int,
@@ -261,7 +261,9 @@ def _predictions(
 
 def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
     predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(read_numbers(test, "label"))
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(
+        read_numeric_column(test, "label")
+    )
     return is_correct
 
 
@@ -279,7 +281,7 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
     estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, others)
-    partition = read_numbers(test, "partition") if "partition" in test.column_names else None
+    partition = read_numeric_column(test, "partition") if "partition" in test.column_names else None
     summary: dict[str, dict[str, Any]] = {}
     for name, share in shares.items():
         summary[name] = {

@@ -25,7 +25,7 @@ from unbag.training.checkpoints import CheckpointManager, HubCheckpointUploader,
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, load_training_data
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
-from unbag.training.errors import explain_errors
+from unbag.training.errors import explain_training_errors
 from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
 from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
 from unbag.training.output import (
@@ -71,7 +71,7 @@ def run(
     if not config.output_dir.exists():
         with lock_output_folder(config.output_dir, "training"):
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
-                with explain_errors(config):
+                with explain_training_errors(config):
                     return _train(recipe, config, data, on_step)
     wanted = {"recipe": recipe.name, "config": config.select_cache_key_fields()}
     return load_finished_run(config.output_dir, wanted, model=config.model, files=config.list_files())
@@ -250,7 +250,7 @@ def _transform(data: TrainingData, config: TrainConfig) -> TrainingData:
     if config.word_order == "permuted":
         data = data.map_parts(partial(regimes.permute_words, seed=config.seed), held_out=False)
     if config.hypothesis_only:
-        data = data.map_parts(regimes.drop_premises, held_out=True)
+        data = data.map_parts(regimes.clear_premises, held_out=True)
     return data
 
 
@@ -258,7 +258,7 @@ def _augmenter(data: TrainingData, config: TrainConfig) -> PairAugmenter | None:
     if not config.augment:
         return None
     train_config.validate_english({data.language})
-    pairs = train_config.compute_augment_counts(
+    pairs = train_config.compute_augmentation_counts(
         config.augment, config.augment_pairs, regimes.count_pairs_per_epoch(data.training)
     )
     return PairAugmenter(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)

@@ -57,7 +57,7 @@ def run_seeds(
     Raises:
         ValueError: If a seed occurs twice or a set is unknown; see also `run`.
     """
-    preflight.validate_run(config, sets=sets)
+    preflight.validate_training_options(config, sets=sets)
     configs = [
         replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}")
         for seed in validate_distinct_seeds(seeds)

@@ -102,18 +102,18 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     return mean
 
 
-def interpolate_weights(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
+def interpolate_weights(weights_a: Weights, weights_b: Weights, alpha: float) -> dict[str, Tensor]:
     """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
     Args:
-        a: Weights θ_A, those of α = 0, on the CPU.
-        b: Weights θ_B, those of α = 1, on the CPU.
+        weights_a: Weights θ_A, those of α = 0, on the CPU.
+        weights_b: Weights θ_B, those of α = 1, on the CPU.
         alpha: α from 0 to 1.
 
     Raises:
         ValueError: See `average_weights`.
     """
-    return average_weights([a, b], [1 - alpha, alpha])
+    return average_weights([weights_a, weights_b], [1 - alpha, alpha])
 
 
 def clone_weights(network: Any) -> dict[str, Tensor]:

@@ -13,7 +13,7 @@ _offered: frozenset[str] | None = None
 
 
 @contextmanager
-def register_options(names: Iterable[str]) -> Iterator[None]:
+def register_command_options(names: Iterable[str]) -> Iterator[None]:
     """Register the long options of the running command, as a context manager."""
     global _offered
     before, _offered = _offered, frozenset(names)
@@ -37,36 +37,36 @@ def has_command_options(text: str) -> bool:
     return _offered is None or extract_options(text) <= _offered
 
 
-def name_option(name: str) -> str:
+def format_option_name(name: str) -> str:
     """Format an option name for the running command, or for Python if the command does not have the option.
 
-    >>> with register_options(["--label-map"]):
-    ...     name_option("label_map"), name_option("batch_tokens")
+    >>> with register_command_options(["--label-map"]):
+    ...     format_option_name("label_map"), format_option_name("batch_tokens")
     ('--label-map', 'batch_tokens')
-    >>> name_option("label_map")
+    >>> format_option_name("label_map")
     'label_map'
     """
     flag = f"--{name.replace('_', '-')}"
     return flag if _offered is not None and flag in _offered else name
 
 
-def name_available_options(names: Iterable[str]) -> list[str]:
+def format_available_option_names(names: Iterable[str]) -> list[str]:
     """Format the names of the options that the running command supports. If no command is running, format all names.
 
-    >>> with register_options(["--label-map"]):
-    ...     name_available_options(["batch_tokens", "label_map"])
+    >>> with register_command_options(["--label-map"]):
+    ...     format_available_option_names(["batch_tokens", "label_map"])
     ['--label-map']
-    >>> name_available_options(["batch_tokens", "label_map"])
+    >>> format_available_option_names(["batch_tokens", "label_map"])
     ['batch_tokens', 'label_map']
     """
-    named = [name_option(name) for name in names]
+    named = [format_option_name(name) for name in names]
     return named if _offered is None else [name for name in named if name.startswith("--")]
 
 
 def choose_advice(*choices: str) -> str:
     """Choose the first text whose options the running command supports. Return "" if there is none.
 
-    >>> with register_options(["--dtype"]):
+    >>> with register_command_options(["--dtype"]):
     ...     choose_advice("pass the names with --columns", "rename the columns")
     'rename the columns'
     """
@@ -76,7 +76,7 @@ def choose_advice(*choices: str) -> str:
 def join_advice(*choices: str) -> str:
     """Join the texts whose options the running command supports with commas and "or".
 
-    >>> with register_options(["--dtype"]):
+    >>> with register_command_options(["--dtype"]):
     ...     join_advice("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")
     'use --dtype bfloat16, or use a larger device'
     """

@@ -55,7 +55,7 @@ def compute_cells_checksum(*cells: str | bytes) -> int:
     return digest.intdigest() >> 1  # 63 bits: SQLite's integers are signed
 
 
-def seal_folder(folder: Path, names: Iterable[str] | None = None) -> None:
+def write_folder_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
     """Write the checksums of a folder's files to mark the folder as complete.
 
     Args:
@@ -69,7 +69,7 @@ def seal_folder(folder: Path, names: Iterable[str] | None = None) -> None:
         tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
 
 
-def is_sealed(folder: Path) -> bool:
+def has_checksums(folder: Path) -> bool:
     """Check whether a folder has a file with checksums."""
     return (folder / FILE).is_file()
 

@@ -40,13 +40,13 @@ def build_disk_full_message(error: BaseException) -> str:
     return f"no space left on a disk ({extract_first_line(error)}); free disk space and rerun the command"
 
 
-def is_panic(error: BaseException) -> bool:
+def is_rust_panic(error: BaseException) -> bool:
     """Check whether an error is a panic of a Rust library (tokenizers, safetensors)."""
     return type(error).__name__ == "PanicException"  # each library has a private class with this name
 
 
 @contextmanager
-def convert_panics() -> Iterator[None]:
+def convert_rust_panics() -> Iterator[None]:
     """Convert Rust panics to `RuntimeError`, as a context manager.
 
     Raises:
@@ -55,7 +55,7 @@ def convert_panics() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not is_panic(error):
+        if not is_rust_panic(error):
             raise
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 

@@ -64,13 +64,13 @@ def read_from_hub(
         raise HubReadError(f"{description}: {reason}") from error
 
 
-def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | None:
+def describe_missing_repo(error: BaseException, repo_type: str, repo_id: str) -> str | None:
     """Build the message for a missing, private or gated repository. Return None for other errors.
 
     Args:
         error: Error of the client.
-        kind: Type of the repository, such as `model`.
-        name: Id of the repository.
+        repo_type: Type of the repository, such as `model`.
+        repo_id: Id of the repository.
     """
     from huggingface_hub import get_token
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
@@ -82,14 +82,14 @@ def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | N
 
     chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
-        return f"{kind} {name}: expected access, got a gated repository; request access on its page, then {_LOG_IN}"
+        return f"{repo_type} {repo_id}: expected access, got a gated repository; request access on its page, then {_LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = (
         f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
     )
-    return f"{kind} {name}: expected a repository on the Hub, got none; check the spelling, or {private}"
+    return f"{repo_type} {repo_id}: expected a repository on the Hub, got none; check the spelling, or {private}"
 
 
 def describe_hub_failure(error: BaseException) -> str | None:

@@ -30,7 +30,7 @@ _SETTINGS: Final = (
 """Module variables of the clients that are set from the environment only at import."""
 
 
-def go_offline() -> None:
+def enable_offline_mode() -> None:
     """Switch Hub clients to offline mode, in this process and its children, like `HF_HUB_OFFLINE=1`."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     for module, name in _SETTINGS:
@@ -52,7 +52,7 @@ def use_cache_if_unreachable() -> Iterator[str]:
         return
     environment = os.environ.get("HF_HUB_OFFLINE")
     before = {(module, name): getattr(sys.modules[module], name) for module, name in _SETTINGS if module in sys.modules}
-    go_offline()
+    enable_offline_mode()
     _in_force = reason
     try:
         yield reason

@@ -52,13 +52,15 @@ def suggest_name(name: str, valid: Iterable[str]) -> str:
     return f", did you mean {matches[0]!r}?" if matches else ""
 
 
-def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
+def parse_name_values(
+    texts: Sequence[str], expected: str, repeatable_names: frozenset[str] = frozenset()
+) -> dict[str, str]:
     """Parse texts of the form `NAME=VALUE`.
 
     Args:
-        parts: Texts.
+        texts: Texts.
         expected: Expected form, for the error message.
-        lists: Names that may occur several times. Their values are joined with commas.
+        repeatable_names: Names that may occur several times. Their values are joined with commas.
 
     Raises:
         ValueError: If a text has no `=`, or a name occurs twice.
@@ -67,11 +69,11 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
     {'premise': 'text', 'label': 'gold'}
     """
     values: dict[str, str] = {}
-    for part in parts:
+    for part in texts:
         name, equals, value = (field.strip() for field in part.partition("="))
         if not equals:
             raise ValueError(f"expected {expected}, got {part!r}")
-        if name in values and name.rpartition(".")[2] not in lists:  # `-o SET.NAME=VALUE`
+        if name in values and name.rpartition(".")[2] not in repeatable_names:  # `-o SET.NAME=VALUE`
             raise ValueError(f"{name}: expected one value, got two; remove one of them")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values

@@ -15,13 +15,13 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def compute_key(*parts: object) -> np.uint64:
+def compute_key(*values: object) -> np.uint64:
     """Compute a 64-bit key from values such as a seed and an example id. Keys are equal on all machines.
 
     >>> int(compute_key("snli-validation-7", "premise", 13)) == int(compute_key("snli-validation-7", "premise", 13))
     True
     """
-    text = "\x1f".join(map(str, parts)).encode()  # the unit separator does not occur in names, so parts cannot merge
+    text = "\x1f".join(map(str, values)).encode()  # the unit separator does not occur in names, so parts cannot merge
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
 
 

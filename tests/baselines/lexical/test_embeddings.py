@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.embeddings import DEFAULT, find_embeddings, is_pinned_name, load_embeddings
+from unbag.baselines.lexical.embeddings import DEFAULT, find_embeddings, has_pinned_commit, load_embeddings
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.data.text.tokens import tokenize
 
@@ -242,9 +242,9 @@ def test_identity_depends_only_on_content(tmp_path):
 
 
 def test_only_hub_id_with_commit_is_pinned():
-    assert is_pinned_name(DEFAULT)
-    assert not is_pinned_name(DEFAULT.replace("@1", "@main"))
-    assert not is_pinned_name("ten.txt")
+    assert has_pinned_commit(DEFAULT)
+    assert not has_pinned_commit(DEFAULT.replace("@1", "@main"))
+    assert not has_pinned_commit("ten.txt")
 
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))

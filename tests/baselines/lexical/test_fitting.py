@@ -9,14 +9,14 @@ from unbag.baselines.lexical import fitting
 from unbag.baselines.lexical.fitting import (
     LexicalTrainingOptions,
     TrainingFold,
-    compute_fold,
+    compute_fold_index,
     fit_or_load_lexical_model,
     load_lexical_model,
 )
 from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
-from unbag.baselines.lexical.scorer import ExampleScorer, prepare_scorer_models, score_pair
+from unbag.baselines.lexical.scorer import ExampleScorer, compute_lexical_score, fit_or_load_scorer_models
 from unbag.data.labels import LabelError
 from unbag.data.sources import Example, open_data
 
@@ -74,17 +74,19 @@ def test_code_hash_covers_all_fitting_modules():
 
 
 def test_fold_depends_only_on_sentences():
-    assert {compute_fold(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
-        compute_fold(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
+    assert {compute_fold_index(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
+        compute_fold_index(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
     }
-    counts = np.bincount([compute_fold(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)])
+    counts = np.bincount(
+        [compute_fold_index(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)]
+    )
     assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
 
 
 def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     """The model that scores a fold equals, bit for bit, the model fitted to a file without that fold."""
     source = open_data(pairs)
-    folders = prepare_scorer_models(recipe(pairs), source, folds=3)
+    folders = fit_or_load_scorer_models(recipe(pairs), source, n_folds=3)
     assert len(folders) == 3
     examples = list(source.iter_examples())
     for number, folder in enumerate(folders):
@@ -98,14 +100,14 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
         assert load_lexical_model(folder).vocabulary.words == alone.vocabulary.words
     scores = ExampleScorer([load_lexical_model(folder) for folder in folders], seed=13).score(examples)
     for example, score in zip(examples, scores, strict=True):
-        model = load_lexical_model(folders[compute_fold(example, 3, 13)])
-        assert score_pair(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
+        model = load_lexical_model(folders[compute_fold_index(example, 3, 13)])
+        assert compute_lexical_score(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
 
 
 def test_unseen_pairs_have_one_scorer(pairs, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(pairs.read_text().splitlines()[0] + "\n")
-    assert len(prepare_scorer_models(recipe(pairs), open_data(other))) == 1
+    assert len(fit_or_load_scorer_models(recipe(pairs), open_data(other))) == 1
 
 
 def test_smaller_training_sample_is_subset_of_larger(pairs):

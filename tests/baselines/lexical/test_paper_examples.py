@@ -4,7 +4,7 @@ import pytest
 
 from unbag.baselines.lexical import fitting
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
-from unbag.baselines.lexical.scorer import score_pair
+from unbag.baselines.lexical.scorer import compute_lexical_score
 from unbag.baselines.lexical.words import BY_CONTEXT
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
@@ -28,7 +28,7 @@ def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
     )
 
     pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
-    score = score_pair(model, *pair, "entailment")
+    score = compute_lexical_score(model, *pair, "entailment")
     assert LABELS[score.probabilities.argmax()] == "contradiction"
     assert {each.label for each in score.misleading} == {"contradiction"}
     features = [each.feature for each in score.misleading]
@@ -39,6 +39,6 @@ def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     )
-    score = score_pair(model, *pair, "neutral")
+    score = compute_lexical_score(model, *pair, "neutral")
     assert LABELS[score.probabilities.argmax()] == "entailment"
     assert (score.misleading[0].feature, score.misleading[0].label) == ((None, "there"), "entailment")

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
@@ -25,19 +25,25 @@ def iter_phrases(number=1):
     yield NounPhrase(Quantifier.A, number, "green")
 
 
-def iter_variants(plain: ClauseForm):
+def iter_variants(plain: ClauseLogicalForm):
     """Yield the clauses with one modification of a part."""
     for new in iter_phrases(plain.subject.number):
-        yield ClauseForm(new, plain.object, plain.modifiers)
+        yield ClauseLogicalForm(new, plain.object, plain.modifiers)
     for new in iter_phrases() if plain.object else ():
-        yield ClauseForm(plain.subject, new, plain.modifiers)
+        yield ClauseLogicalForm(plain.subject, new, plain.modifiers)
     for modifiers in MODIFIERS:
-        yield ClauseForm(plain.subject, plain.object, modifiers)
-    yield ClauseForm(plain.subject, plain.object, plain.modifiers, "neatly")
+        yield ClauseLogicalForm(plain.subject, plain.object, modifiers)
+    yield ClauseLogicalForm(plain.subject, plain.object, plain.modifiers, "neatly")
 
 
 def iter_pair_shapes():
     """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
-    for lexicon, plain in product([*LEXICONS.values(), EXCHANGE_LEXICON], [ClauseForm(A, A), ClauseForm(THE, A)]):
+    for lexicon, plain in product(
+        [*LEXICONS.values(), EXCHANGE_LEXICON], [ClauseLogicalForm(A, A), ClauseLogicalForm(THE, A)]
+    ):
         for new in iter_variants(plain):
-            yield from (PairForm(new, plain, lexicon), PairForm(plain, new, lexicon), PairForm(new, new, lexicon))
+            yield from (
+                PairLogicalForm(new, plain, lexicon),
+                PairLogicalForm(plain, new, lexicon),
+                PairLogicalForm(new, new, lexicon),
+            )

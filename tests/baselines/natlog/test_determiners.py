@@ -16,7 +16,7 @@ from unbag.baselines.natlog.determiners import (
     compute_determiner_relation,
 )
 from unbag.baselines.natlog.models import find_truth_value_models
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation, classify_relation
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
@@ -60,8 +60,10 @@ _IN_MODELS = {
 @pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
 @pytest.mark.parametrize("part", ["subject", "verb"])
 def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
-    clause = ClauseForm(NounPhrase(quantifier))
-    found = classify_relation(find_truth_value_models(PairForm(clause, clause, WordRelations(**{part: relation}))))
+    clause = ClauseLogicalForm(NounPhrase(quantifier))
+    found = classify_relation(
+        find_truth_value_models(PairLogicalForm(clause, clause, WordRelations(**{part: relation})))
+    )
     projection = (build_restrictor_projection if part == "subject" else build_scope_projection)(_IN_MODELS[quantifier])
     assert projection(relation) is (found or Relation.INDEPENDENCE)
 

@@ -2,7 +2,7 @@ import pytest
 
 from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, iter_pair_shapes
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 R = Relation
@@ -10,7 +10,7 @@ SHAPES = list(dict.fromkeys(iter_pair_shapes()))
 
 
 def _compute_relation(premise, hypothesis, lexicon=None):
-    return compute_relation(PairForm(premise, hypothesis, lexicon or WordRelations()))
+    return compute_relation(PairLogicalForm(premise, hypothesis, lexicon or WordRelations()))
 
 
 # The square of opposition, extended by section 3.3: "every" presupposes members, "all but one" does not.
@@ -36,7 +36,7 @@ SQUARE = {
 
 @pytest.mark.parametrize("quantifiers", SQUARE)
 def test_labels_equal_square_of_opposition(quantifiers):
-    premise, hypothesis = (ClauseForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
+    premise, hypothesis = (ClauseLogicalForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
     assert _compute_relation(premise, hypothesis) is SQUARE[quantifiers]
 
 
@@ -47,12 +47,12 @@ SUBJECT = LEXICONS["subject"]
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "expected"),
     [
-        (ClauseForm(A, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
-        (ClauseForm(EVERY, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
-        (ClauseForm(A, A), ClauseForm(EVERY, A), R.REVERSE_ENTAILMENT),
-        (ClauseForm(A, A, (), "elegantly"), ClauseForm(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
-        (ClauseForm(A, EVERY), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
-        (ClauseForm(A, A), ClauseForm(A, EVERY), R.INDEPENDENCE),
+        (ClauseLogicalForm(A, A), ClauseLogicalForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseLogicalForm(EVERY, A), ClauseLogicalForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseLogicalForm(A, A), ClauseLogicalForm(EVERY, A), R.REVERSE_ENTAILMENT),
+        (ClauseLogicalForm(A, A, (), "elegantly"), ClauseLogicalForm(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
+        (ClauseLogicalForm(A, EVERY), ClauseLogicalForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseLogicalForm(A, A), ClauseLogicalForm(A, EVERY), R.INDEPENDENCE),
     ],
 )
 def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
@@ -63,7 +63,7 @@ def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
 def test_label_equals_contradiction_of_paper():
     """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
     lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
-    assert _compute_relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
+    assert _compute_relation(ClauseLogicalForm(EVERY, THE), ClauseLogicalForm(EVERY, THE), lexicon) is R.ALTERNATION
 
 
 @pytest.mark.parametrize(
@@ -79,35 +79,35 @@ def test_label_equals_contradiction_of_paper():
     ],
 )
 def test_verb_modifiers_give_expected_relation(modifiers, expected):
-    premise, hypothesis = (ClauseForm(THE, THE, modifier) for modifier in modifiers)
+    premise, hypothesis = (ClauseLogicalForm(THE, THE, modifier) for modifier in modifiers)
     assert _compute_relation(premise, hypothesis) is expected
 
 
 def test_adjectives_and_adverbs_give_expected_relation():
     green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
-    assert _compute_relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
-    assert _compute_relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
-    assert _compute_relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
+    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(good, A)) is R.INDEPENDENCE
     every_green = NounPhrase(Quantifier.EVERY, adjective="green")
     # No entailment: every man can be there while no man is green, and "every" presupposes members.
-    assert _compute_relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
-    assert _compute_relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseLogicalForm(EVERY, A), ClauseLogicalForm(every_green, A)) is R.INDEPENDENCE
+    assert _compute_relation(ClauseLogicalForm(A, A, (), "neatly"), ClauseLogicalForm(A, A)) is R.FORWARD_ENTAILMENT
 
 
 def test_verb_without_object_has_expected_relation():
     """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
     lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
-        assert _compute_relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
+        assert _compute_relation(ClauseLogicalForm(A, students), ClauseLogicalForm(A), lexicon) is R.ALTERNATION
     eats = WordRelations(verb=R.FORWARD_ENTAILMENT)
-    assert _compute_relation(ClauseForm(A, A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
-    assert _compute_relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseLogicalForm(A, A), ClauseLogicalForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseLogicalForm(A), ClauseLogicalForm(A), eats) is R.FORWARD_ENTAILMENT
 
 
 def test_unknown_relations_give_independence():
     unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
-        assert compute_relation(PairForm(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
+        assert compute_relation(PairLogicalForm(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
 def test_swapped_sentences_give_converse_relation():
@@ -121,7 +121,7 @@ def test_swapped_sentences_give_converse_relation():
             turned = WordRelations(
                 lexicon.subject.converse, lexicon.verb.converse, lexicon.object.converse, lexicon.coreferent
             )
-        return PairForm(shape.hypothesis, shape.premise, turned)
+        return PairLogicalForm(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
         assert compute_relation(swap_sentences(shape)) is compute_relation(shape).converse, shape
@@ -135,19 +135,23 @@ def test_negating_both_sentences_gives_negated_relation():
             shape.premise.modifiers or shape.hypothesis.modifiers or shape.word_relations.subject is not R.EQUIVALENCE
         ):
             negated = (
-                ClauseForm(clause.subject, clause.object, ("not",), clause.adverb)
+                ClauseLogicalForm(clause.subject, clause.object, ("not",), clause.adverb)
                 for clause in (shape.premise, shape.hypothesis)
             )
             relation = compute_relation(shape)
-            assert compute_relation(PairForm(*negated, shape.word_relations)) is relation.complement_relation, shape
+            assert compute_relation(PairLogicalForm(*negated, shape.word_relations)) is relation.complement_relation, (
+                shape
+            )
             turned += relation in (R.FORWARD_ENTAILMENT, R.REVERSE_ENTAILMENT)
     assert turned > 10
 
 
 def test_relation_depends_on_equality_of_adjectives_not_names():
     def build_pair(first, second):
-        return PairForm(
-            ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
+        return PairLogicalForm(
+            ClauseLogicalForm(NounPhrase(adjective=first), A),
+            ClauseLogicalForm(NounPhrase(adjective=second), A),
+            SUBJECT,
         )
 
     assert (
@@ -159,7 +163,7 @@ def test_relation_depends_on_equality_of_adjectives_not_names():
 
 
 def test_proof_has_line_for_each_pair_of_truth_values():
-    shape = PairForm(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
+    shape = PairLogicalForm(ClauseLogicalForm(EVERY, A), ClauseLogicalForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
@@ -185,7 +189,9 @@ def test_proof_excludes_all_relations_but_one():
 
 
 def test_proof_of_exchanged_pair_names_agent_and_patient():
-    shape = PairForm(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
+    shape = PairLogicalForm(
+        ClauseLogicalForm(THE, THE), ClauseLogicalForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True)
+    )
     proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
@@ -193,7 +199,9 @@ def test_proof_of_exchanged_pair_names_agent_and_patient():
 
 
 def test_proof_of_verb_without_object_names_no_object():
-    shape = PairForm(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
+    shape = PairLogicalForm(
+        ClauseLogicalForm(A, A), ClauseLogicalForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True)
+    )
     proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

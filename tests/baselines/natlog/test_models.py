@@ -10,7 +10,7 @@ from unbag.baselines.natlog.models import (
     find_truth_value_models,
     is_true_in_model,
 )
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import REGIONS, Relation
 
 SHAPES = list(dict.fromkeys(iter_pair_shapes()))
@@ -29,7 +29,7 @@ def _build_model(rows, *, named=(0, 0), subjects=None, objects=None):
 
 
 def _build_clause(quantifier, number=1):
-    return ClauseForm(NounPhrase(quantifier, number), A)
+    return ClauseLogicalForm(NounPhrase(quantifier, number), A)
 
 
 # The quantifiers that are true of "… man is sitting in a field", by the number of three men that sit.
@@ -76,8 +76,8 @@ def test_numbers_equal_manual_examples():
 def test_scopes_equal_manual_examples():
     """The subject has scope over "not", which has scope over the object."""
     one_of_two_fences = _build_model([[True, False]])
-    every_fence = ClauseForm(A, NounPhrase(Quantifier.EVERY), ("not",))
-    a_fence = ClauseForm(A, A, ("not",))
+    every_fence = ClauseLogicalForm(A, NounPhrase(Quantifier.EVERY), ("not",))
+    a_fence = ClauseLogicalForm(A, A, ("not",))
     assert is_true_in_model(0, every_fence, WordRelations(), one_of_two_fences)
     assert not is_true_in_model(0, a_fence, WordRelations(), one_of_two_fences)
 
@@ -94,7 +94,7 @@ def test_times_equal_manual_examples():
         found = {
             modifiers
             for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
-            if is_true_in_model(0, ClauseForm(A, A, modifiers), WordRelations(), model)
+            if is_true_in_model(0, ClauseLogicalForm(A, A, modifiers), WordRelations(), model)
         }
         assert found == true
 
@@ -110,7 +110,7 @@ def test_weak_phrases_refer_only_if_coreferent():
 
 def test_clause_with_always_before_not_raises():
     with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last modifier, got \['always'\]"):
-        ClauseForm(A, A, ("always", "not"))
+        ClauseLogicalForm(A, A, ("always", "not"))
 
 
 def test_shapes_are_generated():
@@ -213,7 +213,7 @@ def test_outcomes_do_not_change_with_higher_bound(number):
     tried = SHAPES[:: 5 if number == 1 else 40]
     if number == 2:
         tried = [
-            PairForm(ClauseForm(A, one), ClauseForm(A, two), lexicon)
+            PairLogicalForm(ClauseLogicalForm(A, one), ClauseLogicalForm(A, two), lexicon)
             for one, two in [(many[0], many[0]), (many[3], many[0]), (many[7], many[5]), (many[8], many[4])]
             for lexicon in LEXICONS.values()
         ]
@@ -226,11 +226,11 @@ def test_outcomes_do_not_change_with_higher_bound(number):
 def test_outcomes_change_with_lower_bound():
     """The bound is 2 (k + 1) instead of k + 1: at least two in Y and exactly two outside of Y are four things."""
     two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
-    shape = PairForm(ClauseForm(THE, two), ClauseForm(THE, all_but_two), WordRelations())
+    shape = PairLogicalForm(ClauseLogicalForm(THE, two), ClauseLogicalForm(THE, all_but_two), WordRelations())
     assert (True, True) not in find_truth_value_models(shape, 3)
     assert (True, True) in find_truth_value_models(shape)
 
 
 def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="swapped pair: expected an object in both sentences"):
-        find_truth_value_models(PairForm(ClauseForm(THE), ClauseForm(THE), EXCHANGE_LEXICON))
+        find_truth_value_models(PairLogicalForm(ClauseLogicalForm(THE), ClauseLogicalForm(THE), EXCHANGE_LEXICON))

@@ -6,7 +6,7 @@ import pytest
 
 from unbag.baselines.wordnet import database as module
 from unbag.baselines.wordnet import install
-from unbag.baselines.wordnet.relations import WordNetRelation, compute_hyponym_distance, find_relation
+from unbag.baselines.wordnet.relations import WordNetRelation, compute_hyponym_distance, find_wordnet_relation
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_senses_of_unknown_word_are_empty(wordnet):
     ],
 )
 def test_relations_equal_wordnet(wordnet, first, second, expected):
-    assert find_relation(wordnet, first, second) is expected
+    assert find_wordnet_relation(wordnet, first, second) is expected
 
 
 def test_distances_equal_wordnet(wordnet):
@@ -79,8 +79,8 @@ def test_missing_nltk_error_names_extra(monkeypatch):
 def test_outdated_wordnet_installation_raises(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(nltk.data, "path", [str(install.get_outdated_folder())])
-    (install.get_outdated_folder() / "corpora" / "wordnet").mkdir(parents=True)
+    monkeypatch.setattr(nltk.data, "path", [str(install.get_legacy_wordnet_folder())])
+    (install.get_legacy_wordnet_folder() / "corpora" / "wordnet").mkdir(parents=True)
     assert not module.is_wordnet_installed()
     with pytest.raises(
         ValueError, match=r"earlier version of unbag.* corrupted; run `python -m unbag.baselines.wordnet.install`"

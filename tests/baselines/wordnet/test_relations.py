@@ -7,7 +7,7 @@ from unbag.baselines.wordnet.relations import (
     are_co_hyponyms,
     are_synonyms,
     compute_hyponym_distance,
-    find_relation,
+    find_wordnet_relation,
 )
 
 LEXICON = TinyLexicon()
@@ -29,7 +29,7 @@ LEXICON = TinyLexicon()
     ],
 )
 def test_each_relation_is_found(first, second, expected):
-    assert find_relation(LEXICON, first, second, edges=2) is expected
+    assert find_wordnet_relation(LEXICON, first, second, max_edges=2) is expected
 
 
 def test_distance_is_shortest_hypernym_path():
@@ -53,5 +53,5 @@ def test_find_relation_is_symmetric():
         assert are_co_hyponyms(LEXICON, a, b) == are_co_hyponyms(LEXICON, b, a)
     mirrored = {WordNetRelation.HYPONYM: WordNetRelation.HYPERNYM, WordNetRelation.HYPERNYM: WordNetRelation.HYPONYM}
     for a, b in pairs:
-        found = find_relation(LEXICON, a, b)
-        assert find_relation(LEXICON, b, a) == mirrored.get(found, found)
+        found = find_wordnet_relation(LEXICON, a, b)
+        assert find_wordnet_relation(LEXICON, b, a) == mirrored.get(found, found)

@@ -9,7 +9,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     collect_content_stems,
     expand_stems,
     find_claim_arguments,
-    is_mentioned_once,
+    is_counted_noun_unique,
     is_valid_replacement,
     iter_replacement_arguments,
     replace_argument,
@@ -222,7 +222,7 @@ def test_can_replace_requires_larger_number(old, new, fits):
     ],
 )
 def test_is_counted_once_rejects_further_members(sentence, once):
-    assert is_mentioned_once(sentence, _build_argument(NUMBER, "man", text="two")) is once
+    assert is_counted_noun_unique(sentence, _build_argument(NUMBER, "man", text="two")) is once
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from unbag.challenge_sets.perturbations.augmentation import (
     parse_pair_kind,
     sample_generated_pairs,
 )
-from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
+from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_soswap_addamod_tables, swap_within_vocabulary_half
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
-from unbag.data.text.grammar import find_replacement
+from unbag.data.text.grammar import find_phrase_difference
 
 
 class LetterPairs:
@@ -72,7 +72,7 @@ def adjectives(real_parses):
 def words_by_half(parser, real_premises, adjectives):
     """Return the words that the pairs of each half depend on, by pair type."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
-    counts = count_corpus(examples)
+    counts = count_words_and_bigrams(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
         made = iter_soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
@@ -97,7 +97,7 @@ def _list_nouns(parser, row):
 
 
 def _difference(premise, hypothesis):
-    found = find_replacement(premise, hypothesis)
+    found = find_phrase_difference(premise, hypothesis)
     return found.old, found.new
 
 

@@ -1,4 +1,4 @@
-from unbag.challenge_sets.perturbations.corpus_counts import BOUNDARY, count_corpus, split_with_boundaries
+from unbag.challenge_sets.perturbations.corpus_counts import BOUNDARY, count_words_and_bigrams, split_with_boundaries
 from unbag.data.sources import Example
 
 EXAMPLES = [
@@ -10,7 +10,7 @@ EXAMPLES = [
 
 
 def test_words_and_bigrams_count_shared_premise_once():
-    found = count_corpus(EXAMPLES)
+    found = count_words_and_bigrams(EXAMPLES)
     assert found.words["red"] == 2  # one premise and one hypothesis
     assert found.bigrams["red", "dog"] == 2
     assert found.bigrams["dog", BOUNDARY] == 1  # before the comma
@@ -20,12 +20,12 @@ def test_words_and_bigrams_count_shared_premise_once():
 
 
 def test_word_pairs_are_counted_in_contradictions():
-    found = count_corpus(EXAMPLES, {"dog", "cat", "red"})
+    found = count_words_and_bigrams(EXAMPLES, {"dog", "cat", "red"})
     assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
 
 
 def test_count_corpus_accepts_iterator():
-    assert count_corpus(iter(EXAMPLES), {"dog", "cat"}) == count_corpus(EXAMPLES, {"dog", "cat"})
+    assert count_words_and_bigrams(iter(EXAMPLES), {"dog", "cat"}) == count_words_and_bigrams(EXAMPLES, {"dog", "cat"})
 
 
 def test_split_with_edges_marks_punctuation_and_ends():

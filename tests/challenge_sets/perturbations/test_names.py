@@ -16,9 +16,9 @@ from unbag.challenge_sets.perturbations.names import (
     SAME,
     SCOPE,
     UNSURE,
+    are_names_possibly_coreferent,
     build_name_pairs,
     collect_names,
-    is_possibly_coreferent,
     replace_name,
 )
 from unbag.data.text.entities import Entity
@@ -165,9 +165,9 @@ def _attach_title(parse):
 
 def test_longer_name_makes_its_words_coreferent():
     names = collect_names([annotate("[John Smith] nodded slowly.")])
-    assert is_possibly_coreferent("John", "Smith", names)
-    assert is_possibly_coreferent("Smith", "John", names)
-    assert not is_possibly_coreferent("John", "Baker", names)
+    assert are_names_possibly_coreferent("John", "Smith", names)
+    assert are_names_possibly_coreferent("Smith", "John", names)
+    assert not are_names_possibly_coreferent("John", "Baker", names)
 
 
 def test_exchange_name_excludes_possibly_coreferent_names():

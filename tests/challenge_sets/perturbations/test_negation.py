@@ -16,7 +16,7 @@ from unbag.challenge_sets.perturbations.negation import (
     THERE_IS_NO,
     NegatedPairGenerator,
     build_negations,
-    find_plain_clause,
+    find_simple_clause,
     iter_shortened_parses,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
@@ -34,7 +34,7 @@ def parse_sentence(parser, sentence):
 
 def test_negation_nobody_requires_sentence_without_pronoun(parser):
     parse = parse_sentence(parser, "A girl is washing her hands.")
-    assert NOBODY not in build_negations(parse, find_plain_clause(parse))
+    assert NOBODY not in build_negations(parse, find_simple_clause(parse))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_negation_nobody_requires_sentence_without_pronoun(parser):
 )
 def test_each_template_negates_sentence(parser, sentence, expected):
     parse = parse_sentence(parser, sentence)
-    assert build_negations(parse, find_plain_clause(parse)) == expected
+    assert build_negations(parse, find_simple_clause(parse)) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_each_template_negates_sentence(parser, sentence, expected):
     ],
 )
 def test_plain_clause_other_sentences_are_none(parser, sentence):
-    assert find_plain_clause(parse_sentence(parser, sentence)) is None
+    assert find_simple_clause(parse_sentence(parser, sentence)) is None
 
 
 @pytest.mark.parametrize(

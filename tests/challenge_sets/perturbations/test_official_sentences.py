@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_generated_pairs
-from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences, is_official
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences, is_official_sentence
 
 
 @pytest.mark.nightly
@@ -16,12 +16,12 @@ def test_hashes_match_official_files(shared):
     ]
     official = sorted(set(iter_sentences(list(map(str, files)))))
     assert np.array_equal(hash_sentences(official), np.fromfile(HASHES, dtype="<u4"))
-    assert all(map(is_official, official))
-    assert is_official(official[0].upper().rstrip(".") + " !")
+    assert all(map(is_official_sentence, official))
+    assert is_official_sentence(official[0].upper().rstrip(".") + " !")
 
 
 def test_other_sentences_are_not_official(real_premises):
-    assert not any(map(is_official, real_premises))
+    assert not any(map(is_official_sentence, real_premises))
 
 
 class ThreePairs:

@@ -19,8 +19,8 @@ from unbag.challenge_sets.perturbations.contrast_sets import (
     ContrastSetGenerator,
     build_contrast_set,
 )
-from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import NO_LABEL, NegationMirrorGenerator
+from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
+from unbag.challenge_sets.perturbations.negation import NO_LABEL, ContrastivePremiseGenerator
 from unbag.challenge_sets.perturbations.negation_operations import build_negation_pairs
 from unbag.challenge_sets.perturbations.negation_words import DISTRACTOR_SENTENCES, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
@@ -45,14 +45,14 @@ def count_words(text):
 def small_corpus(parser):
     """Return the adjective counts and the substituter of a small corpus."""
     examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
-    return AdjectiveCounts(list(parser.parse(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
+    return AdjectiveCounts(list(parser.parse(CORPUS)) * 2), Substituter(count_words_and_bigrams(examples), q=100)
 
 
 @pytest.fixture(scope="module")
 def contrast_sets(parser, real_premises, real_parses):
     """Return a function that builds contrast sets of real premises with half of the vocabulary."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
-    adjectives, counts = AdjectiveCounts(real_parses), count_corpus(examples)
+    adjectives, counts = AdjectiveCounts(real_parses), count_words_and_bigrams(examples)
 
     def make(words):
         substituter = Substituter(counts, words=words)
@@ -177,7 +177,9 @@ def test_contrast_sets_use_only_words_of_their_half(parser, words, premise, colo
     corpus = [f"A {color} {noun} is near a thing." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
     adjectives = AdjectiveCounts(list(parser.parse(corpus)) * 2)
     corpus += [f"Something is near a {color} {noun}." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
-    substituter = Substituter(count_corpus([Example("0", text, "", "neutral") for text in corpus]), words=words)
+    substituter = Substituter(
+        count_words_and_bigrams([Example("0", text, "", "neutral") for text in corpus]), words=words
+    )
     premises = ["A hat is near a car.", "A bike is near a van.", "A hat is near a bike."]
     made = ContrastSetGenerator(premises, parser, adjectives=adjectives, substituter=substituter)
     pairs = list(sample_generated_pairs(made, epoch=0, n_pairs=80))
@@ -194,7 +196,9 @@ def mirror_pairs(parser, real_premises):
     """Return negation mirrors of real premises and two more sentences, in an epoch with half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
-        words: list(sample_generated_pairs(NegationMirrorGenerator(premises, parser, words=words), epoch=1, n_pairs=81))
+        words: list(
+            sample_generated_pairs(ContrastivePremiseGenerator(premises, parser, words=words), epoch=1, n_pairs=81)
+        )
         for words in ("all", TRAINING, HELD_OUT)
     }
 
@@ -230,7 +234,7 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
     [parse] = parser.parse([sentence])
     of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
-    [group] = NegationMirrorGenerator([sentence], parser).generate([0], 5)
+    [group] = ContrastivePremiseGenerator([sentence], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
     assert len(group) == 2
     assert NO_LABEL != group
@@ -239,6 +243,6 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
 def test_group_with_official_sentence_is_skipped(mirror_pairs, parser, real_premises, monkeypatch):
     official = mirror_pairs["all"][3].premise
     monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
-    made = list(sample_generated_pairs(NegationMirrorGenerator(real_premises, parser), epoch=1, n_pairs=80))
+    made = list(sample_generated_pairs(ContrastivePremiseGenerator(real_premises, parser), epoch=1, n_pairs=80))
     assert official not in {pair.premise for pair in made}
     assert set(map(len, group_pairs(made).values())) == {2}

@@ -18,8 +18,8 @@ from unbag.challenge_sets.perturbations.recombined import (
     SCHEMA,
     SUPPORTED,
     UNREAL,
-    build_pool,
-    draw_pool_texts,
+    build_sentence_pool,
+    draw_filler_sentences,
     find_example_exclusion_reason,
     iter_recombined_set_tables,
     join_sentences,
@@ -46,7 +46,7 @@ def _build_pairs(*sentences):
 
 def _build_rows(examples, sentences, **options):
     parser = SimpleParser()
-    pool = build_pool(draw_pool_texts(sentences), parser)
+    pool = build_sentence_pool(draw_filler_sentences(sentences), parser)
     return [row for table in iter_recombined_set_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
@@ -63,7 +63,7 @@ def real_examples(shared):
 
 @pytest.fixture(scope="module")
 def real_pool(real_examples, parser):
-    return build_pool(draw_pool_texts(real_examples), parser)
+    return build_sentence_pool(draw_filler_sentences(real_examples), parser)
 
 
 def _build_real_rows(examples, pool, parser, **options):
@@ -152,13 +152,13 @@ def test_join_sentences_ends_each_with_one_mark(sentences, document):
 
 def test_pool_does_not_depend_on_order_or_duplicates():
     examples = _build_pairs(*OTHERS)
-    drawn = draw_pool_texts(examples, size=5)
+    drawn = draw_filler_sentences(examples, size=5)
     assert len(drawn) == 5
     shuffled = examples * 3
     random.Random(1).shuffle(shuffled)
-    assert [text for _, text in draw_pool_texts(shuffled, size=5)] == [text for _, text in drawn]
-    assert draw_pool_texts(examples, size=50)[:5] == drawn, "a larger pool begins with the smaller one"
-    assert [text for _, text in draw_pool_texts(examples, seed=1, size=5)] != [text for _, text in drawn]
+    assert [text for _, text in draw_filler_sentences(shuffled, size=5)] == [text for _, text in drawn]
+    assert draw_filler_sentences(examples, size=50)[:5] == drawn, "a larger pool begins with the smaller one"
+    assert [text for _, text in draw_filler_sentences(examples, seed=1, size=5)] != [text for _, text in drawn]
 
 
 def test_real_rows_have_columns_and_unique_ids(real_rows):
@@ -249,5 +249,5 @@ def test_memory_is_limited_by_pool_size(monkeypatch):
     monkeypatch.setattr(recombined, "heappush", lambda heap, entry: (heap.append(entry), held.append(len(heap))))
     monkeypatch.setattr(recombined, "heappushpop", lambda heap, entry: entry)
     sentences = (Example(str(n), f"A man number {n} is sleeping.", "", "neutral") for n in range(1_000))
-    assert len(draw_pool_texts(sentences, size=7)) == 7
+    assert len(draw_filler_sentences(sentences, size=7)) == 7
     assert max(held) == 7

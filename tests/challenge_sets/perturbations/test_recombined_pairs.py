@@ -10,7 +10,7 @@ from unbag.challenge_sets.perturbations.recombined import (
     SIZES,
     RecombinedPairGenerator,
     build_claim_rows,
-    is_sentence,
+    is_single_statement,
     join_sentences,
 )
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
@@ -54,7 +54,7 @@ def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
 
 
 def test_recombined_pairs_consist_of_training_premises(generator, examples):
-    sentences = {join_sentences([example.premise]) for example in examples if is_sentence(example.premise)}
+    sentences = {join_sentences([example.premise]) for example in examples if is_single_statement(example.premise)}
     for pair in sample_generated_pairs(generator, epoch=0, n_pairs=20):
         found = [sentence for sentence in sentences if sentence in pair.premise]
         assert sum(map(len, found)) + len(found) - 1 >= len(pair.premise)
@@ -75,5 +75,7 @@ def test_recombined_documents_have_no_official_sentence(examples, parser, monkey
     generator = RecombinedPairGenerator(examples, parser)
     counts = Counter()
     for pair in sample_generated_pairs(generator, epoch=0, n_pairs=10, counts=counts):
-        assert not any(join_sentences([sentence]) in pair.premise for sentence in official if is_sentence(sentence))
+        assert not any(
+            join_sentences([sentence]) in pair.premise for sentence in official if is_single_statement(sentence)
+        )
     assert counts[OFFICIAL] > 0

@@ -12,7 +12,7 @@ from unbag.challenge_sets.perturbations.sicck import (
     AnnotatorDisagreement,
     SicckRow,
     _cause,
-    build_official_pair_forms,
+    build_official_logical_forms,
     count_annotator_agreement,
     count_reproduced_pairs,
     read_sicck,
@@ -108,7 +108,7 @@ def test_reproduced_official_pairs_equal_card(rows):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_higher_bound_does_not_change_occurring_shapes(rows):
-    shapes = set(build_official_pair_forms(rows))
+    shapes = set(build_official_logical_forms(rows))
     assert len(shapes) > 100
     for shape in shapes:
         bound = 6 if max(_iter_numbers(shape)) == 1 else 7

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations import substitution as sub
-from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, count_corpus
+from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, count_words_and_bigrams
 from unbag.challenge_sets.perturbations.substitution import ReplacementCandidate, Substituter
 from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
-from unbag.data.text.grammar import find_replacement
+from unbag.data.text.grammar import find_phrase_difference
 
 LISTS = (
     WordList("colors", WordNetRelation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),
@@ -39,7 +39,7 @@ CORPUS = [
 
 
 def _build_substituter(corpus=CORPUS, **options):
-    counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
+    counts = count_words_and_bigrams(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
     return Substituter(counts, **{"lists": LISTS, **options})
 
 
@@ -165,7 +165,7 @@ PLACES = (
 )
 def test_preposition_of_place_agrees_with_noun(premise, hypothesis):
     corpus = [premise, hypothesis or "", "truck bus in on into onto"]
-    counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
+    counts = count_words_and_bigrams(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
     substitute_runs = Substituter(counts, lists=PLACES, bigrams=BigramCounts(_build_saturated_counts())).substitute(
         premise
     )
@@ -268,7 +268,7 @@ def test_pair_differs_only_in_stated_words(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
     for found in _build_substituter([*CORPUS, *corpus]).substitute(premise):
-        difference = find_replacement(premise, found.hypothesis)
+        difference = find_phrase_difference(premise, found.hypothesis)
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 
 

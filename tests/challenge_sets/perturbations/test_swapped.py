@@ -1,12 +1,12 @@
 import subprocess
 import sys
 
-from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences
+from unbag.challenge_sets.perturbations.swapped import deduplicate
 
 
 def test_first_item_of_each_sentence_is_kept():
     items = [("A dog runs.", 0), ("A cat runs.", 1), ("A dog runs.", 2), ("a dog runs.", 3), ("A cat runs.", 4)]
-    assert [number for _, number in iter_with_distinct_sentences(items, lambda item: item[0])] == [0, 1, 3]
+    assert [number for _, number in deduplicate(items, lambda item: item[0])] == [0, 1, 3]
 
 
 def test_iter_distinct_is_lazy():
@@ -17,16 +17,16 @@ def test_iter_distinct_is_lazy():
             taken.append(sentence)
             yield sentence
 
-    found = iter_with_distinct_sentences(items(), str)
+    found = deduplicate(items(), str)
     assert [next(found), next(found)] == ["A dog runs.", "A cat runs."]
     assert len(taken) == 3
 
 
 def test_hundred_thousand_sentences_need_little_memory():
     code = (
-        "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences\n"
+        "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import deduplicate\n"
         "tracemalloc.start()\n"
-        "n = sum(1 for _ in iter_with_distinct_sentences((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
+        "n = sum(1 for _ in deduplicate((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
         "print(n, tracemalloc.get_traced_memory()[1])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

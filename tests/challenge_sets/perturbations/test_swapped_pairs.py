@@ -1,4 +1,4 @@
-from unbag.baselines.natlog.labeler import NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogResult
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
@@ -40,7 +40,7 @@ class FixedLabeler:
         for pair in zip(premises, hypotheses, strict=True):
             self.asked += 1
             relation = self.relations.get(pair)
-            yield NatlogVerdict(None, relation)
+            yield NatlogResult(None, relation)
 
 
 def test_reversed_pairs_require_proof_in_both_orders():
@@ -59,14 +59,14 @@ def test_reversed_pairs_require_proof_in_both_orders():
 
 
 def test_proved_label_of_independence_is_none():
-    labels = {relation: get_proved_label(NatlogVerdict("neutral", relation)) for relation in Relation}
+    labels = {relation: get_proved_label(NatlogResult("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
         Relation.REVERSE_ENTAILMENT,
         Relation.COVER,
     }
     assert None not in labels.values()
-    assert get_proved_label(NatlogVerdict(None, None)) is None
+    assert get_proved_label(NatlogResult(None, None)) is None
 
 
 def test_real_reversed_pairs_have_proved_labels(parser, wordnet):

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.data.text.grammar import find_replacement
+from unbag.data.text.grammar import find_phrase_difference
 
 
 def _difference(premise, hypothesis):
-    found = find_replacement(premise, hypothesis)
+    found = find_phrase_difference(premise, hypothesis)
     return found and (" ".join(found.old), " ".join(found.new))
 
 
@@ -30,7 +30,7 @@ def test_find_replacement_equals_manual_example(premise, hypothesis, expected):
 
 
 def test_phrases_extend_to_neighboring_words():
-    difference = find_replacement(
+    difference = find_phrase_difference(
         "They sit in the living room, at a table.", "They sit in the dining room, at a table."
     )
     assert (difference.left, difference.right) == (("in", "the"), ("room",))  # up to the comma
@@ -39,7 +39,7 @@ def test_phrases_extend_to_neighboring_words():
 
 
 def test_deleted_word_is_shown_with_neighbor():
-    difference = find_replacement("A kitchen in a living room.", "A kitchen in a room.")
+    difference = find_phrase_difference("A kitchen in a living room.", "A kitchen in a room.")
     assert ("living room", "room") in difference.phrases()
     assert all(old and new for old, new in difference.phrases())
 

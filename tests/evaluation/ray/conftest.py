@@ -19,13 +19,13 @@ def _use_two_processors():
     import ray
     from ray._private import services
 
-    from unbag.evaluation.ray.cluster import preserve_sigterm
+    from unbag.evaluation.ray.cluster import restore_sigterm_handler
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # a lower priority would starve the workers while other tests run
         patch.setattr(services, "get_node", _extend_timeout(services.get_node))
-        with preserve_sigterm():
+        with restore_sigterm_handler():
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         yield
         ray.shutdown()

@@ -111,7 +111,7 @@ def test_profile_contains_skill_score_of_every_model(written_report):
     drawn = page.build_skill_figure(verdicts, report_data)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.format_lead(report_data, verdicts) == "No challenge set was evaluated."
+    assert page.format_lead_paragraph(report_data, verdicts) == "No challenge set was evaluated."
 
 
 def test_prompt_table_contains_mean_deviation_and_extremes(written_report):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from scipy import sparse
 
-from unbag.baselines.lexical.word_vectors import is_word_vectors, read_word_vectors
+from unbag.baselines.lexical.word_vectors import is_word_vector_file, read_word_vectors
 from unbag.data.text.tokens import tokenize
 from unbag.utils.files import read_json_object
 from unbag.utils.hashing import hash_file
@@ -51,7 +51,7 @@ _UNKNOWN: Final = -1
 _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
-class TableLocation(NamedTuple):
+class EmbeddingTableLocation(NamedTuple):
     """Location and identity of an embedding table that has not been loaded yet.
 
     Attributes:
@@ -82,8 +82,8 @@ class EmbeddingTable:
     """Embedding table with its tokenizer, in memory.
 
     Attributes:
-        kind: Type of the table, as in `TableLocation`.
-        identity: Identity of the table, as in `TableLocation`.
+        kind: Type of the table, as in `EmbeddingTableLocation`.
+        identity: Identity of the table, as in `EmbeddingTableLocation`.
         vectors: Embeddings, shape (rows, dimensions).
     """
 
@@ -167,7 +167,7 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
         ) from error
 
 
-def _read(location: TableLocation, language: str) -> EmbeddingTable:
+def _read(location: EmbeddingTableLocation, language: str) -> EmbeddingTable:
     kind, path, identity = location
     if kind == "words":
         rows, vectors = read_word_vectors(path)
@@ -194,7 +194,7 @@ def _read(location: TableLocation, language: str) -> EmbeddingTable:
     return EmbeddingTable(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
-def find_embeddings(name: str) -> TableLocation:
+def find_embeddings(name: str) -> EmbeddingTableLocation:
     """Locate an embedding table, and download it if necessary.
 
     Args:
@@ -209,24 +209,24 @@ def find_embeddings(name: str) -> TableLocation:
         ImportError: If a required package is not installed.
         ValueError: If the table does not exist, or its type is unknown.
     """
-    validate_table_name(name)
+    validate_embedding_table_name(name)
     path = Path(name).expanduser()
     if path.is_file():
-        return TableLocation("words", path, _sha256(path))
+        return EmbeddingTableLocation("words", path, _sha256(path))
     if path.is_dir():
         kind, folder = _kind(path)
-        return TableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
+        return EmbeddingTableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
     if name.isidentifier() and find_spec(name) is not None:
         from spacy.util import get_package_path
 
         kind, folder = _kind(get_package_path(name))
-        return TableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
+        return EmbeddingTableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
     repository, _, revision = name.partition("@")
     kind, folder = _kind(_fetch(repository, revision or None))
-    return TableLocation(kind, folder, f"{repository}@{folder.name}")
+    return EmbeddingTableLocation(kind, folder, f"{repository}@{folder.name}")
 
 
-def validate_table_name(name: str) -> None:
+def validate_embedding_table_name(name: str) -> None:
     """Validate the name of an embedding table without reading its files or accessing the Hub.
 
     Raises:
@@ -236,7 +236,7 @@ def validate_table_name(name: str) -> None:
     if path.is_dir():
         _kind(path)
     elif path.exists():
-        if not is_word_vectors(validate_file(path)):
+        if not is_word_vector_file(validate_file(path)):
             raise ValueError(
                 f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip), got another file name"
             )
@@ -249,31 +249,31 @@ def validate_table_name(name: str) -> None:
         )
 
 
-def pin_table_name(name: str) -> str:
+def pin_embedding_table_name(name: str) -> str:
     """Add the current commit to the Hub id of an embedding table. Paths and pinned names are unchanged.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
     """
-    if is_pinned_name(name):
+    if has_pinned_commit(name):
         return name
     table = find_embeddings(name)
-    return table.identity if is_pinned_name(table.identity) else str(table.path)
+    return table.identity if has_pinned_commit(table.identity) else str(table.path)
 
 
-def compute_table_identity(name: str) -> str:
-    """Compute the identity of an embedding table from its name, as in `TableLocation.identity`.
+def compute_embedding_table_identity(name: str) -> str:
+    """Compute the identity of an embedding table from its name, as in `EmbeddingTableLocation.identity`.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
     """
-    return name if is_pinned_name(name) else find_embeddings(name).identity
+    return name if has_pinned_commit(name) else find_embeddings(name).identity
 
 
-def is_pinned_name(name: str) -> bool:
+def has_pinned_commit(name: str) -> bool:
     """Check whether the name of an embedding table is a Hub id with a commit.
 
-    >>> is_pinned_name(DEFAULT), is_pinned_name("org/name"), is_pinned_name("glove.6B.50d.txt")
+    >>> has_pinned_commit(DEFAULT), has_pinned_commit("org/name"), has_pinned_commit("glove.6B.50d.txt")
     (True, False, False)
     """
     repository, _, revision = name.partition("@")

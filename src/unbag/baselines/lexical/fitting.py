@@ -26,7 +26,7 @@ from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tokens import SEGMENTER, is_segmented
+from unbag.data.text.tokens import SEGMENTER, is_segmenter_required
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hashing import hash_texts
@@ -127,29 +127,29 @@ class TrainingFold:
 
     def contains(self, example: Example) -> bool:
         """Check whether a pair belongs to the fold."""
-        return compute_fold(example, self.n_folds, self.seed) == self.index
+        return compute_fold_index(example, self.n_folds, self.seed) == self.index
 
 
-def compute_fold(example: Example, folds: int, seed: int) -> int:
+def compute_fold_index(example: Example, n_folds: int, seed: int) -> int:
     """Compute the fold index of a pair from the seed and its two sentences."""
-    return int(rng.compute_key(seed, "fold", example.premise, example.hypothesis)) % folds
+    return int(rng.compute_key(seed, "fold", example.premise, example.hypothesis)) % n_folds
 
 
-def open_training_sources(recipe: LexicalTrainingOptions) -> list[PairSource]:
+def open_training_sources(options: LexicalTrainingOptions) -> list[PairSource]:
     """Open the corpora and files that the training options name.
 
     Raises:
         ValueError: If a name is neither a base corpus nor a file.
         data.readers.DataError: If a corpus or file cannot be read.
     """
-    names = recipe.train_data or DEFAULT_TRAINING[recipe.language]
+    names = options.train_data or DEFAULT_TRAINING[options.language]
     validate_corpus_names(names)
     sources = []
     for name in names:
         if name in CORPORA:
             sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
         else:
-            sources.append(open_data(name, language=recipe.language, has_options=False))
+            sources.append(open_data(name, language=options.language, has_options=False))
     return sources
 
 
@@ -159,7 +159,7 @@ def build_sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
 
 
 def fit_or_load_lexical_model(
-    recipe: LexicalTrainingOptions,
+    options: LexicalTrainingOptions,
     fold: TrainingFold | None = None,
     *,
     cache: Path | None = None,
@@ -168,7 +168,7 @@ def fit_or_load_lexical_model(
     """Fit a lexical model, or find it in the cache. Returns the folder of the model.
 
     Args:
-        recipe: Training options of the model.
+        options: Training options of the model.
         fold: Fold of the training pairs to exclude. The penalty is still selected on all pairs.
         cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
         progress: Callback with the number of processed pairs and the total; not called for a cached model.
@@ -179,25 +179,25 @@ def fit_or_load_lexical_model(
     Raises:
         ValueError: If a name in `train_data` is neither a base corpus nor a file, or there are too few pairs.
     """
-    if recipe.pipeline and recipe.pipeline != ALL:
-        pipelines.validate_pipeline(recipe.pipeline)
-    if is_segmented(recipe.language):
+    if options.pipeline and options.pipeline != ALL:
+        pipelines.validate_pipeline(options.pipeline)
+    if is_segmenter_required(options.language):
         optional_deps.validate_dependency(SEGMENTER)
-    sources = open_training_sources(recipe)
-    reader = build_word_selector(recipe.pipeline, recipe.language, recipe.tags)
-    folder = (cache or get_cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
+    sources = open_training_sources(options)
+    reader = build_word_selector(options.pipeline, options.language, options.tags)
+    folder = (cache or get_cache_folder("lexical")) / _key(options, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
     # A second process waits and then loads the result, because a fit can take hours.
     with locks.hold_lock(folder, "fitting a lexical model", wait=True):
         if not _is_stored(folder):
-            _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
+            _fit(options, sources, reader, fold, folder, cache=cache, progress=progress)
     return folder
 
 
 def _is_stored(folder: Path) -> bool:
     """Check whether a complete model is stored. A corrupted model is moved to another folder."""
-    if not checksums.is_sealed(folder):
+    if not checksums.has_checksums(folder):
         return False
     if damage := checksums.find_corruption(folder):
         checksums.quarantine_path(folder, damage)
@@ -435,7 +435,7 @@ class CrossFittedModel:
         return float(LexicalModel.load(folder).record["l2"])
 
     def _is_stored(self, folder: Path) -> bool:
-        if not checksums.is_sealed(folder):
+        if not checksums.has_checksums(folder):
             return False
         if damage := checksums.find_corruption(folder):
             checksums.quarantine_path(folder, damage)

@@ -105,7 +105,9 @@ class LexicalModel:
         }
         with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
-        checksums.seal_folder(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a folder with checksums is complete
+        checksums.write_folder_checksums(
+            folder, (WEIGHTS_FILE, CONFIG_FILE)
+        )  # last, so that a folder with checksums is complete
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
@@ -128,7 +130,7 @@ class LexicalModel:
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
         # Downloads have no checksums file, because the Hub client verifies them.
-        if checksums.is_sealed(folder) and (damage := checksums.find_corruption(folder)):
+        if checksums.has_checksums(folder) and (damage := checksums.find_corruption(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of it")
         return _load_weights(folder, config)
 

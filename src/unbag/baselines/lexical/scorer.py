@@ -14,7 +14,7 @@ from unbag.baselines.lexical.fitting import (
     FOLDS,
     LexicalTrainingOptions,
     TrainingFold,
-    compute_fold,
+    compute_fold_index,
     fit_or_load_lexical_model,
     open_training_sources,
 )
@@ -68,7 +68,7 @@ class ExampleScorer:
         )
         positions_by_fold: list[list[int]] = [[] for _ in self.models]
         for position, example in enumerate(examples):
-            positions_by_fold[compute_fold(example, len(self.models), self._seed)].append(position)
+            positions_by_fold[compute_fold_index(example, len(self.models), self._seed)].append(position)
         scores: dict[int, LexicalScore] = {}
         for model, positions in zip(self.models, positions_by_fold, strict=True):
             subset = [examples[position] for position in positions]
@@ -81,27 +81,33 @@ class ExampleScorer:
         return [scores[position] for position in range(len(examples))]
 
 
-def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3) -> LexicalScore:
+def compute_lexical_score(
+    model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3
+) -> LexicalScore:
     """Compute the lexically misleading score of a single pair, with at most `max_features` misleading features."""
     return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
 
 
-def prepare_scorer_models(recipe: LexicalTrainingOptions, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
+def fit_or_load_scorer_models(
+    options: LexicalTrainingOptions, source: PairSource, *, n_folds: int = FOLDS
+) -> list[Path]:
     """Fit the lexical models that score the examples of a source, or find them in the cache.
 
     Args:
-        recipe: Training options of the models.
+        options: Training options of the models.
         source: Examples to score.
-        folds: Number of folds (default: 5).
+        n_folds: Number of folds (default: 5).
 
     Returns:
         One folder, or one folder per fold if the source is part of the training data. Each example is then scored by
         the model that was fitted without its fold, so no model scores its own training examples.
     """
-    training = {(s.origin, s.split, s.revision) for s in open_training_sources(recipe)}
+    training = {(s.origin, s.split, s.revision) for s in open_training_sources(options)}
     if (source.origin, source.split, source.revision) not in training:
-        return [fit_or_load_lexical_model(recipe)]
-    return [fit_or_load_lexical_model(recipe, TrainingFold(number, folds, recipe.seed)) for number in range(folds)]
+        return [fit_or_load_lexical_model(options)]
+    return [
+        fit_or_load_lexical_model(options, TrainingFold(number, n_folds, options.seed)) for number in range(n_folds)
+    ]
 
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)

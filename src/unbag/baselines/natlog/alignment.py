@@ -114,22 +114,22 @@ def _fill_places(
                     break
 
 
-def find_aligned_ancestor(tree: DependencyTree, token: int, aligned: set[int]) -> int | None:
+def find_aligned_ancestor(tree: DependencyTree, token: int, aligned_tokens: set[int]) -> int | None:
     """Find the nearest aligned ancestor of a token, or an aligned conjunct of an unaligned ancestor."""
     below = token
     for above in tree.iter_ancestors(token):
-        if above in aligned:
+        if above in aligned_tokens:
             return above
-        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
+        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned_tokens]
         if heirs and below not in heirs:
             return heirs[0]
         below = above
     return None
 
 
-def is_aligned_with(left: int | None, right: int | None, alignment: dict[int, int]) -> bool:
+def are_tokens_aligned(premise_token: int | None, hypothesis_token: int | None, alignment: dict[int, int]) -> bool:
     """Check whether a premise token and a hypothesis token are aligned. Two missing tokens (None) count as aligned."""
-    return (None if left is None else alignment.get(left)) == right
+    return (None if premise_token is None else alignment.get(premise_token)) == hypothesis_token
 
 
 class UnsupportedPairError(Exception):
@@ -181,7 +181,7 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 def iter_unaligned_phrases(
     tree: DependencyTree,
-    other: DependencyTree,
+    other_tree: DependencyTree,
     alignment: dict[int, int],
     edited_tokens: set[int],
     lexical_relations: LexicalRelations,
@@ -198,7 +198,7 @@ def iter_unaligned_phrases(
     roots = _roots(tree, set(alignment) | edited_tokens)
     tree_operators = find_operators(tree) if roots else []
     for root in roots:
-        tokens = _removed(tree, root, other, alignment, edited_tokens)
+        tokens = _removed(tree, root, other_tree, alignment, edited_tokens)
         _check_operators(tree, root, tokens, tree_operators)
         removal = _removal(tree, root, tokens, set(alignment), lexical_relations)
         head = find_aligned_ancestor(tree, root, set(alignment))

@@ -14,7 +14,7 @@ from unbag.baselines.natlog.scopes import (
     collect_adverbials,
     collect_subjects,
     collect_verb_scope,
-    find_verb_above,
+    find_nearest_verb,
     project_downward,
     project_non_monotone,
 )
@@ -44,7 +44,7 @@ def _of_standard(tree: DependencyTree, token: int) -> Iterator[ScopeOperator]:
     elif not nouns or all(tree.determiners[noun][0].is_named for noun in nouns):
         # "Taller than a boy" can mean any boy or a certain one. "Taller than every boy" is about every boy.
         yield build_opaque_operator(tree.words[token].lower(), token, inside)
-    verb = find_verb_above(tree, token)
+    verb = find_nearest_verb(tree, token)
     yield ScopeOperator(
         tree.words[token].lower(), token, collect_adverbials(tree, verb) - inside - {token}, project_non_monotone
     )
@@ -65,7 +65,7 @@ def _of_superlatives(tree: DependencyTree) -> Iterator[ScopeOperator]:
                 yield ScopeOperator(name, i, phrase - {i} | _after(tree, noun), project_non_monotone)
                 continue
         if tag in ("JJS", "RBS"):  # "she runs fastest", "he is the oldest in the village"
-            verb = find_verb_above(tree, i)
+            verb = find_nearest_verb(tree, i)
             yield ScopeOperator(
                 name, i, (collect_verb_scope(tree, verb) | collect_subjects(tree, verb)) - {i}, project_non_monotone
             )

@@ -13,8 +13,8 @@ from unbag.baselines.natlog.alignment import (
     Edit,
     EditKind,
     UnsupportedPairError,
+    are_tokens_aligned,
     find_aligned_ancestor,
-    is_aligned_with,
     iter_unaligned_phrases,
 )
 from unbag.baselines.natlog.determiners import A, compute_determiner_relation
@@ -234,7 +234,7 @@ def _check_same_role(
         or hypothesis.deps[j] in _CORE
         or premise.lemmas[i] in relations.ATTRIBUTIVE_PREPOSITIONS
     )
-    same_head = is_aligned_with(one, two, pairs)
+    same_head = are_tokens_aligned(one, two, pairs)
     if core and not same_head:
         raise UnsupportedPairError(f"{premise.words[i]!r} has different grammatical roles in the two sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
@@ -332,7 +332,7 @@ def _without_moved_modifiers(
     def moved(i: int, j: int) -> bool:
         if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
             return False
-        return not is_aligned_with(
+        return not are_tokens_aligned(
             find_aligned_ancestor(premise, i, set(pairs)),
             find_aligned_ancestor(hypothesis, j, set(pairs.values())),
             pairs,
@@ -353,7 +353,7 @@ def _without_moves(
     def is_move(one: Edit, two: Edit) -> bool:
         if one.premise.lower() != two.hypothesis.lower() or one.premise_token is None or two.hypothesis_token is None:
             return False
-        if is_aligned_with(two.premise_token, one.hypothesis_token, pairs):
+        if are_tokens_aligned(two.premise_token, one.hypothesis_token, pairs):
             return True
         if not {premise.deps[one.premise_token], hypothesis.deps[two.hypothesis_token]} <= UNRELIABLE_DEPS:
             return False

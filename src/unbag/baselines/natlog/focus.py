@@ -15,7 +15,7 @@ from unbag.baselines.natlog.scopes import (
     build_opaque_operator,
     collect_subjects,
     collect_verb_scope,
-    find_verb_above,
+    find_nearest_verb,
     project_downward,
     project_non_monotone,
 )
@@ -73,14 +73,14 @@ def is_condition_start(tree: DependencyTree, token: int) -> bool:
 
 def _of_stray_quantity(tree: DependencyTree, token: int, word: str) -> ScopeOperator:
     """Build the operator for a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
-    verb = find_verb_above(tree, token)
+    verb = find_nearest_verb(tree, token)
     if word in ("all", "each", "both") and (left := collect_subjects(tree, verb)):
         return build_opaque_operator(word, token, left - {token})
     return build_opaque_operator(word, token, frozenset(range(len(tree.words))) - {token})
 
 
 def _of_adverb(tree: DependencyTree, token: int, word: str) -> Iterator[ScopeOperator]:
-    verb = find_verb_above(tree, token)
+    verb = find_nearest_verb(tree, token)
     whole = collect_verb_scope(tree, verb) | collect_subjects(tree, verb)
     is_going_on = tree.tags[verb] == "VBG"
     if (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unbag.baselines.natlog.alignment import EditKind, UnsupportedPairError, align_words
 from unbag.baselines.natlog.edits import find_edits
 from unbag.baselines.natlog.lexicon import LexicalRelations
-from unbag.baselines.natlog.parsing import VERBS, DependencyTree, parse_trees, remove_existential, reuse_parse
+from unbag.baselines.natlog.parsing import VERBS, DependencyTree, parse_trees, remove_existential, reuse_premise_parse
 from unbag.baselines.natlog.proofs import ProofStep, derive_label, prove_relations
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.wordnet.database import open_wordnet
@@ -29,7 +29,7 @@ _MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
 
 
 @dataclass(frozen=True)
-class NatlogVerdict:
+class NatlogResult:
     """Label of a pair with its proof, or the unsupported construction if there is no label.
 
     Attributes:
@@ -80,12 +80,12 @@ class NatlogLabeler:
         wordnet = open_wordnet()
         return cls(Parser(pipeline, cache=cache), wordnet, wordnet.identity)
 
-    def label(self, premise: str, hypothesis: str) -> NatlogVerdict:
+    def label(self, premise: str, hypothesis: str) -> NatlogResult:
         """Label one pair of sentences."""
         [verdict] = self.iter_verdicts([premise], [hypothesis])
         return verdict
 
-    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
+    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogResult]:
         """Iterate over the verdicts of n pairs, in the order of the pairs."""
         for start in range(0, len(premises), _BATCH_SIZE):
             batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
@@ -94,11 +94,11 @@ class NatlogLabeler:
             for premise, hypothesis in zip(*batch, strict=True):
                 yield self._verdict(trees[premise], trees[hypothesis])
 
-    def _verdict(self, premise: DependencyTree, hypothesis: DependencyTree) -> NatlogVerdict:
+    def _verdict(self, premise: DependencyTree, hypothesis: DependencyTree) -> NatlogResult:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
-            hypothesis = reuse_parse(premise, hypothesis)
+            hypothesis = reuse_premise_parse(premise, hypothesis)
             if premise.is_existential is not hypothesis.is_existential:
                 premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
             pairs = align_words(premise, hypothesis, self._words)
@@ -107,9 +107,9 @@ class NatlogLabeler:
             edits = find_edits(premise, hypothesis, pairs, self._words)
             possible, proof = prove_relations(premise, hypothesis, edits)
         except UnsupportedPairError as error:
-            return NatlogVerdict(None, None, unsupported=str(error))
+            return NatlogResult(None, None, unsupported=str(error))
         label, relation = derive_label(possible)
-        return NatlogVerdict(label, relation, tuple(proof))
+        return NatlogResult(label, relation, tuple(proof))
 
 
 def _check(tree: DependencyTree) -> None:
@@ -189,13 +189,13 @@ _SIGNS: Final = {
 _MOST_NAMED: Final = 3
 
 
-def format_explanation(verdict: NatlogVerdict) -> list[str]:
+def format_explanation(result: NatlogResult) -> list[str]:
     """Format the proof of a label, one line per step. If there is no label, name the unsupported construction."""
-    if verdict.label is None or verdict.relation is None:
-        return [f"no label: {verdict.unsupported}"]
-    if not verdict.steps:
+    if result.label is None or result.relation is None:
+        return [f"no label: {result.unsupported}"]
+    if not result.steps:
         return ["the sentences are equivalent (≡)"]
-    return [f"{number}. {_step(step)}" for number, step in enumerate(verdict.steps, start=1)]
+    return [f"{number}. {_step(step)}" for number, step in enumerate(result.steps, start=1)]
 
 
 def _step(step: ProofStep) -> str:

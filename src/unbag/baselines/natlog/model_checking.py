@@ -5,11 +5,11 @@ from functools import cache
 from typing import Final
 
 from unbag.baselines.natlog.models import FiniteModel, LogicalModelEntity, find_truth_value_models
-from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairForm
+from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm
 from unbag.baselines.natlog.relations import REGIONS, Relation, classify_relation
 
 
-def compute_relation(pair_form: PairForm) -> Relation:
+def compute_relation(logical_form: PairLogicalForm) -> Relation:
     """Compute the relation of a premise to a hypothesis by enumerating finite logical models.
 
     Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
@@ -18,15 +18,15 @@ def compute_relation(pair_form: PairForm) -> Relation:
 
     Pairs with the same logical form have the same relation, regardless of their words, so the result is cached by form.
     """
-    return _relate(_nameless(pair_form))
+    return _relate(_nameless(logical_form))
 
 
 @cache
-def _relate(shape: PairForm) -> Relation:
+def _relate(shape: PairLogicalForm) -> Relation:
     return classify_relation(find_truth_value_models(shape)) or Relation.INDEPENDENCE
 
 
-def _nameless(shape: PairForm) -> PairForm:
+def _nameless(shape: PairLogicalForm) -> PairLogicalForm:
     """Replace the adjectives and adverbs of a shape with numbers, in order of occurrence."""
     adjectives: dict[str, str] = {}
     adverbs: dict[str, str] = {}
@@ -37,7 +37,7 @@ def _nameless(shape: PairForm) -> PairForm:
     def phrase(original: NounPhrase) -> NounPhrase:
         return replace(original, adjective=numbered(adjectives, original.adjective)) if original.adjective else original
 
-    def clause(original: ClauseForm) -> ClauseForm:
+    def clause(original: ClauseLogicalForm) -> ClauseLogicalForm:
         return replace(
             original,
             subject=phrase(original.subject),
@@ -45,14 +45,14 @@ def _nameless(shape: PairForm) -> PairForm:
             adverb=numbered(adverbs, original.adverb),
         )
 
-    return PairForm(clause(shape.premise), clause(shape.hypothesis), shape.word_relations)
+    return PairLogicalForm(clause(shape.premise), clause(shape.hypothesis), shape.word_relations)
 
 
 _TRUTH_NAMES: Final = {True: "true", False: "false"}
 
 
 def format_proof(
-    pair_form: PairForm, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+    logical_form: PairLogicalForm, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
     """Format the proof of a relation, with one situation (logical model) as an example of each pair of truth values.
 
@@ -60,21 +60,23 @@ def format_proof(
     premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
 
     Args:
-        pair_form: Logical form of the two sentences.
+        logical_form: Logical form of the two sentences.
         subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
             the hypothesis's object, which are equal.
         verbs: Verbs of premise and hypothesis.
         objects: Object nouns of premise and hypothesis; empty for a verb without an object. In an exchanged pair, the
             nouns of the premise's object and the hypothesis's subject.
     """
-    models = find_truth_value_models(pair_form)
+    models = find_truth_value_models(logical_form)
     relation = classify_relation(models)
     lines = [
-        f"{compute_relation(pair_form).value}"
+        f"{compute_relation(logical_form).value}"
         + ("" if relation else ": one sentence is true in every model or in none")
     ]
     for part in REGIONS:
-        description = _description(pair_form, models[part], subjects, verbs, objects) if part in models else "no model."
+        description = (
+            _description(logical_form, models[part], subjects, verbs, objects) if part in models else "no model."
+        )
         line = f"premise {_TRUTH_NAMES[part[0]]}, hypothesis {_TRUTH_NAMES[part[1]]}: {description}"
         if relation and (
             others := [other.value for other in Relation if (part in other.empty_regions) is (part in models)]
@@ -85,7 +87,11 @@ def format_proof(
 
 
 def _description(
-    shape: PairForm, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+    shape: PairLogicalForm,
+    model: FiniteModel,
+    subjects: tuple[str, str],
+    verbs: tuple[str, str],
+    objects: tuple[str, str],
 ) -> str:
     agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
     patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]

@@ -28,7 +28,15 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import (
+    ALWAYS,
+    NEVER,
+    ClauseLogicalForm,
+    NounPhrase,
+    PairLogicalForm,
+    Quantifier,
+    WordRelations,
+)
 from unbag.baselines.natlog.relations import REGIONS, Region, Relation
 
 _OTHER_TIMES: Final = 2
@@ -84,30 +92,34 @@ class FiniteModel:
     times: tuple[tuple[EventRow, ...], ...]
 
 
-def is_true_in_model(side: int, clause: ClauseForm, word_relations: WordRelations, model: FiniteModel) -> bool:
-    """Check whether the premise (`side` 0) or the hypothesis (`side` 1) is true in a logical model."""
-    turned = side == 1 and word_relations.exchanged
+def is_true_in_model(
+    sentence_index: int, clause: ClauseLogicalForm, word_relations: WordRelations, model: FiniteModel
+) -> bool:
+    """Check whether a sentence (`sentence_index` 0: premise, 1: hypothesis) is true in a logical model."""
+    turned = sentence_index == 1 and word_relations.exchanged
     agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
     named_agents, named_patients = reversed(model.named) if turned else model.named
 
     def does(agent: int, patient: int, time: int) -> bool:
         event = model.times[time][patient][agent] if turned else model.times[time][agent][patient]
-        return event.verbs[side] and (clause.adverb is None or _manner(side, clause, word_relations) in event.adverbs)
+        return event.verbs[sentence_index] and (
+            clause.adverb is None or _manner(sentence_index, clause, word_relations) in event.adverbs
+        )
 
     def plain(agent: int, time: int) -> bool:
         if clause.object is None:
             return does(agent, len(patients) - 1, time)
         entities = [(entity, does(agent, patient, time)) for patient, entity in enumerate(patients)]
-        return _holds(side, clause.object, word_relations, entities, named_patients)
+        return _holds(sentence_index, clause.object, word_relations, entities, named_patients)
 
     entities = [
         (entity, clause.evaluate_modifiers([plain(agent, time) for time in range(len(model.times))]))
         for agent, entity in enumerate(agents)
     ]
-    return _holds(side, clause.subject, word_relations, entities, named_agents)
+    return _holds(sentence_index, clause.subject, word_relations, entities, named_agents)
 
 
-def _manner(side: int, clause: ClauseForm, word_relations: WordRelations) -> str:
+def _manner(side: int, clause: ClauseLogicalForm, word_relations: WordRelations) -> str:
     """Build the name of a manner. In an exchanged pair, the events x to y and y to x have separate manners."""
     return f"{clause.adverb} in return" if side == 1 and word_relations.exchanged else str(clause.adverb)
 
@@ -130,20 +142,24 @@ def _holds(
     return phrase.is_satisfied_by(n, len(members) - n)
 
 
-def find_truth_value_models(pair_form: PairForm, max_entities: int | None = None) -> dict[Region, FiniteModel]:
+def find_truth_value_models(
+    logical_form: PairLogicalForm, max_entities: int | None = None
+) -> dict[Region, FiniteModel]:
     """Find the possible pairs of truth values of premise and hypothesis, each with one example (a logical model).
 
     Args:
-        pair_form: Logical form of the two sentences.
+        logical_form: Logical form of the two sentences.
         max_entities: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1),
             as explained in the module docstring).
     """
-    if pair_form.word_relations.exchanged:
-        return _exchanged_outcomes(pair_form, max_entities or _enough(pair_form.premise.subject, *_objects(pair_form)))
-    return _outcomes(pair_form, max_entities or _enough(*_objects(pair_form)))
+    if logical_form.word_relations.exchanged:
+        return _exchanged_outcomes(
+            logical_form, max_entities or _enough(logical_form.premise.subject, *_objects(logical_form))
+        )
+    return _outcomes(logical_form, max_entities or _enough(*_objects(logical_form)))
 
 
-def _objects(shape: PairForm) -> list[NounPhrase]:
+def _objects(shape: PairLogicalForm) -> list[NounPhrase]:
     return [phrase for phrase in (shape.premise.object, shape.hypothesis.object) if phrase is not None]
 
 
@@ -151,7 +167,7 @@ def _enough(*phrases: NounPhrase) -> int:
     return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
 
 
-def _outcomes(shape: PairForm, bound: int) -> dict[Region, FiniteModel]:
+def _outcomes(shape: PairLogicalForm, bound: int) -> dict[Region, FiniteModel]:
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     phrases = (premise.subject, hypothesis.subject, *_objects(shape))
     most = 1 + max(phrase.number for phrase in phrases)
@@ -174,7 +190,7 @@ def _outcomes(shape: PairForm, bound: int) -> dict[Region, FiniteModel]:
     return models
 
 
-def _timed(premise: ClauseForm, hypothesis: ClauseForm) -> bool:
+def _timed(premise: ClauseLogicalForm, hypothesis: ClauseLogicalForm) -> bool:
     return any(modifier in (ALWAYS, NEVER) for clause in (premise, hypothesis) for modifier in clause.modifiers)
 
 
@@ -249,7 +265,7 @@ def _domains(
 
 @cache
 def _ways(
-    premise: ClauseForm, hypothesis: ClauseForm, word_relations: WordRelations, bound: int, most: int
+    premise: ClauseLogicalForm, hypothesis: ClauseLogicalForm, word_relations: WordRelations, bound: int, most: int
 ) -> list[tuple[_Domain, dict[Region, tuple[EventRow, ...]]]]:
     """List the object sets, each with the possible truth values of the verb phrases for one subject.
 
@@ -310,7 +326,9 @@ _State = tuple[_Counts, _Counts, bool, bool]
 class _Rows:
     """Possible rows of one subject at one time. The states of each prefix of the objects are cached."""
 
-    def __init__(self, premise: ClauseForm, hypothesis: ClauseForm, word_relations: WordRelations, most: int) -> None:
+    def __init__(
+        self, premise: ClauseLogicalForm, hypothesis: ClauseLogicalForm, word_relations: WordRelations, most: int
+    ) -> None:
         self._clauses = (premise, hypothesis)
         self._lexicon = word_relations
         self._most = most
@@ -373,7 +391,9 @@ class _Rows:
         return counts.add(entity.is_described_by(side, clause.object), does, named, self._most)
 
 
-def _verb_choices(premise: ClauseForm, hypothesis: ClauseForm, relation: Relation) -> Iterator[list[Region]]:
+def _verb_choices(
+    premise: ClauseLogicalForm, hypothesis: ClauseLogicalForm, relation: Relation
+) -> Iterator[list[Region]]:
     """Iterate over the combinations of the two verbs in the events of one subject at one time."""
     if relation is Relation.ALTERNATION:  # between agents: a row contains events of one verb only
         yield [(True, False), (False, False)]
@@ -448,7 +468,7 @@ def _distributions(
     return by_values
 
 
-def _exchanged_outcomes(shape: PairForm, bound: int) -> dict[Region, FiniteModel]:
+def _exchanged_outcomes(shape: PairLogicalForm, bound: int) -> dict[Region, FiniteModel]:
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     if premise.object is None or hypothesis.object is None:
         raise ValueError(
@@ -489,7 +509,12 @@ def _verbs(events: _OneSided) -> Iterator[bool]:
 
 
 def _by_truth(
-    side: int, clause: ClauseForm, word_relations: WordRelations, subjects: _Domain, objects: _Domain, n_times: int
+    side: int,
+    clause: ClauseLogicalForm,
+    word_relations: WordRelations,
+    subjects: _Domain,
+    objects: _Domain,
+    n_times: int,
 ) -> dict[bool, list[_OneSided]]:
     """Group the possible events by the truth value of one sentence, with one manner per set of events."""
     options = [(False, frozenset[str]()), (True, frozenset[str]())]

@@ -282,7 +282,7 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
     return noun
 
 
-def reuse_parse(premise: DependencyTree, hypothesis: DependencyTree) -> DependencyTree:
+def reuse_premise_parse(premise: DependencyTree, hypothesis: DependencyTree) -> DependencyTree:
     """Reuse the parse of the premise if the hypothesis differs in a single word with the same part of speech.
 
     A single different word can change how a parser attaches all words around it. For such pairs, the tree of the
@@ -407,7 +407,7 @@ NEVER: Final = "never"
 
 
 @dataclass(frozen=True)
-class ClauseForm:
+class ClauseLogicalForm:
     """Logical form of a single-clause sentence. It contains the structure of the sentence, but not its words.
 
     Attributes:
@@ -468,12 +468,12 @@ class WordRelations:
 
 
 @dataclass(frozen=True)
-class PairForm:
+class PairLogicalForm:
     """Logical form of a sentence pair: two clauses and the relations between their words.
 
     The logical form determines the relation of the two sentences.
     """
 
-    premise: ClauseForm
-    hypothesis: ClauseForm
+    premise: ClauseLogicalForm
+    hypothesis: ClauseLogicalForm
     word_relations: WordRelations

@@ -29,7 +29,7 @@ from unbag.baselines.natlog.scopes import (
     collect_verb_scope,
     determine_monotonicity,
     find_adverbial,
-    find_verb_above,
+    find_nearest_verb,
     is_fronted,
     project_downward,
     project_non_monotone,
@@ -149,13 +149,13 @@ def _of_determiners(tree: DependencyTree, coreferent: bool) -> Iterator[ScopeOpe
 
 def _whole_scope(tree: DependencyTree, noun: int) -> frozenset[int]:
     """Collect the tokens of the clause of a noun, including the subject."""
-    verb = find_verb_above(tree, noun)
+    verb = find_nearest_verb(tree, noun)
     return collect_verb_scope(tree, verb) | collect_subjects(tree, verb) | collect_scope(tree, noun)
 
 
 def _is_negated(tree: DependencyTree, noun: int) -> bool:
     """Check whether the clause of a non-subject noun has a negation, or a subject such as "no boy"."""
-    verb = find_verb_above(tree, noun)
+    verb = find_nearest_verb(tree, noun)
     if noun in collect_subjects(tree, verb):
         return False
     return verb in tree.negations or any(

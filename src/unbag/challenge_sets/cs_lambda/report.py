@@ -21,14 +21,14 @@ from unbag.challenge_sets.views.examples import (
 from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ResultGroup, build_group_figure
 from unbag.challenge_sets.views.tables import (
     create_result_table,
-    describe_change,
+    describe_accuracy_drop,
     format_interval,
     format_percentage,
     format_points,
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_numbers
+from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
@@ -73,7 +73,7 @@ def summarize_result(result: Result) -> str:
         f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_percentage(accuracy)} of "
         f"{accuracy.n:,} pairs "
         f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
-        f"{describe_change(hardest['drop'])}."
+        f"{describe_accuracy_drop(hardest['drop'])}."
     )
 
 
@@ -153,7 +153,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
     pairs = PredictedPairs(rows, predictions)
-    lms = read_numbers(rows, "lms").astype(np.float64)
+    lms = read_numeric_column(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
         for index in select_top_rows(np.flatnonzero(wanted), lms):
             yield _example(pairs, kind, index)
@@ -162,7 +162,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of the subset CS_0.7."""
     pairs = PredictedPairs(rows, predictions)
-    for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
+    for index in pairs.select_shortest(np.flatnonzero(read_numeric_column(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)
 
 

@@ -26,7 +26,7 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import NOT_ENTAILMENT, get_gold_id
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
@@ -148,7 +148,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs whose gold label is not_entailment."""
     pairs = PredictedPairs(rows, predictions)
-    labels = read_numbers(rows, "label")
+    labels = read_numeric_column(rows, "label")
     for index in pairs.select_shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):
         yield _example(pairs, pairs.get_row(index)["operation"], index)
 

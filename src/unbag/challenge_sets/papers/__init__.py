@@ -109,9 +109,9 @@ def list_paper_tables(name: str | None = None) -> list[PaperTable]:
     raise ValueError(f"expected one of {', '.join(sorted({table.set for table in all_tables}))}, got {name!r}")
 
 
-def get_paper_table(short: str, number: str) -> PaperTable:
+def get_paper_table(short_name: str, table_number: str) -> PaperTable:
     """Look up a table by the paper's short name and the table number."""
-    [match] = [one for one in list_paper_tables() if (one.paper, one.number) == (short, number)]
+    [match] = [one for one in list_paper_tables() if (one.paper, one.number) == (short_name, table_number)]
     return match
 
 

@@ -31,7 +31,7 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -217,7 +217,7 @@ class _Orders:
     def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.pairs = PredictedPairs(rows, predictions)
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
-        is_original = read_numbers(rows, "permutation") == ORIGINAL
+        is_original = read_numeric_column(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
         self.original_of = np.empty(len(originals), dtype=np.int64)
         self.original_of[self.source[originals]] = originals

@@ -319,27 +319,27 @@ def is_generic_noun(noun: str) -> bool:
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
-def is_mentioned_once(sentence: str, number: Argument) -> bool:
+def is_counted_noun_unique(sentence: str, number: Argument) -> bool:
     """Check whether the noun that a number refers to occurs only once in a sentence.
 
     Otherwise, the total is unclear: if a sentence mentions "two men" and "a man", there may be three men.
 
     >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
-    >>> is_mentioned_once("Two men ride.", two), is_mentioned_once("Two men ride, and a man walks.", two)
+    >>> is_counted_noun_unique("Two men ride.", two), is_counted_noun_unique("Two men ride, and a man walks.", two)
     (True, False)
     """
     tokens = [word.text.lower() for word in tokenize_words(sentence)]
     return _MORE.isdisjoint(tokens) and sum(stem_phrase(token) == stem_phrase(number.noun) for token in tokens) == 1
 
 
-def is_valid_replacement(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
+def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tuple[str, str]] = frozenset()) -> bool:
     """Check whether replacing `old` by `new` in a claim yields a claim that does not follow from the evidence.
 
     Args:
         old: Argument of a claim.
         new: Argument of another sentence.
-        objects: Pairs of verb and object that the corpus attests. An object replaces another object of a verb that
-            takes both, or one of its kind (wears clothes, plays an instrument).
+        verb_object_pairs: Pairs of verb and object that the corpus attests. An object replaces another object of a verb
+            that takes both, or one of its kind (wears clothes, plays an instrument).
 
     >>> def subject(noun): return Argument(ArgumentRole.SUBJECT, noun, noun, "", False, range(1))
     >>> is_valid_replacement(subject("man"), subject("girl")), is_valid_replacement(subject("boy"), subject("child"))
@@ -354,7 +354,7 @@ def is_valid_replacement(old: Argument, new: Argument, objects: Set[tuple[str, s
     kinds = _kind(old.noun), _kind(new.noun)
     if kinds[0] != kinds[1] or (old.role is ArgumentRole.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
         return False
-    is_taken = (old.verb, kinds[0]) in _INTERCHANGEABLE or (old.verb, new.noun) in objects
+    is_taken = (old.verb, kinds[0]) in _INTERCHANGEABLE or (old.verb, new.noun) in verb_object_pairs
     if old.role is ArgumentRole.OBJECT and not is_taken:
         return False
     if kinds[0] == PERSON:

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from unbag.baselines.natlog.labeler import NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogResult
 from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
@@ -40,7 +40,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     SOSWAP,
     swap_within_vocabulary_half,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official_sentence
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
@@ -126,7 +126,11 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
             if isinstance(result, str):
                 counts[str(result)] += 1
                 continue
-            usable = [pair for pair in result if not (is_official(pair.premise) or is_official(pair.hypothesis))]
+            usable = [
+                pair
+                for pair in result
+                if not (is_official_sentence(pair.premise) or is_official_sentence(pair.hypothesis))
+            ]
             if len(usable) < generator.group_size:
                 counts[OFFICIAL] += 1
                 continue
@@ -261,7 +265,7 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 class LabelProver(Protocol):
     """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
-    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
+    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogResult]:
         """Prove the labels of n pairs with natural logic, and yield the verdicts in the order of the pairs."""
         ...
 
@@ -343,11 +347,11 @@ class ReversedPairGenerator:
         yield from zip(numbers, map(get_proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
 
 
-def get_proved_label(verdict: NatlogVerdict) -> str | None:
+def get_proved_label(result: NatlogResult) -> str | None:
     """Determine the label that follows from a natural-logic verdict. Return None if no label is proved.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).
     """
-    relation = verdict.relation
+    relation = result.relation
     return None if relation in (None, Relation.INDEPENDENCE) else to_three_way_label(relation)

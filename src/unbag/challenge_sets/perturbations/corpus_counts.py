@@ -33,7 +33,7 @@ class CorpusCounts(NamedTuple):
     pairs: Counter[tuple[str, str]]
 
 
-def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
+def count_words_and_bigrams(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
     """Count the words and bigrams of a corpus, and the word pairs in its contradiction examples.
 
     Memory use grows with the number of distinct bigrams, not with the number of sentences.
@@ -102,7 +102,7 @@ class BigramCounts(NamedTuple):
 
 def count_bigrams(examples: Iterable[Example]) -> BigramCounts:
     """Count the bigrams in the sentences of a corpus."""
-    return BigramCounts(count_corpus(examples).bigrams)
+    return BigramCounts(count_words_and_bigrams(examples).bigrams)
 
 
 def is_bigram_file(name: str) -> bool:
@@ -146,11 +146,11 @@ def _texts(path: Path) -> Iterator[str]:
             yield text
 
 
-def merge_bigram_counts(parts: Iterable[BigramCounts]) -> BigramCounts:
+def merge_bigram_counts(corpus_counts: Iterable[BigramCounts]) -> BigramCounts:
     """Sum the bigram counts of several corpora. The result includes sentence boundaries only if all inputs do."""
     counts: Counter[tuple[str, str]] = Counter()
     has_sentence_ends = True
-    for each in parts:
+    for each in corpus_counts:
         counts.update(each.counts)
         has_sentence_ends = has_sentence_ends and each.has_sentence_ends
     return BigramCounts(counts, has_sentence_ends)

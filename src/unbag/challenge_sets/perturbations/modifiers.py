@@ -16,7 +16,15 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, ClauseForm, NounPhrase, PairForm, Quantifier
+from unbag.baselines.natlog.parsing import (
+    ALWAYS,
+    NEVER,
+    NOT,
+    ClauseLogicalForm,
+    NounPhrase,
+    PairLogicalForm,
+    Quantifier,
+)
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import (
     AGREEING_AUXILIARIES,
@@ -123,7 +131,7 @@ class SeedPair:
 
     premise: SeedConstituents
     hypothesis: SeedConstituents
-    shape: PairForm
+    shape: PairLogicalForm
 
     @classmethod
     def from_pair(
@@ -152,7 +160,7 @@ class SeedPair:
         if first is None or second is None:
             return None
         words = infer_word_relations(first, second, label)
-        return None if words is None else cls(first, second, PairForm(*build_clauses(first, second), words))
+        return None if words is None else cls(first, second, PairLogicalForm(*build_clauses(first, second), words))
 
 
 def modify_seed_pair(seed_pair: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
@@ -194,14 +202,14 @@ forward_entailment.
     others = (hypothesis.subject, hypothesis.object)
     subject, object_ = reversed(others) if seed_pair.shape.word_relations.exchanged else others
     return format_proof(
-        build_modified_pair_form(seed_pair.shape, *split_change(change, pair.position)),
+        build_modified_logical_form(seed_pair.shape, *split_change_by_sentence(change, pair.position)),
         (premise.subject.words, subject.words if subject else ""),
         (premise.verb, hypothesis.verb),
         (premise.object.words if premise.object else "", object_.words if object_ else ""),
     )
 
 
-def split_change(change: Change, position: str) -> tuple[Change, Change]:
+def split_change_by_sentence(change: Change, position: str) -> tuple[Change, Change]:
     """Split a change into the change of the premise and the change of the hypothesis, depending on its position.
 
     The change of an unmodified sentence is empty.
@@ -210,7 +218,7 @@ def split_change(change: Change, position: str) -> tuple[Change, Change]:
 
 
 def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
-    first, second = split_change(change, position)
+    first, second = split_change_by_sentence(change, position)
     names = dict.fromkeys(modifier.name for _, modifier in change)
     return ModifiedPair(
         premise=build_modified_sentence(seed.premise, first),
@@ -219,18 +227,20 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
         type=change[0][1].type if change else NONE,
         position=position,
         part="+".join(part for part, _ in change) or NONE,
-        relation=compute_relation(build_modified_pair_form(seed.shape, first, second)),
+        relation=compute_relation(build_modified_logical_form(seed.shape, first, second)),
     )
 
 
-def build_modified_pair_form(pair_form: PairForm, premise: Change, hypothesis: Change) -> PairForm:
+def build_modified_logical_form(logical_form: PairLogicalForm, premise: Change, hypothesis: Change) -> PairLogicalForm:
     """Build the logical form of a modified pair by applying the changes of both sentences to the form of its seed."""
-    return PairForm(
-        _clause(pair_form.premise, premise), _clause(pair_form.hypothesis, hypothesis), pair_form.word_relations
+    return PairLogicalForm(
+        _clause(logical_form.premise, premise),
+        _clause(logical_form.hypothesis, hypothesis),
+        logical_form.word_relations,
     )
 
 
-def _clause(clause: ClauseForm, change: Change) -> ClauseForm:
+def _clause(clause: ClauseLogicalForm, change: Change) -> ClauseLogicalForm:
     for part, modifier in change:
         if part == VERB:
             if modifier.type == ADJECTIVE_ADVERB:
@@ -264,11 +274,11 @@ def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
     return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
-def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
+def build_modified_sentence(constituents: SeedConstituents, change: Change = ()) -> str:
     """Build the text of a sentence from its constituents and their modifiers.
 
     Args:
-        parts: Parts of the sentence.
+        constituents: Parts of the sentence.
         change: Modified parts with their modifiers (default: none).
 
     >>> from unbag.baselines.natlog.seeds import split_constituents
@@ -279,11 +289,11 @@ def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str
     'two dogs are never playing by a green old tree'
     """
     by_part = dict(change)
-    words = [_noun(parts.subject, by_part.get(SUBJECT))]
-    singular = parts.subject.is_plural and SUBJECT in by_part and by_part[SUBJECT].name == "every one of"
-    words += _verb(parts, by_part.get(VERB), singular=singular)
-    if parts.object is not None:
-        words.append(_noun(parts.object, by_part.get(OBJECT)))
+    words = [_noun(constituents.subject, by_part.get(SUBJECT))]
+    singular = constituents.subject.is_plural and SUBJECT in by_part and by_part[SUBJECT].name == "every one of"
+    words += _verb(constituents, by_part.get(VERB), singular=singular)
+    if constituents.object is not None:
+        words.append(_noun(constituents.object, by_part.get(OBJECT)))
     return " ".join(words)
 
 
@@ -335,4 +345,4 @@ def _contracted(auxiliary: str) -> str:
 def _conjugate_verb(verb: str, parts: SeedConstituents, person: GrammaticalPerson) -> str:
     # Among verbs in -ies, only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
-    return conjugate_verb(verb, lemma, person, third=not parts.subject.is_plural)
+    return conjugate_verb(verb, lemma, person, is_third_person=not parts.subject.is_plural)

@@ -196,7 +196,7 @@ def is_supported_entity(entity: Entity) -> bool:
     return entity.label in _KIND_OF
 
 
-def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
+def find_name_span(parse: Parse, entity: Entity) -> tuple[int, int]:
     """Find the token span of an entity's name, without title, article and possessive ending. The span may be empty."""
     start, end, _ = entity
     while start < end and (parse.words[start] in TITLES or parse.lower_words[start] == _ARTICLE):
@@ -209,7 +209,7 @@ def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     """Find the mention of an entity's name in a sentence, or the reason why the name cannot be replaced."""
     kind = _KIND_OF[entity.label]
-    start, end = find_bare_name(parse, entity)
+    start, end = find_name_span(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
     if len(heads) != 1 or not _is_written_as_name(parse, start, end):
         return JOINED
@@ -226,7 +226,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     return NameMention(start, end, parse.text(start, end), NameClass(kind, form))
 
 
-def is_kind_implied_by_verb(parse: Parse, mention: NameMention) -> bool:
+def is_name_type_evident(parse: Parse, mention: NameMention) -> bool:
     """Check whether the verb or a title implies the type of a name (person or organization). True for all places.
 
     For example, only persons nod, but both persons and organizations begin.

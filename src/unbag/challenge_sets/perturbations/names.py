@@ -24,9 +24,9 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     NameClass,
     NameKind,
     NameMention,
-    find_bare_name,
     find_mention,
-    is_kind_implied_by_verb,
+    find_name_span,
+    is_name_type_evident,
     is_supported_entity,
 )
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
@@ -111,7 +111,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
     for parse, entities in sentences:
         common.update(word for word in parse.words if word.islower())
         for entity in filter(is_supported_entity, entities):
-            start, end = find_bare_name(parse, entity)
+            start, end = find_name_span(parse, entity)
             if start == end:
                 continue
             name = parse.text(start, end)
@@ -121,7 +121,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
             if entity.label in PLACE_LABELS and name in PLACE_LEVELS:
                 used[NameClass(NameKind.PLACE, PLACE_LEVELS[name])].add(name)
             mention = find_mention(parse, entity)
-            if isinstance(mention, NameMention) and is_kind_implied_by_verb(parse, mention):
+            if isinstance(mention, NameMention) and is_name_type_evident(parse, mention):
                 used[mention.name_class].add(mention.text)
     ambiguous = frozenset(
         name for name, of in labels.items() if len(of) > 1 or any(word in common for word in name.lower().split())
@@ -190,13 +190,13 @@ def build_name_pairs(
     }
 
 
-def is_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
+def are_names_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
     """Check whether two names could denote the same person, organization or place.
 
     >>> nothing = TextNames({}, frozenset(), {})
-    >>> [is_possibly_coreferent("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]
+    >>> [are_names_possibly_coreferent("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]
     [True, True, False]
-    >>> [is_possibly_coreferent("FDA", new, nothing) for new in ("Food and Drug Administration", "EPA")]
+    >>> [are_names_possibly_coreferent("FDA", new, nothing) for new in ("Food and Drug Administration", "EPA")]
     [True, False]
     """
     one, other = (_name_words(name) for name in (old, new))
@@ -230,7 +230,7 @@ def _edit_or_reason(
     start = int(rng.compute_key(seed, "name", parse, mention.start)) % len(candidates)
     present = set(parse.lower_words)
     for new in (*candidates[start:], *candidates[:start]):
-        if present.isdisjoint(_name_words(new)) and not is_possibly_coreferent(mention.text, new, names):
+        if present.isdisjoint(_name_words(new)) and not are_names_possibly_coreferent(mention.text, new, names):
             return _edit(parse, mention, new)
     return SAME
 

@@ -17,7 +17,7 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
+`iter_negation_tables` builds the rows of the set, and `ContrastivePremiseGenerator` the pairs for training.
 """
 
 import logging
@@ -46,7 +46,7 @@ from unbag.data.text.grammar import (
     get_adjective_rank,
     has_matching_determiners,
 )
-from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_singular, conjugate_verb
+from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_person_singular, conjugate_verb
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -71,7 +71,7 @@ _OWN: Final = frozenset("his her their him them himself herself themselves".spli
 _BE: Final = frozenset("is are was were".split())
 
 
-class PlainClause(NamedTuple):
+class SimpleClause(NamedTuple):
     """Token positions of the subject and the verb in a simple sentence, which has a single clause.
 
     Attributes:
@@ -85,7 +85,7 @@ class PlainClause(NamedTuple):
     verb: int
 
 
-def find_plain_clause(parse: Parse) -> PlainClause | None:
+def find_simple_clause(parse: Parse) -> SimpleClause | None:
     """Find the subject and the verb of a simple sentence (a single clause). Return None for other sentences."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
@@ -110,10 +110,10 @@ def find_plain_clause(parse: Parse) -> PlainClause | None:
     # "are happily playing" may be negated in two places.
     if auxiliaries and (words[finite] not in _BE or len(auxiliaries) > 1 or finite != verb - 1):
         return None
-    return PlainClause(noun, finite, verb)
+    return SimpleClause(noun, finite, verb)
 
 
-def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
+def build_negations(parse: Parse, clause: SimpleClause) -> Mapping[str, str]:
     """Build one negation of a simple sentence per suitable template. Returns a dict from templates to texts."""
     finite, word = clause.finite, parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
@@ -121,7 +121,7 @@ def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
     base = parse.lemmas[finite].lower()
     if parse.lower_words[finite] in _BE:
         by_template |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
-    elif word in (base, build_third_singular(base)):
+    elif word in (base, build_third_person_singular(base)):
         do = "do" if parse.tags[clause.noun] == "NNS" else "does"
         by_template[NOT] = _text(parse, {finite: f"{do} not {base}"})
         by_template[CONTRACTED] = _text(parse, {finite: f"{do}n't {base}"})
@@ -135,7 +135,7 @@ def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
     is_single_noun = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)
     if is_single_noun and parse.lemmas[clause.noun].lower() in PEOPLE:
         third = parse.tags[finite] == "VBZ"
-        verb = conjugate_verb(word, base, GrammaticalPerson.SINGULAR, third=third)
+        verb = conjugate_verb(word, base, GrammaticalPerson.SINGULAR, is_third_person=third)
         by_template[NOBODY] = "Nobody " + _text(parse, {finite: verb}, finite)
     return by_template
 
@@ -201,16 +201,16 @@ def _is_optional(parse: Parse, i: int) -> bool:
     return parse.tags[head] in ("NN", "NNS") and i == head + 1
 
 
-def remove_tokens(parse: Parse, removed: list[int]) -> Parse:
+def remove_tokens(parse: Parse, token_indices: list[int]) -> Parse:
     """Remove consecutive tokens from a parse. An indefinite article before them is adapted to the next word."""
-    kept = [i for i in range(len(parse.words)) if i not in removed]
+    kept = [i for i in range(len(parse.words)) if i not in token_indices]
     place = {old: new for new, old in enumerate(kept)}
     words, spaces = [parse.words[i] for i in kept], [parse.spaces[i] for i in kept]
-    before = removed[0] - 1
+    before = token_indices[0] - 1
     if before in place:
         if place[before] + 1 < len(words):
             words[place[before]] = adapt_article(parse.words[before], words[place[before] + 1])
-        spaces[place[before]] = parse.spaces[removed[-1]]
+        spaces[place[before]] = parse.spaces[token_indices[-1]]
     return Parse(
         words=tuple(words),
         spaces=tuple(spaces),
@@ -270,7 +270,7 @@ class NegatedPairGenerator:
 
     def _candidates(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         """Build one candidate pair per label, or determine why there is none."""
-        clause = find_plain_clause(parse)
+        clause = find_simple_clause(parse)
         if clause is None:
             return NOT_PLAIN
         by_template = {
@@ -285,7 +285,7 @@ class NegatedPairGenerator:
         not_long = by_template[template]
         pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
         shorter = [
-            (each, clause) for each in iter_shortened_parses(parse) if (clause := find_plain_clause(each)) is not None
+            (each, clause) for each in iter_shortened_parses(parse) if (clause := find_simple_clause(each)) is not None
         ]
         if shorter:
             short, clause = _choose(shorter, key, "shorter")
@@ -373,7 +373,7 @@ def _rows(
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
-class NegationMirrorGenerator:
+class ContrastivePremiseGenerator:
     """Generator that builds mirrored pairs: two pairs with the same hypothesis, whose premises have the same words.
 
     The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral.

@@ -49,7 +49,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
     THING_PREFIXES,
     THING_PROPERTIES,
     DistractorSentence,
-    Opposites,
+    OppositePhrases,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
@@ -85,7 +85,7 @@ class NegationPair(NamedTuple):
     three_way: str | None
 
 
-class MirrorPremises(NamedTuple):
+class ContrastivePremises(NamedTuple):
     """Two premises with the same words, of which only the first one entails the hypothesis.
 
     Attributes:
@@ -142,7 +142,7 @@ class ClaimSampler:
         return [each for each in items if are_in_vocabulary_half(self._words, [phrase(each)])]
 
 
-Mirrors = tuple[str, Sequence[MirrorPremises]] | None
+Mirrors = tuple[str, Sequence[ContrastivePremises]] | None
 """The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
 
 
@@ -345,7 +345,7 @@ def _antonym(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _opposite(
-    claim: Claim, sampler: ClaimSampler, opposites: Sequence[Opposites], name: str, *, from_denied: str | None
+    claim: Claim, sampler: ClaimSampler, opposites: Sequence[OppositePhrases], name: str, *, from_denied: str | None
 ) -> Mirrors:
     """Build the mirrors of a phrase and its opposite; `from_denied` is the label of "not x" and "not y"."""
     fitting = [
@@ -367,7 +367,7 @@ def _of_two(
     from_second: str,
     *,
     labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
-) -> tuple[MirrorPremises, MirrorPremises]:
+) -> tuple[ContrastivePremises, ContrastivePremises]:
     """Build the mirrors of two premises, each with what follows from it and not from the other.
 
     Args:
@@ -377,7 +377,9 @@ def _of_two(
         from_second: Hypothesis that follows from the second.
         labels: Three-way label of the second premise with `from_first`, and of the first with `from_second`.
     """
-    return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
+    return ContrastivePremises(first, second, from_first, labels[0]), ContrastivePremises(
+        second, first, from_second, labels[1]
+    )
 
 
 def _counted(companion: DistractorSentence, claim: Claim) -> str:

@@ -162,7 +162,7 @@ PEOPLE: Final = frozenset(noun for noun, above in HYPERNYMS.items() if above == 
 """Nouns of people, in the singular."""
 
 
-class Opposites(NamedTuple):
+class OppositePhrases(NamedTuple):
     """Two predicates that cannot both be true of the same subject.
 
     Attributes:
@@ -176,14 +176,16 @@ class Opposites(NamedTuple):
     is_perfect: bool = False
 
 
-def _both_ways(lines: str, *, is_perfect: bool = False) -> tuple[Opposites, ...]:
+def _both_ways(lines: str, *, is_perfect: bool = False) -> tuple[OppositePhrases, ...]:
     pairs = [tuple(map(str.strip, line.split(":"))) for line in lines.split("/")]
-    return tuple(Opposites(old, new, is_perfect) for one, other in pairs for old, new in ((one, other), (other, one)))
+    return tuple(
+        OppositePhrases(old, new, is_perfect) for one, other in pairs for old, new in ((one, other), (other, one))
+    )
 
 
-def _prefixed(words: str) -> tuple[Opposites, ...]:
+def _prefixed(words: str) -> tuple[OppositePhrases, ...]:
     """Pair each word that has a prefix, marked by a hyphen, with the same word without it."""
-    return tuple(Opposites(word.replace("-", ""), word.partition("-")[2]) for word in words.split())
+    return tuple(OppositePhrases(word.replace("-", ""), word.partition("-")[2]) for word in words.split())
 
 
 PERSON_PREFIXES: Final = _prefixed(

@@ -41,7 +41,7 @@ class TooFewPermutationsError(ValueError):
     """Raised for a pair with fewer than q different permutations."""
 
 
-class PermutedSide(NamedTuple):
+class PermutedSentences(NamedTuple):
     """All premises or all hypotheses of the q permutations of a pair.
 
     Attributes:
@@ -77,7 +77,7 @@ class Permuter:
 
     def permute_pair(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
-    ) -> tuple[PermutedSide, PermutedSide]:
+    ) -> tuple[PermutedSentences, PermutedSentences]:
         """Compute the q permutations of a pair, with their BLEU scores and token orders.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
@@ -98,7 +98,8 @@ class Permuter:
         """
         sides, orders, texts = self._draw(source_id, premise, hypothesis)
         premise_side, hypothesis_side = (
-            PermutedSide(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
+            PermutedSentences(text, side.bleu(order), order)
+            for side, order, text in zip(sides, orders, texts, strict=True)
         )
         return premise_side, hypothesis_side
 
@@ -155,18 +156,18 @@ class Permuter:
         return sides, orders, texts
 
 
-def draw_derangement(tokens: TokenizedSentence, stream: tuple[object, ...], draw: int) -> str:
+def draw_derangement(tokens: TokenizedSentence, stream_key: tuple[object, ...], draw_index: int) -> str:
     """Shuffle the words of one sentence so that no word keeps its position.
 
     A sentence of fewer than two words is returned unchanged.
 
     Args:
         tokens: Tokens of the sentence.
-        stream: Key of the random stream (`utils.rng.compute_key`).
-        draw: Index of the order in the stream.
+        stream_key: Key of the random stream (`utils.rng.compute_key`).
+        draw_index: Index of the order in the stream.
     """
-    side = _Shuffler(tokens, compute_key(*stream), BOTH, moves=len(tokens.words) > 1)
-    [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw)))
+    side = _Shuffler(tokens, compute_key(*stream_key), BOTH, moves=len(tokens.words) > 1)
+    [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw_index)))
     return text
 
 

@@ -8,7 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator
-from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, PermutedSide, Permuter, TooFewPermutationsError
+from unbag.challenge_sets.perturbations.permutation import (
+    BLEU_ORDERS,
+    PermutedSentences,
+    Permuter,
+    TooFewPermutationsError,
+)
 from unbag.data.columns import declare_float_field, round_to_field
 from unbag.data.labels import get_gold_id
 from unbag.data.sources import Example
@@ -86,7 +91,9 @@ def iter_permuted_set_tables(
 
 
 def _block(
-    example: Example, tokens: tuple[TokenizedSentence, TokenizedSentence], sides: tuple[PermutedSide, PermutedSide]
+    example: Example,
+    tokens: tuple[TokenizedSentence, TokenizedSentence],
+    sides: tuple[PermutedSentences, PermutedSentences],
 ) -> dict[str, Any]:
     """Build the columns of one example's rows."""
     numbers = np.arange(ORIGINAL, len(sides[0].texts))

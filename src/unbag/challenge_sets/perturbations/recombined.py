@@ -41,13 +41,13 @@ from unbag.challenge_sets.perturbations.arguments import (
     collect_content_stems,
     expand_stems,
     find_claim_arguments,
-    is_mentioned_once,
+    is_counted_noun_unique,
     is_valid_replacement,
     iter_replacement_arguments,
     replace_argument,
 )
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair
-from unbag.challenge_sets.perturbations.vocabulary_split import is_official
+from unbag.challenge_sets.perturbations.vocabulary_split import is_official_sentence
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, get_gold_id
@@ -150,11 +150,11 @@ class ModifiedClaim(NamedTuple):
     claim: str
 
 
-def is_sentence(text: str) -> bool:
+def is_single_statement(text: str) -> bool:
     """Check whether a premise is a single sentence of 3 to 40 words and not a question.
 
-    >>> is_sentence("A man rides a bike."), is_sentence("Stop. A man rides."), is_sentence("Who rides a bike?")
-    (True, False, False)
+    >>> is_single_statement("A man rides a bike."), is_single_statement("Stop. A man rides."), is_single_statement("Who
+    rides a bike?") (True, False, False)
     """
     text = text.strip()
     return len(text.split()) in _SENTENCE_WORDS and not text.endswith("?") and not _INNER_END.search(text)
@@ -169,7 +169,7 @@ def join_sentences(sentences: Iterable[str]) -> str:
     return " ".join(text if _END.search(text) else f"{text}." for text in map(str.strip, sentences))
 
 
-def draw_pool_texts(
+def draw_filler_sentences(
     examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
 ) -> list[tuple[str, str]]:
     """Draw the filler sentences of a pool from the premises of examples.
@@ -190,7 +190,7 @@ def draw_pool_texts(
     taken: set[str] = set()
     for example in examples:
         text = example.premise
-        if text in taken or not is_sentence(text):
+        if text in taken or not is_single_statement(text):
             continue
         entry = (-int(rng.compute_key(seed, "recombined pool", text)), example.source_id, text)
         taken.add(text)
@@ -201,7 +201,7 @@ def draw_pool_texts(
     return [(source_id, text) for _, source_id, text in sorted(heap, reverse=True)]
 
 
-def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
+def build_sentence_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
     """Build a pool of filler sentences, and find their arguments with the parser."""
     sentences = []
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
@@ -245,7 +245,7 @@ def find_example_exclusion_reason(example: Example) -> str | None:
     """Find the reason to exclude an example, without parsing it. Return None if there is none."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
-    if not is_sentence(example.premise):
+    if not is_single_statement(example.premise):
         return LONG_EVIDENCE
     if not collect_content_stems(example.hypothesis) <= collect_content_stems(example.premise):
         return OTHER_WORDS
@@ -376,7 +376,7 @@ def _exchanges(
     implied = expand_stems(evidence)
     exchanges: list[ModifiedClaim] = []
     for old in arguments:
-        if old.role is ArgumentRole.NUMBER and not is_mentioned_once(example.premise, old):
+        if old.role is ArgumentRole.NUMBER and not is_counted_noun_unique(example.premise, old):
             continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():
@@ -450,10 +450,10 @@ class RecombinedPairGenerator:
         """
         self._examples, self._parser, self._sizes = examples, parser, sizes
         # The sampler looks up whole documents, so that official sentences inside them are excluded here.
-        usable = (example for example in examples if not is_official(example.premise))
-        self._pool = build_pool(draw_pool_texts(usable), parser)
+        usable = (example for example in examples if not is_official_sentence(example.premise))
+        self._pool = build_sentence_pool(draw_filler_sentences(usable), parser)
         self._reasons = [
-            find_example_exclusion_reason(example) or (OFFICIAL if is_official(example.premise) else None)
+            find_example_exclusion_reason(example) or (OFFICIAL if is_official_sentence(example.premise) else None)
             for example in examples
         ]
 

@@ -21,16 +21,16 @@ TARGET_ROWS: Final = 500
 MAX_DRAWS: Final = 5
 
 
-def compute_num_draws(rows: int) -> int:
+def compute_num_shuffles(n_rows: int) -> int:
     """Compute the number of shuffles per row, from 1 to `MAX_DRAWS`, that gives about `TARGET_ROWS` shuffled rows.
 
-    >>> [compute_num_draws(rows) for rows in (2000, 500, 200, 10)]
+    >>> [compute_num_shuffles(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
     """
-    return min(MAX_DRAWS, max(1, -(-TARGET_ROWS // max(rows, 1))))  # -(-a // b) rounds up
+    return min(MAX_DRAWS, max(1, -(-TARGET_ROWS // max(n_rows, 1))))  # -(-a // b) rounds up
 
 
-def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
+def shuffle_rows(rows: Any, language: str, draw_index: int) -> Any:
     """Shuffle the words of both sentences in each row. The rows keep their order.
 
     Words move as in the permuted set: punctuation keeps its position, and every other token leaves its position. A
@@ -39,7 +39,7 @@ def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
     Args:
         rows: `datasets.Dataset` with `COLUMNS`; other columns are dropped.
         language: Language code that `data.text.tokens.validate_language` accepts.
-        draw: Index of the draw, from 0.
+        draw_index: Index of the draw, from 0.
 
     Returns:
         A `datasets.Dataset` with `COLUMNS`. The ids are those of the rows with the suffix `#shuffled-<draw>`.
@@ -49,28 +49,30 @@ def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
         ValueError: If unbag cannot split sentences of the language into words.
     """
     return rows.select_columns(list(COLUMNS)).map(
-        partial(_shuffle_batch, language=language, draw=draw),
+        partial(_shuffle_batch, language=language, draw=draw_index),
         batched=True,
         load_from_cache_file=False,
         keep_in_memory=False,
     )
 
 
-def shuffle_pair(row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw: int = 0) -> tuple[str, str]:
+def shuffle_pair(
+    row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw_index: int = 0
+) -> tuple[str, str]:
     """Shuffle the words of one pair in the same way as `shuffle_rows`.
 
     >>> shuffle_pair("a", "Dogs sleep.", "No.")
     ('sleep Dogs .', 'No.')
     """
     return (
-        draw_derangement(tokenize(premise, language), (SEED, "shuffled", row_id, "premise"), draw),
-        draw_derangement(tokenize(hypothesis, language), (SEED, "shuffled", row_id, "hypothesis"), draw),
+        draw_derangement(tokenize(premise, language), (SEED, "shuffled", row_id, "premise"), draw_index),
+        draw_derangement(tokenize(hypothesis, language), (SEED, "shuffled", row_id, "hypothesis"), draw_index),
     )
 
 
 def _shuffle_batch(batch: Mapping[str, Sequence[str]], *, language: str, draw: int) -> dict[str, list[str]]:
     pairs = [
-        shuffle_pair(row_id, premise, hypothesis, language=language, draw=draw)
+        shuffle_pair(row_id, premise, hypothesis, language=language, draw_index=draw)
         for row_id, premise, hypothesis in zip(batch["id"], batch["premise"], batch["hypothesis"], strict=True)
     ]
     return {

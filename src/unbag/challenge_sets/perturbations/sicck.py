@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.baselines.natlog.model_checking import compute_relation
-from unbag.baselines.natlog.parsing import PairForm
+from unbag.baselines.natlog.parsing import PairLogicalForm
 from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
@@ -28,10 +28,10 @@ from unbag.challenge_sets.perturbations.modifiers import (
     VERB,
     Change,
     SeedPair,
-    build_modified_pair_form,
+    build_modified_logical_form,
     build_modified_sentence,
     modify_seed_pair,
-    split_change,
+    split_change_by_sentence,
 )
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -200,12 +200,12 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> SicckRow:
     return row
 
 
-def assign_folds(seeds: Sequence[str], n: int = 5, *, method: str = CONTIGUOUS, seed: int = 13) -> list[int]:
+def assign_folds(seeds: Sequence[str], n_folds: int = 5, *, method: str = CONTIGUOUS, seed: int = 13) -> list[int]:
     """Assign a fold to each row, for cross-validation (section 4.2 of the SICCK paper).
 
     Args:
         seeds: Seed pair of each row, in the order of the rows.
-        n: Number of folds (default: 5).
+        n_folds: Number of folds (default: 5).
         method: Method of assignment (default: `contiguous`):
 
             - `contiguous`, the authors' release: rows sorted by seed pair and split into blocks. Seed pairs, and the
@@ -225,20 +225,20 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, method: str = CONTIGUOUS, 
     if method not in FOLDINGS:
         raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {method!r}")
     most = len(set(seeds) if method == WHOLE_SEEDS else seeds)
-    if n < 2 or most < n:
-        raise ValueError(f"folds: expected a number from 2 to {most}, got {n}")
+    if n_folds < 2 or most < n_folds:
+        raise ValueError(f"folds: expected a number from 2 to {most}, got {n_folds}")
     if method == CONTIGUOUS:
         first = {name: place for place, name in reversed(list(enumerate(seeds)))}
         # A stable sort by the first occurrence of the seed pair keeps the rows of each seed pair in order.
         order = np.argsort([first[name] for name in seeds], kind="stable")
         blocks = np.zeros(len(seeds), dtype=np.int64)
-        for fold, block in enumerate(np.array_split(order, n)):
+        for fold, block in enumerate(np.array_split(order, n_folds)):
             blocks[block] = fold
         return [int(fold) for fold in blocks]
     # The order of the seed pairs follows hashes of their names, so it does not depend on the order of the rows.
     names = sorted(set(seeds), key=lambda name: (int(rng.compute_key(seed, "fold", name)), name))
     if method == WHOLE_SEEDS:
-        fold_of = {name: index % n for index, name in enumerate(names)}
+        fold_of = {name: index % n_folds for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
     folds = [0] * len(seeds)
     n_assigned = 0  # the count continues from one seed pair to the next, so that all folds have equal size
@@ -248,7 +248,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, method: str = CONTIGUOUS, 
             rng.generate_random_numbers(rng.compute_key(seed, "rows", name), np.arange(len(rows))), kind="stable"
         )
         for row in rows[order]:
-            folds[row] = n_assigned % n
+            folds[row] = n_assigned % n_folds
             n_assigned += 1
     return folds
 
@@ -357,14 +357,14 @@ def generate_sicck_pairs(
                 )
 
 
-def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
-    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Pairs without a label in `space` are omitted.
+def iter_sicck_tables(pairs: Iterable[SicckPair], label_space: str) -> Iterator[pa.Table]:
+    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Omit pairs without a label in `label_space`.
 
     Args:
         pairs: Pairs.
-        space: Label space, one of `SPACES`.
+        label_space: Label space, one of `SPACES`.
     """
-    return columns.iter_tables((row for pair in pairs for row in _rows(pair, space)), SCHEMA)
+    return columns.iter_tables((row for pair in pairs for row in _rows(pair, label_space)), SCHEMA)
 
 
 def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
@@ -397,7 +397,7 @@ def _record(
     }
 
 
-def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
+def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     """Parse the seed pairs of the authors' file, which have no modifier. Returns a dict from seed ids to seed pairs.
 
     Raises:
@@ -413,15 +413,17 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     return seeds
 
 
-def build_official_pair_forms(rows: Sequence[SicckRow]) -> list[PairForm]:
+def build_official_logical_forms(rows: Sequence[SicckRow]) -> list[PairLogicalForm]:
     """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
-    seeds = parse_official_seeds(rows)
-    return [build_modified_pair_form(seeds[row.seed].shape, *_changes(row)) for row in rows]
+    seeds = parse_official_seed_pairs(rows)
+    return [build_modified_logical_form(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
 def _changes(row: SicckRow) -> tuple[Change, Change]:
     """Determine the changes of a row's premise and hypothesis."""
-    return split_change(() if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position)
+    return split_change_by_sentence(
+        () if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position
+    )
 
 
 class AnnotatorDisagreement(NamedTuple):
@@ -471,7 +473,7 @@ def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
         - `confusion`: counts of (relations of the annotators, relation of the labeller);
         - `disagreements`: number of rows with different four-way labels, by class.
     """
-    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_pair_forms(rows), strict=True)]
+    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_logical_forms(rows), strict=True)]
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
@@ -517,7 +519,7 @@ def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.
     """
-    seeds = parse_official_seeds(rows)
+    seeds = parse_official_seed_pairs(rows)
     generated = {name: {pair[:2] for pair in modify_seed_pair(seed)} for name, seed in seeds.items()}
     counts: Counter[str] = Counter()
     for row in rows:

@@ -18,7 +18,7 @@ from unbag.challenge_sets.perturbations.addamod import (
     build_addamod_pair,
 )
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
-from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences
+from unbag.challenge_sets.perturbations.swapped import deduplicate
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -154,17 +154,14 @@ def count_adjectives(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parse_with_tag(ADJECTIVE, iter_with_distinct_sentences(sentences, str)):
+    for parse in parser.parse_with_tag(ADJECTIVE, deduplicate(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Iterate over the distinct premises, as tuples (source id of the first example, premise)."""
-    return (
-        (example.source_id, example.premise)
-        for example in iter_with_distinct_sentences(examples, attrgetter("premise"))
-    )
+    return ((example.source_id, example.premise) for example in deduplicate(examples, attrgetter("premise")))
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:

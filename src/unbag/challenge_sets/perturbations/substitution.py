@@ -15,7 +15,7 @@ import pyarrow as pa
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, split_with_boundaries
-from unbag.challenge_sets.perturbations.swapped import iter_with_distinct_sentences
+from unbag.challenge_sets.perturbations.swapped import deduplicate
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import (
     FIXED_PHRASES,
@@ -28,7 +28,7 @@ from unbag.data import columns
 from unbag.data.columns import PAIR, declare_float_field
 from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
-from unbag.data.text.grammar import adapt_article, find_replacement
+from unbag.data.text.grammar import adapt_article, find_phrase_difference
 from unbag.data.text.tokens import WordSpan, tokenize_words
 from unbag.utils import rng
 
@@ -411,7 +411,7 @@ class SubstitutionRow(NamedTuple):
 
     def words(self) -> tuple[str, str]:
         """Find the replaced phrase and the new phrase. Return empty strings if more than one phrase differs."""
-        difference = find_replacement(self.premise, self.hypothesis)
+        difference = find_phrase_difference(self.premise, self.hypothesis)
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
 
@@ -444,7 +444,7 @@ def generate_substitution_rows(
         build_further_pairs: Function that builds further pairs of a premise (default: none). A hypothesis that the
             substituter generates too is used once.
     """
-    for example in iter_with_distinct_sentences(examples, attrgetter("premise")):
+    for example in deduplicate(examples, attrgetter("premise")):
         substitutes = substituter.substitute(example.premise, rejection_counts)
         hypotheses = {substitute.hypothesis for substitute in substitutes}
         substitutes += [each for each in build_further_pairs(example.premise) if each.hypothesis not in hypotheses]

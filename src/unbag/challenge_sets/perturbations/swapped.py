@@ -39,7 +39,7 @@ def _rows(example: Example) -> Iterator[dict[str, Any]]:
 T = TypeVar("T")
 
 
-def iter_with_distinct_sentences(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
+def deduplicate(items: Iterable[T], get_sentence: Callable[[T], str]) -> Iterator[T]:
     """Iterate over items in order, and drop items whose sentence has already occurred.
 
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
@@ -47,15 +47,15 @@ def iter_with_distinct_sentences(items: Iterable[T], sentence: Callable[[T], str
 
     Args:
         items: Items, e.g. examples.
-        sentence: Function that returns the sentence of an item.
+        get_sentence: Function that returns the sentence of an item.
 
-    >>> list(iter_with_distinct_sentences(["A dog", "a dog", "A dog"], str))
+    >>> list(deduplicate(["A dog", "a dog", "A dog"], str))
     ['A dog', 'a dog']
     """
     seen: set[bytes] = set()
     for item in items:
         # Not Python's `hash`, whose values for strings differ between processes.
-        key = blake2b(sentence(item).encode(), digest_size=8).digest()
+        key = blake2b(get_sentence(item).encode(), digest_size=8).digest()
         if key not in seen:
             seen.add(key)
             yield item

@@ -58,13 +58,13 @@ def get_vocabulary_half(word: str) -> str:
     return HELD_OUT if int(rng.compute_key(SEED, "half", stem_phrase(word))) % 2 else TRAINING
 
 
-def are_in_vocabulary_half(words: str, chosen: Iterable[str]) -> bool:
+def are_in_vocabulary_half(vocabulary_half: str, candidate_words: Iterable[str]) -> bool:
     """Check whether all words are in the requested half of the vocabulary. True if `vocabulary_half` is `all`.
 
     >>> are_in_vocabulary_half("all", ["dog", "chase"]), are_in_vocabulary_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)
     """
-    return words == ALL or all(get_vocabulary_half(word) == words for word in chosen)
+    return vocabulary_half == ALL or all(get_vocabulary_half(word) == vocabulary_half for word in candidate_words)
 
 
 def validate_vocabulary_option(words: str) -> None:
@@ -108,7 +108,7 @@ HASHES: Final = Path(__file__).with_name("official-sentences.u32")
 three collide with a hash of the file."""
 
 
-def is_official(sentence: str) -> bool:
+def is_official_sentence(sentence: str) -> bool:
     """Check whether a sentence occurs in the official Breaking NLI or SICCK set, ignoring case and punctuation."""
     return _hash(sentence) in _official()
 

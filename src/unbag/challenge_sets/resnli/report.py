@@ -9,20 +9,20 @@ from rich.text import Text
 
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
-from unbag.challenge_sets.resnli.scores import select_unseen_pairs
+from unbag.challenge_sets.resnli.scores import compute_unseen_pair_mask
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import PER_KIND, ExampleLine, PredictedPairs, ReportExample, select_top_rows
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.challenge_sets.views.tables import (
     create_result_table,
-    describe_change,
+    describe_accuracy_drop,
     format_interval,
     format_percentage,
     format_points,
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 
@@ -69,7 +69,8 @@ def summarize_result(result: Result) -> str:
     # In a complete set the sizes differ by at most one pair, in a sample by more.
     sizes = f"{hardest.n:,} pairs each" if abs(easiest.n - hardest.n) <= 1 else f"{easiest.n:,} and {hardest.n:,} pairs"
     return (
-        f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): {describe_change(scores['drop'])}."
+        f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): "
+        f"{describe_accuracy_drop(scores['drop'])}."
         f"{'' if _has_training_data(result) else ' ' + _UNKNOWN}"
     )
 
@@ -131,7 +132,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {}
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
     pairs = PredictedPairs(rows, predictions)
-    uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
+    uncertainty = read_numeric_column(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
         for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
             yield _example(pairs, kind, index)
@@ -143,9 +144,9 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
     If the split of each pair is known, pairs from a training split are omitted.
     """
     pairs = PredictedPairs(rows, predictions)
-    partition = read_numbers(rows, "partition")
+    partition = read_numeric_column(rows, "partition")
     harder = 2 * partition >= partition.max()
-    unseen = select_unseen_pairs(read_column(rows, "source_split").to_pylist())
+    unseen = compute_unseen_pair_mask(read_column(rows, "source_split").to_pylist())
     for index in pairs.select_shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
         yield _example(pairs, "words give little away", index)
 

@@ -23,8 +23,8 @@ def compute_resnli_scores(
     seen them. The score `unseen` is therefore the accuracy on the pairs from the other splits. It is missing if there
     are no such pairs, or none from a training split, e.g. for data with unknown splits.
 
-    A sample of examples may leave partitions empty. Neighbouring partitions are then joined (`join_partitions`), and
-    `set_partitions` is the number of partitions of the complete set.
+    A sample of examples may leave partitions empty. Neighbouring partitions are then joined
+    (`merge_sparse_partitions`), and `set_partitions` is the number of partitions of the complete set.
 
     Args:
         columns: Columns of n rows.
@@ -38,7 +38,7 @@ def compute_resnli_scores(
     right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
-    joined, total = join_partitions(partition)
+    joined, total = merge_sparse_partitions(partition)
     scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
     if scores["n_partitions"] < total:
         scores["set_partitions"] = total
@@ -67,7 +67,7 @@ def compute_resnli_skill_score_mask(columns: Columns) -> NDArray[np.bool_]:
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
 
-def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+def merge_sparse_partitions(partition_ids: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Merge neighbouring partitions until each has at least one example.
 
     The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
@@ -75,15 +75,15 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     complete set.
 
     Args:
-        partition: Partition of each sampled example in the complete set, shape (n,).
+        partition_ids: Partition of each sampled example in the complete set, shape (n,).
 
     Returns:
         The partition numbers after joining, shape (n,), and the number of partitions of the complete set.
 
-    >>> join_partitions(np.array([0, 4, 5, 12, 19]))
+    >>> merge_sparse_partitions(np.array([0, 4, 5, 12, 19]))
     (array([0, 0, 1, 2, 3]), 20)
     """
-    numbers = np.asarray(partition, dtype=np.int64)
+    numbers = np.asarray(partition_ids, dtype=np.int64)
     present = np.unique(numbers)
     # A complete set of fewer than `PARTITIONS` pairs has one pair per partition (`baselines.lexical.rearrangement`).
     is_small_set = len(present) == len(numbers) == present[-1] + 1
@@ -92,14 +92,14 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     return numbers * fewer // total, total
 
 
-def select_unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
+def compute_unseen_pair_mask(splits: Iterable[Any]) -> NDArray[np.bool_]:
     """Compute a mask of the pairs that are not from a training split, based on their split names, shape (n,)."""
     return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
 
 
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Apply `select_unseen_pairs` to the column of splits; an empty array if there is no such column."""
-    return select_unseen_pairs(columns.get("source_split", ()))
+    """Apply `compute_unseen_pair_mask` to the column of splits; an empty array if there is no such column."""
+    return compute_unseen_pair_mask(columns.get("source_split", ()))
 
 
 def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:

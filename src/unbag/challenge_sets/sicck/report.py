@@ -10,7 +10,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
-from unbag.challenge_sets.sicck.scores import map_gold_label
+from unbag.challenge_sets.sicck.scores import map_four_way_label
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
     ExampleLine,
@@ -27,7 +27,7 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
@@ -198,7 +198,7 @@ class _BothWays:
 
     def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.pairs = PredictedPairs(rows, predictions)
-        reverse = read_numbers(rows, "reverse").astype(bool)
+        reverse = read_numeric_column(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
         back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
         labelled = [index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None]
@@ -207,7 +207,7 @@ class _BothWays:
         predicted = self.pairs.names
         self.predictions = np.full(len(gold), "", dtype=object)
         self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
-        self.gold = np.array([map_gold_label(str(label), predictions) for label in gold], dtype=object)
+        self.gold = np.array([map_four_way_label(str(label), predictions) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""

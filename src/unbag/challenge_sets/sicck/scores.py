@@ -39,7 +39,7 @@ def compute_sicck_scores(
     return dict(
         natural_logic(
             apply_reverse_rule(predicted[scored], predicted[back]),
-            [map_gold_label(columns["four_way"][row], predictions) for row in scored],
+            [map_four_way_label(columns["four_way"][row], predictions) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
@@ -56,7 +56,7 @@ def compute_sicck_row_scores(columns: Columns, predictions: SetPredictions) -> R
     scored, back = _scored(columns)
     answered = predictions.label_names
     predicted = apply_reverse_rule(answered[scored], answered[back])
-    gold = np.array([map_gold_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
+    gold = np.array([map_four_way_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
     return RowScores(predicted == gold, numbers, source, names=names.tolist())
@@ -71,7 +71,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     return match_reversed_rows(pairs, columns["reverse"], four)
 
 
-def map_gold_label(label: str, predictions: SetPredictions) -> str:
+def map_four_way_label(label: str, predictions: SetPredictions) -> str:
     """Map a four-way label to the closest label in a model's label space."""
     if NOT_CONTRADICTION in predictions.label_space:
         return label if label == CONTRADICTION else NOT_CONTRADICTION

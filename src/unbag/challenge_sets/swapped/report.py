@@ -21,14 +21,14 @@ from unbag.challenge_sets.views.examples import (
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.challenge_sets.views.tables import (
     create_result_table,
-    describe_change,
+    describe_accuracy_drop,
     format_interval,
     format_percentage,
     format_points,
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numbers
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 
@@ -64,7 +64,7 @@ def summarize_result(result: Result) -> str:
     return (
         f"correct on {format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
         f"{format_percentage(after)} "
-        f"with premise and hypothesis exchanged: {describe_change(scores['drop'])}; "
+        f"with premise and hypothesis exchanged: {describe_accuracy_drop(scores['drop'])}; "
         f"{format_points(scores['agreement'].value)} % have the same prediction both times."
     )
 
@@ -140,7 +140,7 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the indices of the exchanged rows, and those of the same pairs as given, shape (m,) each."""
-    names, swapped = read_column(rows, "source_id").to_pylist(), read_numbers(rows, "swapped").astype(bool)
+    names, swapped = read_column(rows, "source_id").to_pylist(), read_numeric_column(rows, "swapped").astype(bool)
     originals = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
     after = np.flatnonzero(swapped)
     return after, np.array([originals[names[index]] for index in after.tolist()], dtype=np.int64)

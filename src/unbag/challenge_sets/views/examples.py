@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag.data.columns import ROWS_PER_TABLE, read_numbers
+from unbag.data.columns import ROWS_PER_TABLE, read_numeric_column
 from unbag.data.predictions import NONE, SetPredictions
 
 PER_KIND: Final = 12
@@ -127,7 +127,7 @@ class PredictedPairs:
     def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.rows = rows
         self.predictions = predictions
-        self.gold = predictions.to_label_positions(read_numbers(rows, "label"))
+        self.gold = predictions.to_label_positions(read_numeric_column(rows, "label"))
         self.right: NDArray[np.bool_] = predictions.predicted == self.gold
         self.confidence = round_probability(predictions.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
@@ -262,11 +262,11 @@ UNCHANGED_SEQUENCE: Final = "together"
 """Type of the marks from `mark_unchanged_sequences`."""
 
 
-def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
+def mark_phrases(text: str, phrases: Iterable[str | None], mark_type: str) -> tuple[TextMark, ...]:
     """Highlight phrases in a text, matching whole words and ignoring case. Of overlapping matches, the longest is used.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
-    (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
+    (TextMark(start=2, end=5, mark_type='misleads'), TextMark(start=9, end=12, mark_type='misleads'))
     """
     candidates = []
     for phrase in phrases:
@@ -279,7 +279,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
     for start, end in sorted(candidates, key=lambda span: (span[0] - span[1], span)):  # longest first
         if all(end <= other or start >= until for other, until in selected):
             selected.append((start, end))
-    return tuple(TextMark(start, end, kind) for start, end in sorted(selected))
+    return tuple(TextMark(start, end, mark_type) for start, end in sorted(selected))
 
 
 def mark_unchanged_sequences(original: str, permuted: str) -> tuple[TextMark, ...]:

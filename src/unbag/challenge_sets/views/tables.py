@@ -74,18 +74,18 @@ def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
     return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
 
 
-def summarize_exclusions(data: Mapping[str, Any]) -> str:
+def summarize_exclusions(data_record: Mapping[str, Any]) -> str:
     """Summarize the number of source rows, the excluded rows by reason and, if known, the accuracy of one annotator.
 
     >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'
     """
-    parts = [f"{n:,} {reason}" for reason, n in data["excluded"].items() if n]
-    unit = "sentences" if "text" in data.get("load_options", {}) else "rows"
-    rows = f"{data['rows']:,} {unit}" + (f"; excluded {', '.join(parts)}" if parts else "")
-    if "human" not in data:
+    parts = [f"{n:,} {reason}" for reason, n in data_record["excluded"].items() if n]
+    unit = "sentences" if "text" in data_record.get("load_options", {}) else "rows"
+    rows = f"{data_record['rows']:,} {unit}" + (f"; excluded {', '.join(parts)}" if parts else "")
+    if "human" not in data_record:
         return rows
-    human = Estimate(*(data["human"][name] for name in ("share", "low", "high", "pairs")))
+    human = Estimate(*(data_record["human"][name] for name in ("share", "low", "high", "pairs")))
     return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
@@ -109,16 +109,16 @@ MARGIN: Final = 0.05
 """Margin of accuracy: a change counts as negligible only if its whole interval is within ± this margin."""
 
 
-def describe_change(drop: Estimate) -> str:
+def describe_accuracy_drop(drop: Estimate) -> str:
     """Describe a drop in accuracy in words, with its interval.
 
-    >>> describe_change(Estimate(0.178, 0.14, 0.2, 900)), describe_change(Estimate(-0.1, -0.2, -0.06, 900))
-    ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
-    >>> describe_change(Estimate(0.045, -0.08, 0.17, 90))
+    >>> describe_accuracy_drop(Estimate(0.178, 0.14, 0.2, 900)), describe_accuracy_drop(Estimate(-0.1, -0.2, -0.06,
+    900)) ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
+    >>> describe_accuracy_drop(Estimate(0.045, -0.08, 0.17, 90))
     'a change of −4.5 points [−17.0, +8.0], inconclusive: too few pairs'
-    >>> describe_change(Estimate(0.01, -0.01, 0.03, 9000))
+    >>> describe_accuracy_drop(Estimate(0.01, -0.01, 0.03, 9000))
     'a change of −1.0 points [−3.0, +1.0], at most 5 points in either direction'
-    >>> describe_change(Estimate(0.0, 0.0, 0.0, 9000))
+    >>> describe_accuracy_drop(Estimate(0.0, 0.0, 0.0, 9000))
     'a change of 0.0 points [0.0, 0.0], at most 5 points in either direction'
     """
     if drop.value is None:

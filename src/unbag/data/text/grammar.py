@@ -377,7 +377,7 @@ _CONTEXT: Final = 2  # words next to the difference that may belong to the phras
 
 
 @dataclass(frozen=True, slots=True)
-class PhraseReplacement:
+class PhraseDifference:
     """The single phrase in which two sentences differ.
 
     Attributes:
@@ -395,7 +395,7 @@ class PhraseReplacement:
     def phrases(self) -> Iterator[tuple[str, str]]:
         """Iterate over candidate pairs (old phrase, new phrase), in order of increasing shared context.
 
-        >>> difference = find_replacement("A dog in the living room.", "A dog in the dining room.")
+        >>> difference = find_phrase_difference("A dog in the living room.", "A dog in the dining room.")
         >>> list(difference.phrases())[:2]
         [('living', 'dining'), ('living room', 'dining room')]
         """
@@ -407,7 +407,7 @@ class PhraseReplacement:
                 yield " ".join(old), " ".join(new)
 
 
-def find_replacement(premise: str, hypothesis: str) -> PhraseReplacement | None:
+def find_phrase_difference(premise: str, hypothesis: str) -> PhraseDifference | None:
     """Find the single word or phrase in which two sentences differ.
 
     `difflib` aligns the words. The comparison ignores case and the form of the indefinite article ("a guitar", "an
@@ -420,7 +420,7 @@ def find_replacement(premise: str, hypothesis: str) -> PhraseReplacement | None:
     Returns:
         The difference, or None if the sentences are equal or differ in more than one phrase.
 
-    >>> find_replacement("Two men play a violin.", "Two men play an electric guitar.").old
+    >>> find_phrase_difference("Two men play a violin.", "Two men play an electric guitar.").old
     ('violin',)
     """
     sides = [[word.text for word in tokenize_words(sentence)] for sentence in (premise, hypothesis)]
@@ -437,7 +437,7 @@ def find_replacement(premise: str, hypothesis: str) -> PhraseReplacement | None:
     old, new = tuple(sides[0][i:j]), tuple(sides[1][k:m])
     if max(len(old), len(new)) > LONGEST or not all(map(_is_word, old + new)):
         return None
-    return PhraseReplacement(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
+    return PhraseDifference(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
 
 
 def _normalize(word: str) -> str:

@@ -34,7 +34,7 @@ OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "t
 SUBJECTIVE: Final = {objective: subjective for subjective, objective in OBJECTIVE.items()}
 
 
-def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, third: bool) -> str:
+def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, is_third_person: bool) -> str:
     """Conjugate a finite verb to agree with a new subject.
 
     Args:
@@ -42,23 +42,23 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, third: b
         lemma: Dictionary form, which distinguishes `lies` (lie) from `flies` (fly). Ignored if its third person
             singular is not `verb`.
         person: Person of the new subject.
-        third: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
+        is_third_person: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
 
-    >>> conjugate_verb("is", "be", GrammaticalPerson.PLURAL, third=True)
+    >>> conjugate_verb("is", "be", GrammaticalPerson.PLURAL, is_third_person=True)
     'are'
-    >>> conjugate_verb("carry", "carry", GrammaticalPerson.SINGULAR, third=False)
+    >>> conjugate_verb("carry", "carry", GrammaticalPerson.SINGULAR, is_third_person=False)
     'carries'
     >>> plural = GrammaticalPerson.PLURAL
-    >>> [conjugate_verb(verb, lemma, plural, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
-    ['lie', 'ride']
+    >>> [conjugate_verb(verb, lemma, plural, is_third_person=True) for verb, lemma in (("lies", "lie"), ("rides",
+    "rid"))] ['lie', 'ride']
     """
     lower = verb.lower()
     if lower in _BE:
         form = _BE[lower][person]
     else:
-        candidates = (lemma, *_bases(lower)) if third else ()
-        base = next((base for base in candidates if build_third_singular(base) == lower), lower)
-        form = build_third_singular(base) if person is GrammaticalPerson.SINGULAR else base
+        candidates = (lemma, *_bases(lower)) if is_third_person else ()
+        base = next((base for base in candidates if build_third_person_singular(base) == lower), lower)
+        form = build_third_person_singular(base) if person is GrammaticalPerson.SINGULAR else base
     return form.capitalize() if verb[:1].isupper() else form
 
 
@@ -70,19 +70,19 @@ def _bases(singular: str) -> list[str]:
     return [*_BASES.get(singular, "").split(), singular[:-3] + "y", *shorter]
 
 
-def build_third_singular(base: str) -> str:
+def build_third_person_singular(base_form: str) -> str:
     """Build the third person singular present form of a verb.
 
-    >>> [build_third_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
+    >>> [build_third_person_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
     ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
     """
-    if base in _IRREGULAR:
-        return _IRREGULAR[base]
-    if base.endswith("y") and base[-2:-1] not in "aeiou":
-        return base[:-1] + "ies"
-    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return base + "es"
-    return base + "s"
+    if base_form in _IRREGULAR:
+        return _IRREGULAR[base_form]
+    if base_form.endswith("y") and base_form[-2:-1] not in "aeiou":
+        return base_form[:-1] + "ies"
+    if base_form.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return base_form + "es"
+    return base_form + "s"
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")

@@ -50,10 +50,10 @@ _UNSURE_TAGS: Final = frozenset({"XX", "ADD", "FW", "LS", "NFP", "AFX"})
 _NO_CLAUSE: Final = frozenset({"intj", "parataxis"})
 
 
-def split_english(paragraph: str) -> list[str]:
+def split_english_sentences(paragraph: str) -> list[str]:
     """Split a paragraph into sentences at final punctuation followed by a capital letter or a number.
 
-    >>> split_english('Dr. Smith of the U.S. Navy paid $3.50. "It rains." He left!')
+    >>> split_english_sentences('Dr. Smith of the U.S. Navy paid $3.50. "It rains." He left!')
     ['Dr. Smith of the U.S. Navy paid $3.50.', '"It rains."', 'He left!']
     """
     sentences, start = [], 0
@@ -141,9 +141,9 @@ def is_english(sentences: Iterable[str]) -> bool:
     return n < _LEAST_WORDS or hits >= _LEAST_SHARE * n
 
 
-def build_language_error(where: str) -> str:
+def build_language_error(location: str) -> str:
     """Build the error message for a text that is not English."""
     return (
-        f"{where}: expected English text, got text with few English words; sets can be built only from English text, "
+        f"{location}: expected English text, got text with few English words; sets can only be built from English, "
         "since they depend on its grammar"
     )

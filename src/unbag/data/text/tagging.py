@@ -171,16 +171,16 @@ def _read_chunk(sentences: list[str]) -> None:
 _LAYOUT: Final = 3  # version of the file's layout; version 1 had no checksums, version 2 no null tags
 
 
-def open_annotation_cache(kind: str, identity: str, folder: Path | None = None) -> SqliteCache:
+def open_annotation_cache(annotation_type: str, identity: str, folder: Path | None = None) -> SqliteCache:
     """Open the cache that stores annotations by sentence.
 
     Args:
-        kind: Type of annotation, such as `tagged`.
+        annotation_type: Type of annotation, such as `tagged`.
         identity: Identity of the pipeline. Each identity has a separate file.
         folder: Folder of the file (default: `unbag/<kind>` in the user's cache folder).
     """
     name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
-    return SqliteCache((folder or get_cache_folder(kind)) / f"{name}.sqlite", kind)
+    return SqliteCache((folder or get_cache_folder(annotation_type)) / f"{name}.sqlite", annotation_type)
 
 
 Tagged = tuple[tuple[str, str], ...]

@@ -52,7 +52,7 @@ def _tokenizer(language: str, characters: bool) -> Any:
     # Vietnamese has spaces between syllables. Joining syllables to words would require another package (pyvi).
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
     tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
-    if is_segmented(language, characters=characters):
+    if is_segmenter_required(language, characters=characters):
         # As with `segmenter="jieba"` in spaCy's config, which would import the package jieba.
         tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _segmenter()
     return tokenizer
@@ -87,16 +87,16 @@ def validate_language(language: str) -> None:
         raise ValueError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
 
 
-def has_words(language: str) -> bool:
+def has_word_tokenizer(language: str) -> bool:
     """Check whether the installed packages can split sentences of a language into words."""
     try:
         validate_language(language)
     except ValueError:
         return False
-    return not is_segmented(language) or find_spec(SEGMENTER) is not None
+    return not is_segmenter_required(language) or find_spec(SEGMENTER) is not None
 
 
-def is_segmented(language: str, *, characters: bool = False) -> bool:
+def is_segmenter_required(language: str, *, characters: bool = False) -> bool:
     """Check whether tokenization of a language requires a word segmenter, as for Chinese words."""
     return language == "zh" and not characters
 
@@ -108,7 +108,7 @@ def build_tokenizer_identity(language: str, *, characters: bool = False) -> str:
         ImportError: If Chinese words are requested and rjieba is not installed.
     """
     _tokenizer(language, characters)  # raises if a package is missing
-    segmenter = f", rjieba {version(SEGMENTER)}" if is_segmented(language, characters=characters) else ""
+    segmenter = f", rjieba {version(SEGMENTER)}" if is_segmenter_required(language, characters=characters) else ""
     return f"spaCy {version('spacy')}, blank {language}{segmenter}"
 
 

@@ -123,7 +123,7 @@ _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
 
-class SplitPart(NamedTuple):
+class SplitFile(NamedTuple):
     """File that contains one part of the rows of a split.
 
     Attributes:
@@ -176,7 +176,7 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
         _validate_shared_folder(folder, wanted)
         for number, counts in enumerate(part_counts):
             for kind in _COUNT_KINDS:
-                build_stats.save_span_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
+                build_stats.save_range_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
@@ -187,7 +187,7 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
 
 
 def _build_parts(
-    ray: Any, request: SetRequest, builder: Any, split: Any, parts: Sequence[SplitPart], folder: StorageFolder
+    ray: Any, request: SetRequest, builder: Any, split: Any, parts: Sequence[SplitFile], folder: StorageFolder
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
@@ -213,7 +213,7 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
     """Build a part in a task, unless it exists. Returns the index of the part and its counts as an outcome."""
     import ray
 
-    number, part = int(row["number"]), SplitPart(*json.loads(row["part"]))
+    number, part = int(row["number"]), SplitFile(*json.loads(row["part"]))
     builder_spec, plan, folder, driver_folder = ray.get(shared.reference)
     return {
         "outcome": run_and_pickle_outcome(
@@ -223,7 +223,7 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
 
 
 def _write_part(
-    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: SplitPart
+    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: SplitFile
 ) -> dict[str, dict[str, int]]:
     """Write a part unless its file exists with the same key. Returns its counts."""
     stored = read_metadata(folder, part.file)
@@ -270,13 +270,13 @@ def _create_build_folder(tmp: str) -> str:
     return str(folder)
 
 
-def _parts(builder: Any, split: Any) -> list[SplitPart]:
+def _parts(builder: Any, split: Any) -> list[SplitFile]:
     spans = split.gen_kwargs["spans"]
     size = max(1, min(_MOST_SPANS, len(spans) // _LEAST_PARTS))
     groups = [spans[start : start + size] for start in range(0, len(spans), size)]
     keys = [json.dumps([builder.dataset_name, builder.config_id, builder.hash, split.name, group]) for group in groups]
     return [
-        SplitPart(f"{split.name}-{number:05}-of-{len(groups):05}.parquet", sha256(key.encode()).hexdigest(), group)
+        SplitFile(f"{split.name}-{number:05}-of-{len(groups):05}.parquet", sha256(key.encode()).hexdigest(), group)
         for number, (key, group) in enumerate(zip(keys, groups, strict=True))
     ]
 

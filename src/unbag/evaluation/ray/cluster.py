@@ -83,7 +83,7 @@ def translate_ray_errors() -> Iterator[None]:
 
 def _connect(ray: Any) -> None:
     try:
-        with preserve_sigterm():
+        with restore_sigterm_handler():
             ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
         raise ValueError(
@@ -93,7 +93,7 @@ def _connect(ray: Any) -> None:
 
 
 @contextmanager
-def preserve_sigterm() -> Iterator[None]:
+def restore_sigterm_handler() -> Iterator[None]:
     """Restore the SIGTERM handler at the end of this context. Otherwise, forked workers would inherit Ray's handler."""
     before = signal.getsignal(signal.SIGTERM)
     try:

@@ -28,8 +28,8 @@ from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
     build_token_batches,
+    iter_unfinished_batches,
     pad_sequences,
-    select_batches,
 )
 from unbag.inference.transformer import DTYPES, Dtype, resolve_device
 from unbag.utils.redaction import extract_first_line
@@ -244,7 +244,7 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, shard):
+        for rows in iter_unfinished_batches(build_token_batches(sizes, self.batch_tokens), done, shard):
             for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):

@@ -18,7 +18,7 @@ _ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECA
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
-def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
+def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
     """Extract the label from a response. Return None if the response names no label unambiguously.
 
     The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
@@ -27,7 +27,7 @@ def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
 
     Args:
         text: Response.
-        words: Words for each label (default: Yes, Maybe, No).
+        label_words: Words for each label (default: Yes, Maybe, No).
 
     >>> parse_label("**Yes**, since a dog is an animal."), parse_label("Let us see. The answer is: maybe.")
     ('entailment', 'neutral')
@@ -36,13 +36,13 @@ def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
     'not_entailment'
     """
     answer = _THOUGHTS.sub(" ", text)
-    if (first := _FIRST_WORD.search(answer)) and (label := _named(answer[first.start() :], words)):
+    if (first := _FIRST_WORD.search(answer)) and (label := _named(answer[first.start() :], label_words)):
         return label
     announced = list(_ANNOUNCED.finditer(answer))
-    return _named(answer[announced[-1].end() :], words) if announced else None
+    return _named(answer[announced[-1].end() :], label_words) if announced else None
 
 
-def parse_json_label(text: str, field: str, words: Words) -> str | None:
+def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
     """Extract the label from a JSON object in a response. Return None if the field contains no known label.
 
     Thoughts, and text or code fences around the object, are ignored.
@@ -59,7 +59,7 @@ def parse_json_label(text: str, field: str, words: Words) -> str | None:
     if not isinstance(value, str):
         return None
     given = value.strip().casefold()
-    return next((label for label, listed in words.items() if given in {word.casefold() for word in listed}), None)
+    return next((label for label, listed in label_words.items() if given in {word.casefold() for word in listed}), None)
 
 
 def _named(text: str, words: Words) -> str | None:
@@ -82,7 +82,7 @@ def _length(item: tuple[str, str]) -> int:
 
 
 def compute_label_probabilities(
-    top_logprobs: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS
+    top_logprobs: Sequence[tuple[str, float]], label_words: Words = DEFAULT_WORDS
 ) -> list[float] | None:
     """Compute label probabilities from the most likely first tokens of a response.
 
@@ -91,20 +91,22 @@ def compute_label_probabilities(
 
     Args:
         top_logprobs: Tokens and their log-probabilities.
-        words: Words for each label (default: Yes, Maybe, No).
+        label_words: Words for each label (default: Yes, Maybe, No).
 
     Returns:
-        One number per label in the order of `words`, or None if the labels' words have less than `LEAST_MASS`.
+        One number per label in the order of `label_words`, or None if the labels' words have less than `LEAST_MASS`.
 
     >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))]
     >>> [round(share, 6) for share in compute_label_probabilities(top)]
     [0.75, 0.0, 0.25]
     """
-    mass: dict[str, list[float]] = {label: [] for label in words}
+    mass: dict[str, list[float]] = {label: [] for label in label_words}
     for token, log in top_logprobs:
         start = token.strip().casefold()
         candidates = [
-            label for label, listed in words.items() if start and any(w.casefold().startswith(start) for w in listed)
+            label
+            for label, listed in label_words.items()
+            if start and any(w.casefold().startswith(start) for w in listed)
         ]
         if len(candidates) == 1:
             mass[candidates[0]].append(math.exp(min(log, 0.0)))  # rounding may make it positive

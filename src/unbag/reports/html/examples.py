@@ -185,7 +185,9 @@ def select_featured_pairs(report_data: ReportData) -> dict[str, FeaturedPair]:
         pairs = [pair for pair in _pairs(group, report_data) if _sentences(pair) not in used]
         if pairs:
             most = max(SHORT, min(map(_length, pairs)))
-            selected[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=compute_feature_rank)
+            selected[group.key] = max(
+                (pair for pair in pairs if _length(pair) <= most), key=compute_featured_pair_sort_key
+            )
             used.add(_sentences(selected[group.key]))
     return selected
 
@@ -216,7 +218,7 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
     return frozenset(line.text for line in pair.example.lines[:2])
 
 
-def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
+def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
     """Compute the sort key that decides which pair is featured.
 
     The pair with the highest key of a group is featured. The cards are sorted by the keys of their pairs.
@@ -263,7 +265,7 @@ class ReportCard:
 
 
 def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
-    """Build one card per group, sorted by `compute_feature_rank` in descending order.
+    """Build one card per group, sorted by `compute_featured_pair_sort_key` in descending order.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
     that cards with the same width share rows.
@@ -280,7 +282,7 @@ def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: M
 
 def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
-    least_first = tuple(-float(part) for part in compute_feature_rank(pair)) if pair else ()
+    least_first = tuple(-float(part) for part in compute_featured_pair_sort_key(pair)) if pair else ()
     return is_wide, challenge_sets.get_challenge_set(group.set).is_control, pair is None, least_first
 
 

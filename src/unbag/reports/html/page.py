@@ -170,9 +170,9 @@ def render_page(report_data: ReportData) -> str:
             (draw_swatch(FigureSeries(each.name, ()), report_data.names, line=True), each)
             for each in report_data.models
         ],
-        lead=format_lead(report_data, verdicts),
+        lead=format_lead_paragraph(report_data, verdicts),
         cards=build_cards(report_data, verdicts, _readings(report_data)),
-        scale=verdict.describe_scale(list(verdicts[report_data.main_model.name].values())),
+        scale=verdict.describe_skill_scale(list(verdicts[report_data.main_model.name].values())),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
         profile=_drawn(scores, report_data, wide=True) if any(each.points for each in scores.series) else None,
         prompts=build_prompt_table(report_data),
@@ -192,7 +192,7 @@ def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
-def format_lead(report_data: ReportData, verdicts: VerdictsByModel) -> str:
+def format_lead_paragraph(report_data: ReportData, verdicts: VerdictsByModel) -> str:
     """Format the lead paragraph of the report: the verdict on the main model."""
     return verdict.format_verdict(list(verdicts[report_data.main_model.name].values()))
 
@@ -214,7 +214,7 @@ def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Fi
     every = [each for of_model in verdicts.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{verdict.describe_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
+        about=f"{verdict.describe_skill_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",

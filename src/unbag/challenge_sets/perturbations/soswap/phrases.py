@@ -39,7 +39,7 @@ def find_finite_verb(parse: Parse, verb: int) -> int | None:
 def conjugate_finite_verb(parse: Parse, finite: int, person: GrammaticalPerson) -> str:
     """Conjugate a verb found by `find_finite_verb` so that it agrees with a new subject."""
     third = parse.tags[finite] == "VBZ"
-    return conjugate_verb(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
+    return conjugate_verb(parse.words[finite], parse.lemmas[finite].lower(), person, is_third_person=third)
 
 
 def determine_person(parse: Parse, head: int, span: range) -> GrammaticalPerson:
