@@ -41,7 +41,7 @@ class ThreePairs:
 
 def test_pairs_contain_no_official_sentence(monkeypatch):
     monkeypatch.setattr(
-        "unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == "A dog number 1."
+        "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == "A dog number 1."
     )
     from collections import Counter
 

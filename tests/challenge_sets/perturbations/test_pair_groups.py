@@ -242,7 +242,9 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
 
 def test_group_with_official_sentence_is_skipped(mirror_pairs, parser, real_premises, monkeypatch):
     official = mirror_pairs["all"][3].premise
-    monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
+    monkeypatch.setattr(
+        "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == official
+    )
     made = list(sample_generated_pairs(ContrastivePremiseGenerator(real_premises, parser), epoch=1, n_pairs=80))
     assert official not in {pair.premise for pair in made}
     assert set(map(len, group_pairs(made).values())) == {2}

@@ -71,7 +71,7 @@ def test_recombined_pairs_depend_on_epoch_and_seed(generator):
 def test_recombined_documents_have_no_official_sentence(examples, parser, monkeypatch):
     official = set(sorted({example.premise for example in examples})[::2])
     module = "unbag.challenge_sets.perturbations.recombined"
-    monkeypatch.setattr(f"{module}.is_official", official.__contains__)
+    monkeypatch.setattr(f"{module}.is_official_sentence", official.__contains__)
     generator = RecombinedPairGenerator(examples, parser)
     counts = Counter()
     for pair in sample_generated_pairs(generator, epoch=0, n_pairs=10, counts=counts):
