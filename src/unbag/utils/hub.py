@@ -82,7 +82,8 @@ def describe_missing_repo(error: BaseException, repo_type: str, repo_id: str) ->
 
     chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
-        return f"{repo_type} {repo_id}: expected access, got a gated repository; request access on its page, then {_LOG_IN}"
+        problem = "expected access, got a gated repository"
+        return f"{repo_type} {repo_id}: {problem}; request access on its page, then {_LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
