@@ -12,8 +12,8 @@ search therefore covers any number of subjects.
 
 **The bound** applies to the objects, which all subjects share. Things are equivalent if the same (modified) noun
 phrases describe them. There are three classes: described by both phrases, by the premise's only, or by the hypothesis's
-only. The search tries at most `max_entities` entities per class (default: 2 (k + 1)), in addition to named entities and to
-entities that make a noun non-empty. The value of a quantifier does not change if all but k + 1 of its entities are
+only. The search tries at most `max_entities` entities per class (default: 2 (k + 1)), in addition to named entities and
+to entities that make a noun non-empty. The value of a quantifier does not change if all but k + 1 of its entities are
 removed, so 2 (k + 1) entities suffice for two sentences and one subject. Sharing the objects makes no difference for
 any shape that occurs: a test raises the bound. Two other times suffice: one at which the premise's *always* fails, and
 one at which the hypothesis's does.
