@@ -222,9 +222,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the excluded labelled examples by reason, not counting those excluded for the main reason of the set.
+        """Count the excluded labelled examples by reason, except the most general reason of the set.
 
-        The main reason is `EXCLUSION_REASON`. It applies to all remaining excluded examples.
+        The most general reason, `EXCLUSION_REASON`, applies to all excluded examples without another reason.
         """
         return {}
 

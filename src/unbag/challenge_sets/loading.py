@@ -145,7 +145,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a split of a corpus, and the remaining options, whose values the config does not determine.
+    """Find the config for a split of a corpus, and the options that the config does not set.
 
     Args:
         name: Name of the set.

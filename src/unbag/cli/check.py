@@ -133,7 +133,7 @@ def check(
         run = _evaluate(plan, visible=not as_json) / FILE
     elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
         raise typer.BadParameter(
-            f"{', '.join(options)}: expected a model to evaluate, got the results {model}; remove these options"
+            f"{', '.join(options)}: only valid if a model is evaluated, got the results {model}; remove these options"
         )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:

@@ -32,7 +32,10 @@ def export(
     output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the exported files.")],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Results to export with eee: results.json files or folders."),
+        typer.Argument(
+            metavar="[RUN]...",
+            help="Results to export as Every Eval Ever records (eee): results.json files or folders.",
+        ),
     ] = None,
     sets: Annotated[
         list[str],

@@ -249,7 +249,7 @@ class ModelOptions:
 
 
 def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Build the options that add the disabled baselines to the name of the run folder."""
+    """Build the options that record in the name of the run folder which baselines are disabled."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
 

@@ -47,7 +47,7 @@ def prefetch(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Download all files of a run, for use without a network.
+    """Download all files that an evaluation needs, to run it without a network.
 
     Accepts the same models, sets and source pairs as `unbag evaluate`. Downloads
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'

@@ -47,7 +47,10 @@ def report(
     form: Annotated[
         Literal["html", "md", "csv", "latex", "json"],
         typer.Option(
-            "--format", metavar="FORMAT", show_default=False, help="html, md, csv, latex or json (default: html)."
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="Output format: html, md, csv, latex or json (default: html).",
         ),
     ] = "html",
     badge: Badge = None,

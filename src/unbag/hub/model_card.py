@@ -376,7 +376,7 @@ def build_results_section(
     residual_results: Sequence[Result] = (),
     compare_with: Mapping[str, Sequence[Result]] = {},
 ) -> str:
-    """Build the section with the results of a model.
+    """Build the results section of a model card.
 
     Args:
         repo: Model repository, `organization/name`.

@@ -162,7 +162,7 @@ class MaskedBiasedModel:
 
 
 class PrecomputedBiasedModel:
-    """Biased model that looks up predictions by example id, stored by `unbag evaluate` or in a file.
+    """Biased model that looks up stored predictions (a run of `unbag evaluate`, or a file) by example id.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """

@@ -298,7 +298,7 @@ class SicckPair(NamedTuple):
 
 
 def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
-    """Convert the rows of the authors' file to pairs."""
+    """Convert the rows of the official SICCK file to pairs."""
     for row, fold in zip(rows, folds, strict=True):
         yield SicckPair(
             id=f"sicck-{row.number}",
