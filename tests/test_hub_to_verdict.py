@@ -70,7 +70,7 @@ def test_killed_run_resumes_to_same_results(environment, unbroken, tmp_path):
 def test_requests_stay_on_endpoint_without_token_in_url(unbroken, shared_hub):
     requests = shared_hub.requests()
     assert requests
-    assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
+    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
 
 
 def test_missing_model_error_is_one_line(environment, tmp_path):

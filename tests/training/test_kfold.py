@@ -276,7 +276,7 @@ def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch, pro
     monkeypatch.setattr(kfold, "run", None)
     assert validate(1, 2, save_steps=2) == found
     with pytest.raises(
-        ValueError, match=r"fold-0.json belongs to another run: config.num_train_epochs was 3, is 4; use another"
+        ValueError, match=r"fold-0.json belongs to another run: config.num_train_epochs was 3, is 4; pass another"
     ):
         validate(1, num_train_epochs=4)
 

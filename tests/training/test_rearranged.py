@@ -123,7 +123,7 @@ def test_stopped_run_resumes_and_finished_run_is_read(protocol, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
     assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
     with pytest.raises(
-        ValueError, match=r"seed-13\.json belongs to another run: .*num_train_epochs was 12, is 5; use another folder"
+        ValueError, match=r"seed-13\.json belongs to another run: .*num_train_epochs was 12, is 5; pass another folder"
     ):
         protocol(num_train_epochs=5)
 

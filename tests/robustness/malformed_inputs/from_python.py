@@ -130,7 +130,7 @@ def metrics(rng: random.Random) -> Input:
     one, two = rng.choice(_COLUMNS), rng.choice(_COLUMNS)
     code = (
         f"import evaluate, inspect\nfrom unbag import scripts\nfrom importlib.util import find_spec\n"
-        f"metric = scripts.module('metrics', {name!r})\n"
+        f"metric = scripts.import_script_module('metrics', {name!r})\n"
         "[cls] = [v for v in vars(metric).values() if inspect.isclass(v) and issubclass(v, evaluate.Metric)"
         " and v.__module__ == metric.__name__]\n"
         "metric = cls()\n"
