@@ -213,8 +213,8 @@ def _text(page: str) -> str:
 
 
 def _lasting(text: str) -> str:
-    """Remove dates and times from a text."""
-    return re.sub(r"\d{4}-\d\d-\d\d[\d:T .+Z]*", "", text)
+    """Remove dates, times and the mark of uncommitted changes (`git describe --dirty`) from a text."""
+    return re.sub(r"\d{4}-\d\d-\d\d[\d:T .+Z]*|-dirty\b", "", text)
 
 
 def _hash(value: Any) -> str:

@@ -34,7 +34,7 @@ def export(
         list[Path] | None,
         typer.Argument(
             metavar="[RUN]...",
-            help="Results to export as Every Eval Ever records (eee): results.json files or folders.",
+            help="Results to export as Every Eval Ever records: results.json files or folders.",
         ),
     ] = None,
     sets: Annotated[

@@ -98,7 +98,7 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
             value, or if the bound is on the wrong side, so that it would favor a worse model.
 
     >>> parse_bound("swapped:accuracy_after=.6", "min")
-    GateBound(set='swapped', number='accuracy_after', bound_type='min', value=0.6)
+    GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
     parts = _BOUND.fullmatch(text)
     try:

@@ -59,8 +59,9 @@ def iter_unfinished_batches(
     """Yield the batches of a shard that still lack predictions. See `predictor.BatchPredictor.iter_batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
-    >>> [batch.tolist() for batch in iter_unfinished_batches(iter(batches), np.array([True, False, True, False]), (0,
-    2))] [[0, 1], [3]]
+    >>> is_done = np.array([True, False, True, False])
+    >>> [batch.tolist() for batch in iter_unfinished_batches(iter(batches), is_done, (0, 2))]
+    [[0, 1], [3]]
     """
     number, of = shard or (0, 1)
     # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.

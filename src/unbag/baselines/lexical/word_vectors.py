@@ -26,8 +26,9 @@ _FREE: Final = 16 << 20  # bytes, which take a few seconds to read
 def is_word_vector_file(path: Path) -> bool:
     """Check whether a file is a text file with word vectors, based on its name.
 
-    >>> [is_word_vector_file(Path(name)) for name in ("glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip",
-    "a.json")] [True, True, True, False]
+    >>> names = "glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip", "a.json"
+    >>> [is_word_vector_file(Path(name)) for name in names]
+    [True, True, True, False]
     """
     return path.suffix in (*ENDINGS, ".zip") or (path.suffix == ".gz" and path.with_suffix("").suffix in ENDINGS)
 

@@ -153,8 +153,8 @@ class ModifiedClaim(NamedTuple):
 def is_single_statement(text: str) -> bool:
     """Check whether a premise is a single sentence of 3 to 40 words and not a question.
 
-    >>> is_single_statement("A man rides a bike."), is_single_statement("Stop. A man rides."), is_single_statement("Who
-    rides a bike?") (True, False, False)
+    >>> [is_single_statement(text) for text in ("A man rides a bike.", "Stop. A man rides.", "Who rides a bike?")]
+    [True, False, False]
     """
     text = text.strip()
     return len(text.split()) in _SENTENCE_WORDS and not text.endswith("?") and not _INNER_END.search(text)

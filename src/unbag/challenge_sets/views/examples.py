@@ -266,7 +266,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], mark_type: str) -> tu
     """Highlight phrases in a text, matching whole words and ignoring case. Of overlapping matches, the longest is used.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
-    (TextMark(start=2, end=5, mark_type='misleads'), TextMark(start=9, end=12, mark_type='misleads'))
+    (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
     """
     candidates = []
     for phrase in phrases:

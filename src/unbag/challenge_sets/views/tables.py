@@ -112,8 +112,10 @@ MARGIN: Final = 0.05
 def describe_accuracy_drop(drop: Estimate) -> str:
     """Describe a drop in accuracy in words, with its interval.
 
-    >>> describe_accuracy_drop(Estimate(0.178, 0.14, 0.2, 900)), describe_accuracy_drop(Estimate(-0.1, -0.2, -0.06,
-    900)) ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
+    >>> describe_accuracy_drop(Estimate(0.178, 0.14, 0.2, 900))
+    'a fall of 17.8 points [14.0, 20.0]'
+    >>> describe_accuracy_drop(Estimate(-0.1, -0.2, -0.06, 900))
+    'a rise of 10.0 points [6.0, 20.0]'
     >>> describe_accuracy_drop(Estimate(0.045, -0.08, 0.17, 90))
     'a change of −4.5 points [−17.0, +8.0], inconclusive: too few pairs'
     >>> describe_accuracy_drop(Estimate(0.01, -0.01, 0.03, 9000))

@@ -49,8 +49,9 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, is_third
     >>> conjugate_verb("carry", "carry", GrammaticalPerson.SINGULAR, is_third_person=False)
     'carries'
     >>> plural = GrammaticalPerson.PLURAL
-    >>> [conjugate_verb(verb, lemma, plural, is_third_person=True) for verb, lemma in (("lies", "lie"), ("rides",
-    "rid"))] ['lie', 'ride']
+    >>> verbs = ("lies", "lie"), ("rides", "rid")
+    >>> [conjugate_verb(verb, lemma, plural, is_third_person=True) for verb, lemma in verbs]
+    ['lie', 'ride']
     """
     lower = verb.lower()
     if lower in _BE:
