@@ -75,8 +75,8 @@ def check(
     """Check a model against bounds or an earlier run, as a gate in CI.
 
     A gate fails if the whole 95 % interval of a score lies below the bound, or
-    above the bound for --max. Sampling noise does not fail a build. With --strict, a
-    gate passes only if the whole interval reaches the bound.
+    above the bound for --max. Sampling noise does not fail a build. With
+    --strict, a gate passes only if the whole interval reaches the bound.
 
     With --no-worse-than, a gate fails if a score is significantly worse on the
     same examples. With --strict, a gate also fails if the score may be worse

@@ -70,8 +70,8 @@ def export(
     """Export challenge sets as tasks for an evaluation harness, or export results.
 
     The task files contain the prompt, the label words and the metric. The
-    harness runs them without unbag. The folder also contains the rows. With --hub,
-    the harness reads the rows from published datasets instead.
+    harness runs them without unbag. The folder also contains the rows. With
+    --hub, the harness reads the rows from published datasets instead.
 
       unbag export lm-eval --output-dir tasks --sets permuted,swapped
       unbag export lighteval --output-dir tasks --sets cs_lambda --hub ORG

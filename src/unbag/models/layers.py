@@ -75,7 +75,7 @@ class PositionWiseLayer(nn.Module):
 
 
 def build_token_encoder(input_size: int, hidden_size: int, *, bag_of_words: bool) -> nn.Module:
-    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWiseLayer` layer for a bag-of-words model."""
+    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWiseLayer` for a bag-of-words model."""
     return PositionWiseLayer(input_size, hidden_size) if bag_of_words else BiLstm(input_size, hidden_size)
 
 
