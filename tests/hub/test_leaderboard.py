@@ -8,7 +8,14 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
-from unbag.hub.leaderboard_page import ALL, build_overview, choose_defaults, list_filter_choices, rank_results
+from unbag.hub.leaderboard_page import (
+    ALL,
+    build_overview,
+    choose_default_set,
+    choose_defaults,
+    list_filter_choices,
+    rank_results,
+)
 from unbag.hub.spaces import build_leaderboard_space
 
 from ..fork_server import PYTHON
@@ -84,6 +91,13 @@ def test_model_name_is_escaped(results):
 
 def test_rank_results_without_interval_shows_empty_cell(results):
     assert rank_results(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+
+
+def test_page_opens_on_first_set_with_score(results):
+    plain = _build_row("lexical", 0.6, **A | {"set": "breaking_nli"})
+    assert choose_default_set(pd.concat([pd.DataFrame([plain]), results])) == "permuted"
+    assert choose_default_set(pd.DataFrame([plain])) == "breaking_nli"
+    assert choose_default_set(results.iloc[:0]) == ALL
 
 
 def test_default_choices_are_most_common_config_and_score(results):

@@ -189,6 +189,12 @@ def list_filter_choices(results: pd.DataFrame, column: str, set_name: str) -> li
     return [ALL, *sorted(rows[column].unique())]
 
 
+def choose_default_set(results: pd.DataFrame) -> str:
+    """Choose the set that the page shows first: the first set with a score, or else the first set; `ALL` if empty."""
+    names = list_filter_choices(results, "set", ALL)[1:]
+    return next((name for name in names if not _comparable_rows(results, name).empty), next(iter(names), ALL))
+
+
 def choose_defaults(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
     """Choose the default config and metric of a set: the config with the most models, and the main score."""
     rows = _comparable_rows(results, set_name)
@@ -222,7 +228,7 @@ def build_page(repo: str) -> "gr.Blocks":
         except Exception as error:
             raise gr.Error(f"{repo} could not be loaded: {' '.join(str(error).split())}; try again later") from error
         sets = list_filter_choices(results, "set", ALL)
-        first = sets[1] if len(sets) > 1 else ALL
+        first = choose_default_set(results)
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
         if excluded := results.attrs[EXCLUDED]:
             count += f" Malformed rows excluded: {excluded:,}."
