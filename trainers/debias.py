@@ -52,7 +52,7 @@ def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objec
 
 
 def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of reweighting, and of the debiased focal loss with its γ."""
+    """Build the reweighting objective, or the debiased focal loss, which also has an exponent γ."""
     from unbag.training.debiasing import ReweightedCrossEntropy
 
     gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
@@ -128,8 +128,8 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         product,
         options.SelfDebiasingConfig,
         "Train a product of experts with a weak learner, trained on a few pairs.",
-        f"Self-debiasing: {_PRODUCT}. The biased model is the same model, first trained on a few pairs, for which "
-        f"it makes no predictions. The bias strength decreases during training ({_SELF}).",
+        f"Self-debiasing: {_PRODUCT}. The biased model is a copy of the model, trained on a few pairs. For these "
+        f"pairs, its probabilities are set to uniform. The bias strength decreases during training ({_SELF}).",
     ),
     (
         "group_balanced",

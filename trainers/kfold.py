@@ -5,8 +5,8 @@
 """Cross-validate an NLI classifier on SICCK: fine-tune on all folds except one, predict it, and score all pairs.
 
 Reproduces section 4.2 of Akoju et al. (2023), as in the authors' notebook.
-The folds are five contiguous blocks of the authors' file, whose pairs are
-sorted by the pair from which they were built. Training uses only the direction
+The folds are five contiguous blocks of the authors' file, in which the pairs
+built from one seed pair are adjacent. Training uses only the direction
 from premise to hypothesis and three labels. Pairs labelled reverse entailment
 count as entailment. A random tenth of the training pairs is held out. Without
 --seeds, the random seeds are the authors' five. The model predicts both

@@ -11,7 +11,8 @@ the model is trained in an ensemble with a bag of words. With --distill, the
 model also learns from the predictions of the original model. With
 --interpolate, the output model has weights between the original and the
 trained weights. The output is a transformers model with a card (README.md)
-that tests every difference, on the training corpora and on other corpora.
+that lists all score differences, with significance tests, on the training
+corpora and on other corpora.
 
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation

@@ -96,8 +96,8 @@ class BreakingNliConfig(OfficialConfig):
 
     Attributes:
         train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
-            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data; for the
-            official config none, without counts).
+            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data). By
+            default, the official config uses none and has no counts.
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
         wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.

@@ -57,7 +57,8 @@ class CsLambdaConfig(SourceConfig):
             and *there* are used as features; `all` uses all words.
         max_train_pairs: Maximum number of training pairs (default: all).
         folds: Number of cross-fitting folds, used if the scored pairs are among the training pairs.
-        min_lms: λ, the minimum LMS of an example. Filter the column `lms` for other values of λ.
+        min_lms: λ, the minimum lexically misleading score (LMS) of an example. Filter the column `lms` for other
+            values of λ.
         seed: Random seed for sampling, the held-out pairs and the folds.
     """
 
@@ -93,7 +94,7 @@ class CsLambdaConfig(SourceConfig):
 
 
 class CsLambda(ChallengeSetBuilder):
-    """Examples of a corpus split with their LMS, the lexical model's probabilities and the misleading features.
+    """Pairs of a corpus split, with lexically misleading scores (LMS) and the features and probabilities behind them.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data. If the corpus is in the lexical model's training data,
     the scores come from cross-fitting.

@@ -51,12 +51,13 @@ class PermutedConfig(SourceConfig):
     """Options of the permutations (`unbag.challenge_sets.perturbations.permutation`).
 
     Attributes:
-        mode: Permuted sentences and method: both, hypothesis, clumped_25, clumped_50 or clumped_75.
+        mode: Sentences to permute (`both` or `hypothesis`), or the percentage of words that move as one
+            block in both sentences: `clumped_25`, `clumped_50` or `clumped_75`.
         q: Number of permutations per pair.
         min_words: Minimum number of words in each sentence, excluding punctuation.
         characters: Whether to split Chinese sentences into characters (default: words, found by a segmenter).
-        minitrees: Corpora (train splits) and files for counting the usual parts of speech of each word's
-            neighbors, for the columns `*_minitree` (default: none, and the columns are null).
+        minitrees: Corpora (train splits) and files in which the parts of speech of each word's neighbors are
+            counted, for the columns `*_minitree` (default: none, and the columns are null).
         minitree_by: Definition of the mini-tree overlap: `code` as in the authors' code, or `text` as in the paper.
         pipeline: spaCy pipeline that tags parts of speech for `minitrees`.
         seed: Random seed of the permutations.

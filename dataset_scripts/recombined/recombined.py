@@ -46,8 +46,8 @@ class RecombinedConfig(SourceConfig):
 
     Attributes:
         k: Document sizes in sentences, comma-separated.
-        seed: Random seed of the sentences, their order and the exchanged arguments.
-        pipeline: spaCy pipeline that parses: a package, a folder or a Hub repository.
+        seed: Random seed for selecting the sentences, their order and the arguments to exchange.
+        pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")

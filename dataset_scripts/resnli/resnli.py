@@ -49,7 +49,7 @@ Span = tuple[int, int, int | None, int]
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """Options of the rearranged pairs, and the word embeddings that determine the order.
+    """Sizes of the rearranged splits, and the word embeddings that determine the order of the pairs.
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
@@ -94,7 +94,7 @@ class Plan(NamedTuple):
     """Assignment of n examples to splits and partitions.
 
     Attributes:
-        spans: Spans of rows to read.
+        spans: Ranges of rows to read.
         uncertainty: Rounded uncertainty of each example, shape (n,).
         rearrangement: Split and partition of each example.
     """

@@ -25,7 +25,7 @@ class SwappedConfig(SourceConfig):
 
 
 class Swapped(ChallengeSetBuilder):
-    """All pairs of a corpus split, and all neutral pairs and contradictions with exchanged sentences.
+    """All pairs of a corpus split, and a copy of each neutral or contradiction pair with the two sentences swapped.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """

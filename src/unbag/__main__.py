@@ -1,4 +1,4 @@
-"""Run the command line as `python -m unbag`, which is what `torchrun -m unbag …` needs."""
+"""Entry point of `python -m unbag`, which `torchrun -m unbag …` requires."""
 
 from unbag.cli import main
 

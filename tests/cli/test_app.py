@@ -176,7 +176,7 @@ def test_natlog_modify_lists_relations():
             ("--modifier", "every", "--part", "verb"),
             "expected one of always, never, not, .* for the verb of the premise",
         ),
-        (("--hypothesis", "Dogs bark and cats meow."), "clauses of subject, auxiliary, verb and object"),
+        (("--hypothesis", "Dogs bark and cats meow."), "clauses of the form subject, auxiliary, verb, object"),
         (("--label", "perhaps"), "perhaps"),
     ],
 )

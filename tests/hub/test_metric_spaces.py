@@ -146,7 +146,7 @@ def test_pages_are_tested_with_pinned_gradio():
 
 def test_space_name_must_be_module_name():
     with pytest.raises(
-        ValueError, match=r"Space name that is a Python module name, got 'org/natural-logic'; use org/natural_logic"
+        ValueError, match=r"Space name that is a valid module name, got 'org/natural-logic'; use org/natural_logic"
     ):
         build_metric_space("natural_logic", "org/natural-logic")
 

@@ -341,7 +341,7 @@ def shared_texts(rows, *, characters=1 << 20):
 
 
 BOMBS = {
-    "texts": (lambda: shared_texts(100_000), r"expected an unpacked size of at most 200 times the [\d,]+ bytes"),
+    "texts": (lambda: shared_texts(100_000), r"expected a decompressed size of at most 200 × [\d,]+ bytes"),
     "cells": (
         lambda: shared_texts(10, characters=MAX_SENTENCE_CHARACTERS << 11),
         r"at most 16,777,216 bytes per cell, got 2",

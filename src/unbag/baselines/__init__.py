@@ -1,1 +1,1 @@
-"""Baseline models: bag of words, natural logic, WordNet, and the network of the demonstration."""
+"""Baseline models: bag of words, natural logic, WordNet, and the small neural network of `unbag demo`."""

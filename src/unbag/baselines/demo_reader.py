@@ -1,4 +1,4 @@
-"""Model of the demonstration: a small neural network that uses word order, implemented in NumPy.
+"""Model of `unbag demo`: a small neural network that uses word order, implemented in NumPy.
 
 The network is as small as the demonstration permits, and its vocabulary contains only the words of the captions. Gated
 convolutions combine each word with adjacent words, which encodes who does what to whom. Attention aligns each word with

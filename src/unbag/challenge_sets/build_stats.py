@@ -1,4 +1,4 @@
-"""Counts stored with the rows during a build. Each process writes separate files, one per span of rows."""
+"""Counts stored with the rows during a build. Each process writes separate files, one per range of rows."""
 
 import json
 from collections import Counter

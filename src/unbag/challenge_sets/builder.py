@@ -1,4 +1,4 @@
-"""Base class of all builders, and the unbag part of the `datasets` cache key."""
+"""Base class of all dataset builders, and the hash that unbag adds to the cache key of `datasets`."""
 
 import hashlib
 import os

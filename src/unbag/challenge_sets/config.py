@@ -20,11 +20,11 @@ class SourceConfig(datasets.BuilderConfig):
         corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
         source_split: Split of the corpus or Hub data set.
         revision: Revision to use instead of the pinned one.
-        data: File or Hub data set of your own. The fields below describe its format (`unbag.data.sources`).
+        data: File or Hub data set with your own pairs. The fields below describe its format (`unbag.data.sources`).
         text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
-        columns: Names that `data` uses for our columns.
-        labels: Names of its label ids, or the meaning of each label (`E=entailment`).
-        language: Language of its sentences, one of `data.corpora.LANGUAGES`.
+        columns: Names of the columns in `data`, by unbag's names of the columns.
+        labels: Names of the label ids in `data`, or the meaning of each label (`E=entailment`).
+        language: Language of the sentences in `data`, one of `unbag.data.corpora.LANGUAGES`.
         data_config: Config of the Hub data set.
         FILES: Options that may name a file or folder of the user, whose content changes the rows.
     """

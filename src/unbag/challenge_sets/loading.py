@@ -260,8 +260,8 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
-            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
-            f"with {options or 'no options'}"
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set "
+            f"(options: {options or 'none'})"
             + (f"; excluded {excluded}" if excluded else "")
             + (f"; most frequent reasons: {reasons}" if reasons else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")

@@ -364,8 +364,8 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got none; pass the "
-            "file written by `unbag build` as --set"
+            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got a file without "
+            "them; pass the file written by `unbag build` as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(

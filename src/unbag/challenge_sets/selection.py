@@ -1,4 +1,4 @@
-"""Selection of sets: requests from set names and source pairs, and the default suite, for commands and the Python API.
+"""Selection of challenge sets by name and source pairs, and the default suite, for commands and the Python API.
 
 The suite is a sample of every challenge set, which a small model evaluates in minutes on a laptop. A source example is
 drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed and the example's id
@@ -33,8 +33,8 @@ class PairSelection:
         split: Split of the corpus or data set (default: the one that the papers evaluate on).
         data: File of pairs or Hub data set, instead of a corpus.
         text: Files or folders of text, or one Hub data set with a text column, instead of pairs.
-        columns: Names that `data` uses for our columns.
-        labels: Names of its label ids 0, 1, 2, or the meaning of each label (`E=entailment`).
+        columns: Names of the columns in `data`, by unbag's names of the columns.
+        labels: Names of the label ids 0, 1, 2 in `data`, or the meaning of each label (`E=entailment`).
         language: Language of `data`, one of `data.corpora.LANGUAGES`.
         max_examples: Maximum number of examples (default: all).
         seed: Random seed for sampling, and for the option `seed` of the sets.

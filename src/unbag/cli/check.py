@@ -83,7 +83,7 @@ def check(
     by more than .1. The output also shows the share of predicted labels that
     changed. To limit this share, use --max SET:changed_labels=BOUND.
 
-    A model is evaluated on a sample of each set with a gate. With
+    The model is evaluated on a sample of each set for which a gate exists. With
     --no-worse-than, the options come from run.yaml in the earlier run, if
     this file exists.
 
@@ -133,7 +133,8 @@ def check(
         run = _evaluate(plan, visible=not as_json) / FILE
     elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
         raise typer.BadParameter(
-            f"{', '.join(options)}: only valid if a model is evaluated, got the results {model}; remove these options"
+            f"{', '.join(options)}: only valid with a model to evaluate, but {model} contains stored results; "
+            "remove these options"
         )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:

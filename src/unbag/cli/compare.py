@@ -22,7 +22,7 @@ def compare(
         list[str] | None,
         typer.Option(
             callback=split_commas,
-            help="Metrics to compare, by name or path in results.json: auroc,'by_category.*'.",
+            help="Metrics: names or paths in results.json, such as auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[

@@ -24,7 +24,9 @@ def sample(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
         Path,
-        typer.Option(callback=validate_output_folder, help="Folder for sheet.csv (for the annotators) and key.csv."),
+        typer.Option(
+            callback=validate_output_folder, help="Folder for sheet.csv (for the annotators) and key.csv (gold labels)."
+        ),
     ],
     num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,

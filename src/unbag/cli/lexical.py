@@ -38,7 +38,9 @@ def fit(
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
-        typer.Option(metavar="TAGS", help="Part-of-speech tags: type (most frequent) or context (in the sentence)."),
+        typer.Option(
+            metavar="TAGS", help="Part-of-speech tag of a word: most frequent (type) or in its sentence (context)."
+        ),
     ] = "type",
     max_train_pairs: Annotated[
         int | None, typer.Option(help="Maximum number of training pairs (default: all).")
@@ -85,13 +87,13 @@ def fit(
 def score(
     premise: Annotated[str, typer.Option(help="Premise.")],
     hypothesis: Annotated[str, typer.Option(help="Hypothesis.")],
-    label: Annotated[str | None, typer.Option(help="Gold label (default: each of the three labels).")] = None,
+    label: Annotated[str | None, typer.Option(help="Gold label (default: compute the score for each label).")] = None,
     model: Annotated[
         str | None, typer.Option(help="Folder or Hub id of a lexical model (default: fitted on first use).")
     ] = None,
     train_data: TrainData = None,
     top: Annotated[
-        int, typer.Option(min=0, help="Number of displayed words that most favor another label (default: 5).")
+        int, typer.Option(min=0, help="Maximum number of listed words that favor another label (default: 5).")
     ] = 5,
     as_json: AsJson = False,
 ) -> None:

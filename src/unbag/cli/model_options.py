@@ -57,14 +57,17 @@ class ModelOptions:
 
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None
     dtype: Annotated[
-        Dtype | None, typer.Option(metavar="DTYPE", help="float32, bfloat16 or float16 (default: float32).")
+        Dtype | None,
+        typer.Option(metavar="DTYPE", help="Floating-point type: float32, bfloat16 or float16 (default: float32)."),
     ] = None
     device: Annotated[str | None, typer.Option(help="Torch device, such as cuda:1 (default: a GPU if available).")] = (
         None
     )
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="Head of a HEX model: plain f([h, 0]) or residual F_L (default: plain)."),
+        typer.Option(
+            metavar="HEAD", help="Head of a HEX model: plain, or residual as in the HEX paper (default: plain)."
+        ),
     ] = None
     label_map: LabelMap = None
     threshold: Annotated[
@@ -78,7 +81,7 @@ class ModelOptions:
         LongPremise | None,
         typer.Option(
             metavar="MODE",
-            help="Long premises: truncate, any-chunk or every-sentence (default: truncate).",
+            help="Handling of long premises: truncate (default), any-chunk or every-sentence.",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -97,7 +100,7 @@ class ModelOptions:
     ] = None
     trust_labels: Annotated[
         bool,
-        typer.Option("--trust-labels", help="Continue even if a check with obvious pairs suggests other labels."),
+        typer.Option("--trust-labels", help="Continue even if a check on obvious pairs suggests another label order."),
     ] = False
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
@@ -108,7 +111,7 @@ class ModelOptions:
             rich_help_panel=_BUILT_IN,
             callback=split_commas,
             autocompletion=typer_utils.complete_corpora,
-            help="Training corpora or files, comma-separated or repeated (default: snli,mnli).",
+            help="Training corpora or files of the built-in models (default: snli,mnli).",
         ),
     ] = None
     num_fewshot: Annotated[
@@ -220,8 +223,8 @@ class ModelOptions:
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected {BUILT_IN.name_form} as a model, got other models; use -o train_data=… for "
-                "the set option"
+                f"--train-data: expected the model {BUILT_IN.name_form}, got other models; use -o train_data=… for the "
+                "set option"
             )
 
     @contextmanager

@@ -147,8 +147,8 @@ def interpolate(
     """Average the weights of two models, (1 − α) θ_A + α θ_B, or of more models.
 
     The models should be fine-tuned from the same weights, such as a model
-    before and after `unbag train mend`. For several --alpha, each model gets a
-    subfolder. This command does not train or evaluate a model.
+    before and after `unbag train mend`. With several values of --alpha, each
+    model gets a subfolder. This command does not train or evaluate a model.
 
       unbag models interpolate ORG/PLAIN runs/mended --alpha 0.5 --output-dir half
       unbag models interpolate ORG/PLAIN runs/mended --alpha 0.2,0.4,0.6 --output-dir line

@@ -16,8 +16,8 @@ app = typer.Typer(
 # Copies of constants in `unbag.challenge_sets.perturbations.modifiers`. A test compares both.
 Part = Literal["subject", "verb", "object"]
 Position = Literal["premise", "hypothesis", "both"]
-Premise = Annotated[str, typer.Option(help="Premise without modifiers: subject, verb, object.")]
-Hypothesis = Annotated[str, typer.Option(help="Hypothesis without modifiers.")]
+Premise = Annotated[str, typer.Option(help="Premise of the form subject, verb, object, without modifiers.")]
+Hypothesis = Annotated[str, typer.Option(help="Hypothesis of the form subject, verb, object, without modifiers.")]
 Label = Annotated[str, typer.Option(help="Gold label: entailment, neutral or contradiction.")]
 
 
@@ -128,9 +128,9 @@ def _seed(premise: str, hypothesis: str, label: str) -> "SeedPair":
     seed = SeedPair.from_pair(premise, hypothesis, resolve_label(label))
     if seed is None:
         raise ValueError(
-            "--premise, --hypothesis: expected two clauses of subject, auxiliary, verb and object without quantifier, "
-            f"such as 'a dog is chasing a cat', got {premise!r} and {hypothesis!r}; use sentences that allow the label "
-            f"{label}"
+            "--premise, --hypothesis: expected two clauses of the form subject, auxiliary, verb, object, without a "
+            f"quantifier (such as 'a dog is chasing a cat'), got {premise!r} and {hypothesis!r}; rewrite the "
+            f"sentences in this form, or choose a label other than {label}"
         )
     return seed
 

@@ -161,7 +161,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="Original data file of breaking_nli or sicck, or a folder (default: download).",
+            help="Original data file of breaking_nli or sicck, or its folder (default: download).",
         ),
     ] = None
     set_option: Annotated[
@@ -377,7 +377,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="ray: run on a Ray cluster; requires pip install 'unbag[ray]' (default: off).",
+        help="Engine: ray uses a Ray cluster and requires 'unbag[ray]' (default: no engine).",
     ),
 ]
 NumGpus = Annotated[

@@ -108,7 +108,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutputFormat = Annotated[
     Literal["table", "md", "csv", "latex", "json"],
     typer.Option(
-        "--format", metavar="FORMAT", show_default=False, help="table, md, csv, latex or json (default: table)."
+        "--format",
+        metavar="FORMAT",
+        show_default=False,
+        help="Output format: table, md, csv, latex or json (default: table).",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Progress display of an evaluation, and progress bar for sets that are built in advance.
+"""Progress display of an evaluation, and a progress bar for building challenge sets before the evaluation.
 
 No thread draws the bar while worker processes are forked. A fork would inherit the locks of the drawing thread and
 never release them.

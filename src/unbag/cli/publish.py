@@ -43,7 +43,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Publish to the Hub, with one commit per repository.\n\n"
     "Without --yes, nothing is written: a preview lists the files, their sizes and the head of the card. Unchanged "
-    "content creates no commit. Rerun the command to resume a stopped publication. The token comes from `hf auth "
+    "content creates no commit. If a command is interrupted, rerun it to resume. The token comes from `hf auth "
     "login` or HF_TOKEN.",
 )
 
@@ -520,7 +520,7 @@ def pair(
     ],
     lexical_model: Annotated[
         Path | None,
-        typer.Option(help="Folder of an English lexical model (default: fit to 20,000 SNLI pairs)."),
+        typer.Option(help="Folder of an English lexical model (default: one fitted to 20,000 SNLI pairs)."),
     ] = None,
     *,
     options: PublishingOptions,
@@ -572,11 +572,11 @@ def everything(
 
     With --results, publishes a results dataset and a leaderboard too. With
     several corpora, or --corpus all, each set has a config per corpus. A
-    collection of the organization lists all of them.
+    collection of the organization lists all repositories.
 
-    Each repository gets one commit, or none if it is up to date. Rerun the
-    command to resume a stopped publication. If one set fails, the others are
-    still published, and the failure is listed at the end. To publish trained
+    Each repository gets one commit, or none if it is up to date. If the command
+    is interrupted, rerun it to resume. If one set fails, the others are still
+    published, and the failure is listed at the end. To publish trained
     models, use `unbag publish model`.
 
       unbag publish all --repo-id ORG

@@ -1,4 +1,4 @@
-"""Default folder of a run. Runs with possibly different scores have different folders.
+"""Default output folder of a run. Runs that differ in an option that can change the scores get different folders.
 
 runs/MODEL/SETS-PAIRS                        default options
 runs/MODEL/SETS-PAIRS-q=5-dtype=bfloat16     other options

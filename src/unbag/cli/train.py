@@ -154,7 +154,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Random seeds: one run and subfolder per seed; prints mean and deviation.",
+                help="Random seeds: one run and subfolder each; prints mean and standard deviation.",
             ),
         ],
     ),

@@ -84,8 +84,8 @@ def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Ta
 def _validate_expansion(unpacked: int, location: object, size: int) -> None:
     if unpacked > GIGABYTE and unpacked > MOST_UNPACKED * size:
         raise DataError(
-            f"{location}: expected an unpacked size of at most {MOST_UNPACKED} times the {size:,} bytes stored, got "
-            "more; if you trust the file, convert it to jsonl"
+            f"{location}: expected a decompressed size of at most {MOST_UNPACKED} × {size:,} bytes, got more; if you "
+            "trust the file, convert it to jsonl"
         )
 
 

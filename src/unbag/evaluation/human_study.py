@@ -100,7 +100,7 @@ def sample_permuted_pairs(
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples of {drawn_from} with an accepted permutation, got "
+                f"expected {each} {length} examples in {drawn_from} with an accepted permutation, got "
                 f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
         for source in sources_of_cell[:each]:

@@ -1,4 +1,4 @@
-"""Support for premises above the maximum input length: chunks are predicted, and the best one is used.
+"""Long premises: each chunk of a premise is predicted, and the chunk that most supports the hypothesis is used.
 
 A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
 and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim

@@ -1,4 +1,4 @@
-"""Thresholds, and models with one output (rerankers, fact checkers, hallucination detectors), which require one.
+"""Models with one output (rerankers, fact checkers, hallucination detectors), and the thresholds that they require.
 
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,

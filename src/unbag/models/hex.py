@@ -1,4 +1,4 @@
-"""HEX: the superficial branch, and the residual head, F_L(x) = F_B(x) − F_G(x) ω*, without the contribution of words.
+"""HEX: the superficial branch, and the residual head F_L(x) = F_B(x) − F_G(x) ω*, which subtracts its contribution.
 
 The superficial branch computes logits from the words of a pair, independent of word order (HEX paper, section 3):
 g(X; φ) = ReLU(W^φ · mean word embedding), and W_g g, its contribution to the widened last layer f.

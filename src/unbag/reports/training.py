@@ -1,4 +1,4 @@
-"""Tables of training protocols: mended models, cross-validation on SICCK, and training on a rearranged corpus.
+"""Result tables of `unbag train mend`, cross-validation on SICCK, and training on a rearranged corpus.
 
 Tables 8, 9 and 18-24 of Akoju et al. (2023); Table 3 and both ends of Figure 2 of the ReSNLI paper.
 """

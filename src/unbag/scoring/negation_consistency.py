@@ -1,4 +1,4 @@
-"""Negation consistency: accuracy by operation, false entailments, and mirrors with both pairs right.
+"""Negation consistency: accuracy by operation, false entailments, and consistency on mirrored pairs.
 
 A mirror is two pairs with one hypothesis, and premises of the same words in another order, of which one entails it. A
 model that ignores the order of words has accuracy 1/2 and mirror consistency 0.

@@ -237,7 +237,7 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError("expected probabilities from 0 to 1 for a bias, got other values; correct the predictions")
+        raise ValueError("expected bias probabilities from 0 to 1, got other values; correct the predictions")
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms

@@ -226,7 +226,7 @@ class TrainConfig:
     )
 
     output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
-    save_steps: int = declare_option("Number of steps between checkpoints; stores the last two.", _RUN, default=500)
+    save_steps: int = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
     logging_steps: int = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
     report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
     dataloader_num_workers: int = declare_option(
@@ -404,7 +404,7 @@ class HexOptions:
         "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
     )
     unscaled: bool = declare_option(
-        "Do not normalize the output of g for each pair to a root mean square of 1.", _HEX, default=False
+        "Do not scale each output of the superficial branch g to a root mean square of 1.", _HEX, default=False
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = declare_option(
@@ -412,10 +412,10 @@ class HexOptions:
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = declare_option(
-        "Word vectors for g: file, Hub id, folder or pipeline (default: from the model).", _HEX, default=None
+        "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", _HEX, default=None
     )
     superficial_weight: float = declare_option(
-        "Weight λ of the output of g in the loss; above 0, g learns the labels.", _HEX, default=0.0
+        "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:

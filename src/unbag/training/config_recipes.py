@@ -1,4 +1,4 @@
-"""Configs of the recipes: debiasing, HEX, cross-validation on SICCK, mending, and training on a rearranged corpus.
+"""Configs of the recipes: debiasing, HEX, cross-validation on SICCK, `mend`, and training on a rearranged corpus.
 
 This module imports no heavy package, so that the help pages stay fast. The defaults of `MendConfig` are the only place
 with the numbers of the recommended recipe `mend`.
@@ -44,7 +44,7 @@ class DebiasConfig(TrainConfig):
     weak_examples: int = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
     weak_epochs: int = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
     balance: float = declare_option(
-        "Balance the weights of groups by misleading score, from 0 (off) to 1 (equal).", _BIAS, default=0.0
+        "Balance of groups by lexically misleading score: 0 (off) to 1 (equal weights).", _BIAS, default=0.0
     )
     alpha: float = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
     permutations: int = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
@@ -263,7 +263,7 @@ class MendConfig(DebiasConfig):
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
-        "Interpolate original and trained weights, to lose at most 1 point of accuracy.",
+        "Interpolate old and new weights so that accuracy drops by at most 1 point.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
@@ -273,7 +273,9 @@ class MendConfig(DebiasConfig):
     )
     # A folder may hold the files of both sets, at any depth.
     official_file: Path | None = declare_option(
-        "Original data file of breaking_nli or sicck, or a folder (default: download).", _BEFORE_AND_AFTER, default=None
+        "Original data file of breaking_nli or sicck, or its folder (default: download).",
+        _BEFORE_AND_AFTER,
+        default=None,
     )
     no_evaluate: bool = declare_option(
         "Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False
@@ -320,7 +322,7 @@ class MendConfig(DebiasConfig):
 class ProtocolConfig(TrainConfig):
     """Training options of recipes that train several models with a custom `recipes.TrainingProtocol`.
 
-    The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
+    The protocol fixes the fields that are not constructor arguments. These fields are not options of the command.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.

@@ -1,4 +1,4 @@
-"""Procedure of the `train_and_compare` recipe: training, and comparison with the original model on each set."""
+"""Procedure of the `mend` recipe: training, and comparison with the original model on each challenge set."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Hashes that identify data: of rows, independent of files, caches and batches, or of a file's bytes."""
+"""Hashes that identify rows (whatever files, caches or batches contain them) or the bytes of a file."""
 
 import hashlib
 import os

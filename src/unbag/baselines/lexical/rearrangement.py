@@ -1,4 +1,4 @@
-"""Rearrangement of a corpus as in ReSNLI, and its bag-of-words model.
+"""Rearrangement of a corpus as in ReSNLI, and the bag-of-words model whose uncertainty determines the order.
 
 The model is softmax regression on the mean token embedding of a pair: u(X; β) = softmax(W^β · mean embedding), fitted
 with unpenalized cross-entropy on all pairs of a corpus. The uncertainty of a pair is u' = 1 - u(X; β)_gold ("Refining

@@ -1,4 +1,4 @@
-"""Selection of words as features: all words, or content words by their tags in the sentence or by word type.
+"""Selection of words as features: all words, or content words by the tag in the sentence or the most frequent tag.
 
 Content words are nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2).
 

@@ -1,4 +1,4 @@
-"""Relation between two sentences from their finite models, with example models as a proof."""
+"""Relation between two sentences, computed from finite logical models, with example situations as a proof."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Finite models of sentence pairs, for each combination of truth values of premise and hypothesis.
+"""Finite logical models of a sentence pair, one per possible combination of truth values of the two sentences.
 
 A model consists of subject entities and object entities, the nouns and adjectives that describe each entity, and the
 events between them, now and at up to two other times. `is_true_in_model` evaluates a sentence in a model.

@@ -1,4 +1,4 @@
-"""Names in a text, replaced with another name from the same text and class.
+"""Replacement of a name in a text with another name of the same class from the same text.
 
 The new sentence contradicts the old one, under Breaking NLI's assumption that both describe the same event (Glockner et
 al. 2018): if Jones opened the door, Smith did not. The operation prefers no pair to a doubtful one: the name must take

@@ -1,4 +1,4 @@
-"""Numbers in a sentence, changed to another value of the same kind or to an equivalent notation.
+"""Replacement of a number in a sentence with another value of the same kind or with an equivalent notation.
 
 A changed value contradicts the sentence, under Breaking NLI's assumption that both sentences describe the same event
 (Glockner et al. 2018). An equivalent notation (twelve, 12) is entailed. Both operations prefer no pair to a doubtful

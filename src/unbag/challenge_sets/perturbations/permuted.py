@@ -1,4 +1,4 @@
-"""Rows of the permuted set: each used example in original order, followed by q permutations."""
+"""Rows of the permuted set: each selected example in original word order, followed by q permutations."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Rows of the SOSwap and AddAmod set: one pair per kind and distinct premise of a source, if the operator applies."""
+"""Rows of the SOSwap and AddAmod set: one pair per operator and distinct premise, if the operator applies."""
 
 import logging
 from collections import Counter, deque

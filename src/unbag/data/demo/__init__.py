@@ -1,4 +1,4 @@
-"""Bundled corpus of the demo, with which all steps run offline.
+"""Corpus of `unbag demo`, included in the package so that the demo runs offline.
 
 The pairs are image captions that a grammar generated; their labels follow from the meaning of the sentences. The word
 vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows, the

@@ -80,7 +80,7 @@ def validate_language(language: str) -> None:
     """
     if language in _NO_SEGMENTER:
         raise ValueError(
-            f"--language: expected a language with spaces between words or Chinese, got {LANGUAGES[language]}; use the "
+            f"--language: expected Chinese or a language with spaces between words, got {LANGUAGES[language]}; use the "
             "sets plain and swapped, which do not need words"
         )
     if language not in LANGUAGES:

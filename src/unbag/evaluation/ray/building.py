@@ -1,4 +1,4 @@
-"""Building of challenge sets on a Ray cluster. Each task builds one part and writes it atomically as a file.
+"""Building of challenge sets on a Ray cluster. Each task writes some of the rows atomically to one file.
 
 <output>/<split>-00000-of-00012.parquet   rows of the first spans of the source, in order
 <output>/record.json                      record of the set, written after all parts

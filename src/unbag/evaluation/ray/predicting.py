@@ -1,4 +1,4 @@
-"""Prediction on a Ray cluster: actors load the model and predict the chunk shards of a `PredictionJob`."""
+"""Prediction on a Ray cluster: actors load the model, and each predicts a part of the rows of a `PredictionJob`."""
 
 import os
 import socket

@@ -115,8 +115,8 @@ def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
         )
     if request.user_data_names or request.config is None or request.max_examples is not None:
         raise ValueError(
-            "--hub: expected a complete config of a published set, got your own data or a sample; omit --hub to build "
-            "the rows into the folder"
+            "--hub: expected a complete config of a published set, got your own data or a sample; omit --hub to "
+            "include the rows in the folder"
         )
     builder = loading.create_builder(request.name, request.config, **request.options)
     split = builder.EVALUATION_SPLIT or builder.get_split_name(next(iter(builder.open_sources())))

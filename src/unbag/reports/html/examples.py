@@ -1,4 +1,4 @@
-"""Examples in the report: sentences with marks, predictions, and cards that feature one pair per set."""
+"""Examples in the report: sentences with highlighted words, predictions, and a card with one pair per set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
