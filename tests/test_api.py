@@ -232,7 +232,7 @@ def test_evaluate_invalid_argument_is_rejected_before_loading(options, said, mon
 
 @pytest.mark.parametrize("sets", [[None], [5], ["plain", None], ("plain", object()), [["plain"]], [b"plain"]])
 def test_evaluate_sets_of_wrong_type_are_rejected(sets):
-    with pytest.raises(ValueError, match=r"sets: expected names and requests, got "):
+    with pytest.raises(ValueError, match=r"sets: expected set names and SetRequests, got "):
         asked(sets=sets)
 
 

@@ -271,11 +271,11 @@ def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | N
 
 def _validate_sets(sets: object) -> None:
     if not (sets is None or isinstance(sets, str | SetRequest | list | tuple)):
-        raise ValueError(f"sets: expected the name of a set, a request or a list of them, got {sets!r}")
+        raise ValueError(f"sets: expected a set name, a SetRequest, or a list of these, got {sets!r}")
     if isinstance(sets, list | tuple) and (
         invalid := [each for each in sets if not isinstance(each, str | SetRequest)]
     ):
-        raise ValueError(f"sets: expected names and requests, got {invalid[0]!r:.100}; remove it")
+        raise ValueError(f"sets: expected set names and SetRequests, got {invalid[0]!r:.100}; remove it")
 
 
 def _parse_labels(label_map: Mapping[str, str] | Sequence[str] | str | None) -> Mapping[str, str] | None:

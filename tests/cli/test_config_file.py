@@ -124,7 +124,7 @@ def test_config_command_line_takes_precedence(working_folder, captured_call):
         ("zebra: 3", "expected an option of this command, got 'zebra'; the options are models, sets, full, "),
         ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
-        ("- plain", "expected options with values, got ['plain']"),
+        ("- plain", "expected a mapping of options to values, got ['plain']"),
         ("max-examples: many", "--max-examples"),
     ],
 )

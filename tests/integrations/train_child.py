@@ -12,7 +12,7 @@ from tests.inference.conftest import ORDER, PAIRS
 from tests.integrations.tiny_trainer import build_trainer
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group, destroy_process_group
-from unbag.inference.live import LiveClassifier
+from unbag.inference.live import ClassifierInTraining
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def _predict_with_sharded_model(folder: Path) -> list[list[float]]:
         mesh = init_device_mesh("cpu", (world,))
         for layer in (*model.bert.encoder.layer, model):
             fully_shard(layer, mesh=mesh)
-    classifier = LiveClassifier(model, ORDER, AutoTokenizer.from_pretrained(folder), "cpu", batch_tokens=30)
+    classifier = ClassifierInTraining(model, ORDER, AutoTokenizer.from_pretrained(folder), "cpu", batch_tokens=30)
     premises, hypotheses = zip(*PAIRS, strict=True)
     predictions = classifier.predict(classifier.encode(premises, hypotheses))
     probabilities: list[list[float]] = predictions.probabilities.tolist()

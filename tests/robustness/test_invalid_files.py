@@ -348,11 +348,11 @@ BOMBS = {
     ),
     "nulls": (
         lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
-        r"at most 200 times",
+        r"at most 200 ×",
     ),
     "lists": (
         lambda: pa.table({"x": pa.ListArray.from_arrays([0, 900_000], pa.array([1] * 900_000))}),
-        r"at most 200 times",
+        r"at most 200 ×",
     ),
 }
 

@@ -206,7 +206,10 @@ def _mapping(path: Path) -> dict[str, Any]:
             f"--config: expected a YAML file of options, got {path}: {reason}; correct the file"
         ) from None
     if not isinstance(record, dict):
-        raise typer.BadParameter(f"{path}: expected options with values, got {record!r}; write them as corpus: snli")
+        raise typer.BadParameter(
+            f"{path}: expected a mapping of options to values, got {record!r}; write a line such as `corpus: snli` for "
+            "each option"
+        )
     return record
 
 

@@ -155,7 +155,7 @@ def _get_key(result: "Result") -> tuple[str, str, str]:
 
 @contextmanager
 def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
-    """Show the progress of an evaluation. Yields its callbacks.
+    """Show the progress of an evaluation. Yields the callbacks that update the display.
 
     Args:
         num_sets: Number of sets.

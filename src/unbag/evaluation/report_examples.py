@@ -46,14 +46,14 @@ def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> E
 
 
 def write_selections(selections: Sequence[ExampleSelection], path: Path) -> None:
-    """Write example selections as JSON, in the order of the results."""
+    """Write the selected examples of each result as JSON, in the order of the results."""
     record = {"schema": SCHEMA, "selections": [asdict(each) for each in selections]}
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_selections(path: Path) -> list[ExampleSelection]:
-    """Read example selections written by `write_selections`.
+    """Read the selected examples of each result, as written by `write_selections`.
 
     Raises:
         ValueError: If the file has another schema or unexpected contents.

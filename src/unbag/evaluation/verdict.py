@@ -162,7 +162,7 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
 
 
 def format_percentage(fraction: float) -> str:
-    """Format a positive fraction as a percentage. Only 1 is formatted as 100 %.
+    """Format a positive fraction as a percentage. Fractions just below 1 are not rounded up to 100 %.
 
     >>> [format_percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']

@@ -26,7 +26,7 @@ from unbag.inference.tokenization import (
 )
 
 
-class LiveClassifier:
+class ClassifierInTraining:
     """Sequence classifier that is being trained, with its tokenizer.
 
     Every process of the training must call `predict`. Where each process holds only a part of the weights (FSDP,

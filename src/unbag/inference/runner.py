@@ -126,7 +126,7 @@ class PredictionJob:
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
     def estimate_rows(self, chunk_shard: ChunkShard) -> int:
-        """Estimate the number of rows in a chunk shard. The number is exact for a whole chunk."""
+        """Estimate the number of rows in a chunk shard. The number is exact if the chunk has a single shard."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
         first, end = self.store.compute_row_range(chunk_shard.chunk)
         rows = end - first
@@ -307,7 +307,7 @@ class RowCounter:
 
     @contextmanager
     def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
-        """Yield a callback that counts predicted rows of a chunk shard, up to its estimated size `rows`.
+        """Yield a callback that counts the predicted rows of a chunk shard, at most `rows`, the estimated number.
 
         The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
         counts beyond the estimate. On exit, all rows of the estimate are counted.

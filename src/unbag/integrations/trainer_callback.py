@@ -14,7 +14,7 @@ except ImportError as error:
 
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.live import LiveClassifier, unwrap_model
+from unbag.inference.live import ClassifierInTraining, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
@@ -156,10 +156,12 @@ class UnbagCallback(TrainerCallback):
             numbers |= {f"{PREFIX}{each.challenge_set.name}_{name}": value for name, value in values.items()}
         return numbers
 
-    def _classifier(self, model: Any) -> LiveClassifier:
+    def _classifier(self, model: Any) -> ClassifierInTraining:
         model = self._trainer.model if model is None else model
         tokenizer, device = self._trainer.processing_class, self._trainer.args.device
-        return LiveClassifier(model, get_output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens)
+        return ClassifierInTraining(
+            model, get_output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens
+        )
 
     def _check(self, model: Any) -> None:
         self._classifier(model)

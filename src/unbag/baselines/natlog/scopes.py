@@ -67,7 +67,7 @@ def determine_monotonicity(projection: Projection) -> Monotonicity:
 
 
 def collect_verb_scope(tree: DependencyTree, verb: int, *, is_subject_scope: bool = True) -> frozenset[int]:
-    """Collect the scope of a verb's subject, or of its negation if `is_subject_scope` is False."""
+    """Collect the tokens in the scope of a verb's subject, or of the verb's negation (`is_subject_scope=False`)."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
     inside = {verb}

@@ -315,7 +315,7 @@ def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iter
 
 
 def build_seed_source_id(row: SicckRow) -> str:
-    """Build the source id of a row of the authors' file. The id contains the SICK id of the seed."""
+    """Build the source id of a row of the official file. The id contains the SICK id of the seed pair."""
     return f"sick-{row.seed}"
 
 
