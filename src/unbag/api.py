@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -201,20 +201,9 @@ def evaluate(
 
     requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
-    if output_dir is None and connect_process_group().world_size > 1:
-        raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
-    if shard is not None and output_dir is None:
-        raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
-    address = str(output_dir) if output_dir is not None and is_url(output_dir) else None
-    temporary = output_dir is None or address is not None
-    folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(output_dir))
-    predictions: Path | str = folder / PREDICTIONS
-    if address is not None:
-        predictions = str(StorageFolder(address) / PREDICTIONS)
-        result_folder.download_result_folder(address, folder)
-    elif output_dir is None and has_stable_identity(model):
-        predictions = get_cache_folder(PREDICTIONS)
-    report = Report((), folder, temporary=temporary)  # first, so that it removes the temporary folder after an error
+    output = _open_output_folder(output_dir, model, is_sharded=shard is not None)
+    # Created first, so that it removes the temporary folder after an error.
+    report = Report((), output.folder, temporary=output.is_temporary)
     visible = progress and progress_callback is None and connect_process_group().rank == 0
     with (
         show_progress_bars(visible=visible) as update_bars,
@@ -224,8 +213,8 @@ def evaluate(
         report.results = evaluator.evaluate_all(
             [model],
             requests,
-            output_dir=folder,
-            predictions=predictions,
+            output_dir=output.folder,
+            predictions=output.predictions,
             long_premise=long_premise,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
@@ -257,10 +246,36 @@ def evaluate(
             max_train_pairs=max_train_pairs,
             pipeline=pipeline,
         )
-    if address is not None:
-        upload_files(folder, address, last_file=results.FILE)
+    if output.url is not None:
+        upload_files(output.folder, output.url, last_file=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
+
+
+class _OutputFolder(NamedTuple):
+    """Where a run writes: a local folder, a folder or URL of predictions, and the URL to upload to."""
+
+    folder: Path
+    predictions: Path | str
+    url: str | None
+    is_temporary: bool
+
+
+def _open_output_folder(output_dir: Path | str | None, model: Model, *, is_sharded: bool) -> _OutputFolder:
+    """Open the output folder: a local folder, a temporary one, or a copy of the folder at a URL."""
+    if output_dir is None and connect_process_group().world_size > 1:
+        raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
+    if output_dir is None and is_sharded:
+        raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
+    if output_dir is not None and not is_url(output_dir):
+        return _OutputFolder(Path(output_dir), Path(output_dir) / PREDICTIONS, None, is_temporary=False)
+    folder = Path(tempfile.mkdtemp(prefix="unbag-"))
+    if output_dir is not None:
+        url = str(output_dir)
+        result_folder.download_result_folder(url, folder)
+        return _OutputFolder(folder, str(StorageFolder(url) / PREDICTIONS), url, is_temporary=True)
+    predictions = get_cache_folder(PREDICTIONS) if has_stable_identity(model) else folder / PREDICTIONS
+    return _OutputFolder(folder, predictions, None, is_temporary=True)
 
 
 def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | None:

@@ -1,11 +1,11 @@
 """Evaluation of models on challenge sets: predictions, scores and result files."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from unbag.baselines.lexical.predictors import is_order_invariant
 from unbag.challenge_sets import selection
@@ -32,6 +32,7 @@ from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
     Model,
+    ModelVariant,
     build_options_record,
     get_label_order,
     validate_lexicon,
@@ -147,45 +148,11 @@ def evaluate_all(
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcessEngine()
-    if shard is not None and connect_process_group().world_size > 1:
-        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
-    validate_shard_options(shard, predictions_csv)
-    model_loading.validate_model_options(models, model_options)
-    validate_writable(Path(output_dir), folder=True)
-    requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
-    variants = model_loading.list_variants(models, model_options)
-    several = len(variants) > 1
-    names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
-    if len(names) == len(variants):  # fails before any model is loaded
-        result_folder.validate_result_folder(Path(output_dir), dict.fromkeys(names), _names(requests))
-    for model in models:
-        validate_model(model)
-        validate_lexicon(model)
-    engine.validate_device(model_options.get("dtype"), model_options.get("device"))
-    if model_options.get("threshold") is not None:
-        model_options["threshold"] = parse_threshold(model_options["threshold"])
-    if model_options.get("num_fewshot") is not None:
-        DefaultPrompt(model_options["num_fewshot"])  # validates the number
-    for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
-        PromptFile.load(file)  # validates the file
-    validate_corpus_names(model_options.get("train_data") or ())
-    failures = list(skipped)
-
-    def failed(name: str, error: Exception, model: str | None = None) -> None:
-        if on_failure is None:
-            raise error
-        logger.debug("%s", name, exc_info=error)
-        failures.append(EvaluationFailure(name, error, model))
-        on_failure(failures[-1])
-
-    valid, to_build = [], []
-    for request in requests:  # invalid requests raise now, not after earlier sets
-        try:
-            if isinstance(request, SetRequest) and not is_set_cached(create_validated_builder(request)):
-                to_build.append(request)
-            valid.append(request)
-        except Exception as error:
-            failed(request.name, error)
+    requests, variants = _validate_run(
+        models, sets, engine, model_options, Path(output_dir), shard=shard, predictions_csv=predictions_csv
+    )
+    failures = _FailureLog(skipped, on_failure)
+    valid, to_build = _validate_requests(requests, failures)
     if not valid:
         return []
     group = connect_process_group()
@@ -197,115 +164,258 @@ def evaluate_all(
     baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     is_alone = group.world_size == 1 and shard is None and isinstance(engine, InProcessEngine)
     background = _start_background(to_build, baseline) if baseline is not None and is_alone else None
-    named: list[LabelCheckedModel] = []
-    for model, own_options, suffix in variants:
-        predictor, model_name = engine.load_predictor(model, **own_options)
-        if model_loading.find_model_type(model) is model_loading.FUNCTION:
-            _run_one_pair(predictor)
-        options = build_options_record(model, predictor, own_options)
-        record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
-        if model_loading.find_model_type(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
-            record["label_order"] = ",".join(get_label_order(predictor))
-        named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
+    named = _load_models(engine, variants, trust_labels=trust_labels)
     result_folder.validate_result_folder(
         Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
     )
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
-    places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
-    sharded = (
-        None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
-    )
-    done: dict[tuple[int, int], ScoredResult] = {}
+    sharded = None
+    if shard is not None:
+        places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
+        sharded = ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
     table = None if predictions_csv is None else PredictionTable()
-    waiting: list[tuple[BuiltSet, list[_Scorer]]] = []  # predicted sets that are scored when the baseline is fitted
-
-    def score_waiting() -> None:
-        while waiting:
-            item, scorers = waiting.pop(0)
-            try:
-                words = baseline.predict(item, store) if baseline else BaselinePredictions()
-            except Exception as error:
-                failed(item.name, error)
-                continue
-            for score in scorers:
-                score(words)
-
-    def score_set(
-        place: tuple[int, int], item: BuiltSet, checked: LabelCheckedModel, words: BaselinePredictions, **inputs: Any
-    ) -> None:
-        threshold = getattr(checked.predictor, "threshold", None)
-        try:
-            done[place] = score_predictions(item, threshold=threshold, baseline=words, table=table, **inputs)
-        except Exception as error:
-            failed(item.name, error, checked.name)
-            return
-        if on_result is not None:
-            on_result(done[place].result)
-
-    for set_index, request in enumerate(valid):
-        if not (is_waiting := baseline is not None and baseline.is_fitting):
-            score_waiting()
-        if on_set is not None:
-            on_set(request.name)
-        try:
-            item = _build_main_process_first(request)
-            words = baseline.predict(item, store) if baseline and not is_waiting else BaselinePredictions()
-        except Exception as error:
-            failed(request.name, error)
-            continue
-        scorers: list[_Scorer] = []
-        for model_index, each in enumerate(named):
-            try:
-                validate_label_space(item.rows.features["label"].names, each.predictor.label_space)
-            except LabelError as error:
-                failed(request.name, error, each.name)
-                continue
-            place, record = (model_index, set_index), each.build_record(item.language)
-            title = f"{request.name}, {each.name}" if several else request.name
-            progress = _progress_of(progress_callback, title)
-            try:
-                is_own_control = shuffled and is_order_invariant(record)
-                control = item.control if shuffled and not is_own_control else None
-                if sharded is not None:
-                    sharded.begin(place, item, each, record, progress, control, is_own_control=is_own_control)
-                    continue
-                predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
-                if is_waiting and on_preview is not None:
-                    threshold = getattr(each.predictor, "threshold", None)
-                    on_preview(score_predictions(item, predicted, record, threshold=threshold, is_preview=True).result)
-                control_predictions = predicted if is_own_control else None
-                if control is not None:
-                    progress = _progress_of(progress_callback, f"{title}, words shuffled")
-                    control_predictions = engine.predict_rows(control, each.predictor, store, progress=progress)
-            except Exception as error:
-                failed(request.name, error, each.name)
-                continue
-            if group.rank == 0:
-                scorer = partial(
-                    score_set,
-                    place,
-                    item,
-                    each,
-                    model=record,
-                    stored_predictions=predicted,
-                    control=control_predictions,
-                )
-                if is_waiting:
-                    scorers.append(scorer)
-                else:
-                    scorer(words)
-        if is_waiting:
-            waiting.append((item, scorers))
-    score_waiting()
+    evaluation = _Evaluation(
+        engine,
+        named,
+        store,
+        _Callbacks(on_set, progress_callback, on_preview, on_result),
+        failures,
+        baseline=baseline,
+        sharded=sharded,
+        table=table,
+        shuffled=shuffled,
+    )
+    evaluation.run(valid)
     if background is not None:
         background.stop()
     if sharded is not None:
         return sharded.finish(
-            Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
+            Path(output_dir),
+            failures.failures,
+            progress_callback=progress_callback,
+            on_result=on_result,
+            on_failure=failures.add,
         )
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write_scored_results([done[place] for place in sorted(done)], Path(output_dir), failures)
+    return write_scored_results(evaluation.list_results(), Path(output_dir), failures.failures)
+
+
+class _FailureLog:
+    """Failures of a run. Without a callback, the first failure is raised."""
+
+    def __init__(self, skipped: Sequence[EvaluationFailure], on_failure: OnFailure | None) -> None:
+        self.failures = list(skipped)
+        self._on_failure = on_failure
+
+    def add(self, name: str, error: Exception, model: str | None = None) -> None:
+        """Record the failure of a set, and report it."""
+        if self._on_failure is None:
+            raise error
+        logger.debug("%s", name, exc_info=error)
+        self.failures.append(EvaluationFailure(name, error, model))
+        self._on_failure(self.failures[-1])
+
+
+class _Callbacks(NamedTuple):
+    on_set: OnSet | None
+    progress: OnProgress | None
+    on_preview: OnPreview | None
+    on_result: OnResult | None
+
+
+class _Evaluation:
+    """Evaluation of loaded models on sets, one set after the other.
+
+    Sets that are predicted before the lexical baseline is fitted are scored later.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        models: Sequence[LabelCheckedModel],
+        store: Path | str,
+        callbacks: _Callbacks,
+        failures: _FailureLog,
+        *,
+        baseline: LexicalBaseline | None,
+        sharded: ShardedEvaluation | None,
+        table: PredictionTable | None,
+        shuffled: bool,
+    ) -> None:
+        self._engine, self._models, self._store = engine, models, store
+        self._callbacks, self._failures = callbacks, failures
+        self._baseline, self._sharded, self._table, self._shuffled = baseline, sharded, table, shuffled
+        self._done: dict[tuple[int, int], ScoredResult] = {}
+        self._waiting: list[tuple[BuiltSet, list[_Scorer]]] = []
+
+    def run(self, requests: Sequence[SetRequest | BuiltSet]) -> None:
+        """Build each set, predict it with each model, and score the predictions."""
+        for set_index, request in enumerate(requests):
+            self._evaluate_set(set_index, request)
+        self._score_waiting()
+
+    def list_results(self) -> list[ScoredResult]:
+        """List the results, ordered by model and set."""
+        return [self._done[place] for place in sorted(self._done)]
+
+    def _evaluate_set(self, set_index: int, request: SetRequest | BuiltSet) -> None:
+        if not (is_waiting := self._baseline is not None and self._baseline.is_fitting):
+            self._score_waiting()
+        if self._callbacks.on_set is not None:
+            self._callbacks.on_set(request.name)
+        try:
+            item = _build_main_process_first(request)
+            words = BaselinePredictions() if is_waiting else self._predict_baseline(item)
+        except Exception as error:
+            self._failures.add(request.name, error)
+            return
+        scorers = []
+        for model_index, model in enumerate(self._models):
+            scorer = self._predict((model_index, set_index), item, model, is_waiting=is_waiting)
+            if scorer is not None and is_waiting:
+                scorers.append(scorer)
+            elif scorer is not None:
+                scorer(words)
+        if is_waiting:
+            self._waiting.append((item, scorers))
+
+    def _predict(
+        self, place: tuple[int, int], item: BuiltSet, model: LabelCheckedModel, *, is_waiting: bool
+    ) -> _Scorer | None:
+        """Predict a set with a model. Returns a function that scores the predictions, if this process scores."""
+        title = f"{item.name}, {model.name}" if len(self._models) > 1 else item.name
+        progress, predictor = _progress_of(self._callbacks.progress, title), model.predictor
+        try:
+            validate_label_space(item.rows.features["label"].names, predictor.label_space)
+        except LabelError as error:
+            self._failures.add(item.name, error, model.name)
+            return None
+        record = model.build_record(item.language)  # a failed label probe ends the run
+        try:
+            is_own_control = self._shuffled and is_order_invariant(record)
+            control = item.control if self._shuffled and not is_own_control else None
+            if self._sharded is not None:
+                self._sharded.begin(place, item, model, record, progress, control, is_own_control=is_own_control)
+                return None
+            predicted = self._engine.predict_rows(item.rows, predictor, self._store, progress=progress)
+            if is_waiting and self._callbacks.on_preview is not None:
+                threshold = getattr(predictor, "threshold", None)
+                preview = score_predictions(item, predicted, record, threshold=threshold, is_preview=True)
+                self._callbacks.on_preview(preview.result)
+            control_predictions = predicted if is_own_control else None
+            if control is not None:
+                progress = _progress_of(self._callbacks.progress, f"{title}, words shuffled")
+                control_predictions = self._engine.predict_rows(control, predictor, self._store, progress=progress)
+        except Exception as error:
+            self._failures.add(item.name, error, model.name)
+            return None
+        if connect_process_group().rank != 0:
+            return None
+        inputs = {"model": record, "stored_predictions": predicted, "control": control_predictions}
+        return partial(self._score, place, item, model, inputs)
+
+    def _predict_baseline(self, item: BuiltSet) -> BaselinePredictions:
+        return self._baseline.predict(item, self._store) if self._baseline else BaselinePredictions()
+
+    def _score_waiting(self) -> None:
+        while self._waiting:
+            item, scorers = self._waiting.pop(0)
+            try:
+                words = self._predict_baseline(item)
+            except Exception as error:
+                self._failures.add(item.name, error)
+                continue
+            for score in scorers:
+                score(words)
+
+    def _score(
+        self,
+        place: tuple[int, int],
+        item: BuiltSet,
+        model: LabelCheckedModel,
+        inputs: Mapping[str, Any],
+        words: BaselinePredictions,
+    ) -> None:
+        threshold = getattr(model.predictor, "threshold", None)
+        try:
+            scored = score_predictions(item, threshold=threshold, baseline=words, table=self._table, **inputs)
+        except Exception as error:
+            self._failures.add(item.name, error, model.name)
+            return
+        self._done[place] = scored
+        if self._callbacks.on_result is not None:
+            self._callbacks.on_result(scored.result)
+
+
+def _validate_run(
+    models: Sequence[Model],
+    sets: Sequence[SetRequest | BuiltSet | str],
+    engine: Engine,
+    model_options: dict[str, Any],
+    output_dir: Path,
+    *,
+    shard: Shard | None,
+    predictions_csv: Path | None,
+) -> tuple[list[SetRequest | BuiltSet], list[ModelVariant]]:
+    """Validate the inputs before anything is loaded or built. Returns the requests and the variants of the models.
+
+    The threshold in `model_options` is replaced by its parsed value.
+    """
+    if shard is not None and connect_process_group().world_size > 1:
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
+    validate_shard_options(shard, predictions_csv)
+    model_loading.validate_model_options(models, model_options)
+    validate_writable(output_dir, folder=True)
+    requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
+    variants = model_loading.list_variants(models, model_options)
+    names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
+    if len(names) == len(variants):  # fails before any model is loaded
+        result_folder.validate_result_folder(output_dir, dict.fromkeys(names), _names(requests))
+    for model in models:
+        validate_model(model)
+        validate_lexicon(model)
+    engine.validate_device(model_options.get("dtype"), model_options.get("device"))
+    if model_options.get("threshold") is not None:
+        model_options["threshold"] = parse_threshold(model_options["threshold"])
+    if model_options.get("num_fewshot") is not None:
+        DefaultPrompt(model_options["num_fewshot"])  # validates the number
+    for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
+        PromptFile.load(file)  # validates the file
+    validate_corpus_names(model_options.get("train_data") or ())
+    return requests, variants
+
+
+def _validate_requests(
+    requests: Sequence[SetRequest | BuiltSet], failures: _FailureLog
+) -> tuple[list[SetRequest | BuiltSet], list[SetRequest]]:
+    """Validate all requests before any set is built. Returns the valid ones, and those whose sets are not cached."""
+    valid: list[SetRequest | BuiltSet] = []
+    to_build: list[SetRequest] = []
+    for request in requests:
+        try:
+            if isinstance(request, SetRequest) and not is_set_cached(create_validated_builder(request)):
+                to_build.append(request)
+            valid.append(request)
+        except Exception as error:
+            failures.add(request.name, error)
+    return valid, to_build
+
+
+def _load_models(engine: Engine, variants: Sequence[ModelVariant], *, trust_labels: bool) -> list[LabelCheckedModel]:
+    """Load each model with its options, and build its record."""
+    named = []
+    for model, own_options, suffix in variants:
+        predictor, model_name = engine.load_predictor(model, **own_options)
+        is_function = model_loading.find_model_type(model) is model_loading.FUNCTION
+        if is_function:
+            _run_one_pair(predictor)
+        options = build_options_record(model, predictor, own_options)
+        record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
+        if is_function and own_options.get("label_map") is not None:
+            record["label_order"] = ",".join(get_label_order(predictor))
+        named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
+    return named
 
 
 def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline) -> BackgroundBuild | None:

@@ -1,10 +1,10 @@
 """Training of one model with a recipe and its config."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 try:
     import torch
@@ -16,11 +16,12 @@ except ImportError as error:
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.loading import load_classifier_for_training
+from unbag.inference.loading import Classifier, load_classifier_for_training
 from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
 from unbag.training.augmented import PairAugmenter
+from unbag.training.bias import PairFeatures
 from unbag.training.checkpoints import CheckpointManager, HubCheckpointUploader, fetch_checkpoint
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, load_training_data
@@ -28,6 +29,7 @@ from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlaceme
 from unbag.training.errors import explain_training_errors
 from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
 from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
+from unbag.training.objective import Objective
 from unbag.training.output import (
     LOGS,
     Record,
@@ -77,8 +79,27 @@ def run(
     return load_finished_run(config.output_dir, wanted, model=config.model, files=config.list_files())
 
 
+class _Inputs(NamedTuple):
+    """What training reads: pairs after the transformations of the config, generated pairs, features, checkpoint."""
+
+    pairs: TrainingData
+    added: PairAugmenter | None
+    features: PairFeatures | None
+    checkpoint: Path | None
+
+
+class _Network(NamedTuple):
+    """The classifier, its objective, and how its weights are sharded and interpolated."""
+
+    classifier: Classifier
+    objective: Objective
+    encoder: PairEncoder
+    sharding: str | None
+    interpolation: WeightInterpolation | None
+
+
 def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
-    work, effort = get_work_folder(config.output_dir), TrainingCost()
+    work, cost = get_work_folder(config.output_dir), TrainingCost()
     before = config.build_prerequisite_configs(work)
     assert data is None or not before, "prerequisite runs read the data of the config"
     for each in before.values():
@@ -91,54 +112,12 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         max_grad_norm=config.max_grad_norm,
     )
     with accelerator.main_process_first():  # the first process fills the caches of the others
-        raw = data or _gather(config)
-        pairs = _transform(raw, config)
-        added = _augmenter(raw, config)
-        models = {name: each.output_dir for name, each in before.items()}
-        features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
-        resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
-    with sharding.disable_sharded_loading(accelerator):
-        classifier = load_classifier_for_training(
-            config.model,
-            revision=config.revision,
-            label_map=parse_label_map(config.label_map) if config.label_map else None,
-            seed=int(rng.compute_key(config.seed, "head")),
-        )
-    kind = sharding.describe_sharding(accelerator)
-    line = WeightInterpolation(classifier.network, sharding=kind) if getattr(config, "interpolate", False) else None
-    # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
-    torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
-    objective = recipe.objective(classifier, config, pairs)
-    encoder = PairEncoder.from_classifier(classifier, config.max_length)
-    epochs = EpochBatches(
-        pairs.training,
-        batch_size=config.batch_size,
-        seed=config.seed,
-        place=ProcessPlacement(
-            accelerator.process_index, accelerator.num_processes, config.gradient_accumulation_steps
-        ),
-        encoder=encoder,
-        order=classifier.order,
-        extra_pairs=objective.build_extra_pairs,
-        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
-        added=added,
-        stratified=config.augment_batches == "stratified",
-        features=features,
-        workers=config.dataloader_num_workers,
-    )
-    held_out = HeldOutEvaluator(pairs.held_out, encoder, classifier.order)
-    identity = {
-        "recipe": recipe.name,
-        "config": {
-            name: value for name, value in config.select_cache_key_fields().items() if name not in ("model", "revision")
-        },
-        "precision": accelerator.mixed_precision,
-        "model": {"name": classifier.name, "revision": classifier.revision},
-        "data": pairs.build_record(),
-        **({"parser": None} if added is None else added.identity),
-        **({"known": features.identity} if features else {}),
-        **objective.build_provenance(),
-    }
+        inputs = _load_inputs(recipe, config, data, {name: each.output_dir for name, each in before.items()})
+    network = _load_network(recipe, config, accelerator, inputs.pairs)
+    classifier, objective = network.classifier, network.objective
+    epochs = _build_epochs(config, accelerator, inputs, network)
+    held_out = HeldOutEvaluator(inputs.pairs.held_out, network.encoder, classifier.order)
+    identity = _build_identity(recipe, config, accelerator, inputs, network)
     pushed = (
         HubCheckpointUploader(config.push_checkpoints)
         if config.push_checkpoints and accelerator.is_main_process
@@ -155,16 +134,20 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         accelerator,
         checkpoints,
         seed=config.seed,
-        resume=resume,
+        resume=inputs.checkpoint,
         on_step=on_step if accelerator.is_main_process else None,
     )
     if pushed:
         pushed.wait()
     evaluation = history.best if config.early_stopping_patience else history.evaluations[-1]
-    interpolation = None
-    if line is not None:
-        interpolation = line.select_weights(objective.network, partial(held_out.evaluate, module, accelerator))
-        evaluation = {**(evaluation or {}), **get_chosen_metrics(interpolation)}
+    chosen: Record = {"best_evaluation": evaluation}
+    if network.interpolation is not None:
+        evaluate = partial(held_out.evaluate, module, accelerator)
+        interpolation = network.interpolation.select_weights(objective.network, evaluate)
+        chosen = {
+            "best_evaluation": {**(evaluation or {}), **get_chosen_metrics(interpolation)},
+            "interpolation": interpolation,
+        }
     objective.finish(module, _first_epoch(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
@@ -178,21 +161,87 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "steps": history.step,
         "truncated_pairs": epochs.truncated,
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
-        **({} if added is None else {"augmentation": added.build_record()}),
+        **({} if inputs.added is None else {"augmentation": inputs.added.build_record()}),
         "evaluations": history.evaluations,
-        "best_evaluation": evaluation,
-        **({} if interpolation is None else {"interpolation": interpolation}),
+        **chosen,
         "processes": accelerator.num_processes,
-        "sharding": kind,
+        "sharding": network.sharding,
         "device": accelerator.device.type,
         "environment": {**results.collect_environment(), "accelerate": version("accelerate")},
     }
     for tracker in accelerator.trackers:
         tracker.finish()  # flushes its files, which are published with the model
-    took = effort.build_record(accelerator.device, accelerator.num_processes)
+    took = cost.build_record(accelerator.device, accelerator.num_processes)
     write_model_folder(config.output_dir, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
+
+
+def _load_inputs(recipe: Recipe, config: TrainConfig, data: TrainingData | None, models: Mapping[str, Path]) -> _Inputs:
+    """Load the pairs and everything that is computed from them. `models` are the folders of the prerequisite runs."""
+    raw = data or _gather(config)
+    return _Inputs(
+        _transform(raw, config),
+        _augmenter(raw, config),
+        recipe.pair_features(config, raw, models) if recipe.pair_features else None,
+        fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None,
+    )
+
+
+def _load_network(recipe: Recipe, config: TrainConfig, accelerator: Accelerator, pairs: TrainingData) -> _Network:
+    with sharding.disable_sharded_loading(accelerator):
+        classifier = load_classifier_for_training(
+            config.model,
+            revision=config.revision,
+            label_map=parse_label_map(config.label_map) if config.label_map else None,
+            seed=int(rng.compute_key(config.seed, "head")),
+        )
+    kind = sharding.describe_sharding(accelerator)
+    # The interpolation copies the weights before the objective changes the network.
+    is_interpolated = getattr(config, "interpolate", False)
+    interpolation = WeightInterpolation(classifier.network, sharding=kind) if is_interpolated else None
+    # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
+    torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
+    objective = recipe.objective(classifier, config, pairs)
+    encoder = PairEncoder.from_classifier(classifier, config.max_length)
+    return _Network(classifier, objective, encoder, kind, interpolation)
+
+
+def _build_epochs(config: TrainConfig, accelerator: Accelerator, inputs: _Inputs, network: _Network) -> EpochBatches:
+    pairs = inputs.pairs
+    return EpochBatches(
+        pairs.training,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        place=ProcessPlacement(
+            accelerator.process_index, accelerator.num_processes, config.gradient_accumulation_steps
+        ),
+        encoder=network.encoder,
+        order=network.classifier.order,
+        extra_pairs=network.objective.build_extra_pairs,
+        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
+        added=inputs.added,
+        stratified=config.augment_batches == "stratified",
+        features=inputs.features,
+        workers=config.dataloader_num_workers,
+    )
+
+
+def _build_identity(
+    recipe: Recipe, config: TrainConfig, accelerator: Accelerator, inputs: _Inputs, network: _Network
+) -> Record:
+    """Build the part of the record that identifies a run: a checkpoint belongs to a run with the same values."""
+    keys = config.select_cache_key_fields().items()
+    return {
+        "recipe": recipe.name,
+        "config": {name: value for name, value in keys if name not in ("model", "revision")},
+        "precision": accelerator.mixed_precision,
+        "model": {"name": network.classifier.name, "revision": network.classifier.revision},
+        "data": inputs.pairs.build_record(),
+        **({"parser": None} if inputs.added is None else inputs.added.identity),
+        **({"known": inputs.features.identity} if inputs.features else {}),
+        **network.objective.build_provenance(),
+    }
 
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
