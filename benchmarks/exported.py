@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unbag.inference.exported import ExportedPredictor, list_exported_models
+from unbag.inference.exported import ExportedPredictor
+from unbag.inference.exported_files import list_exported_models
 from unbag.inference.tokenization import encode_pairs
 from unbag.inference.transformer import TransformerPredictor
 

@@ -1,6 +1,8 @@
 """Tests of the import graph: packages import only lower layers, and there are no cycles between packages or files."""
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -119,3 +121,10 @@ def test_no_file_imports_scikit_learn():
     }
     assert "scipy.stats" in names
     assert not [name for name in names if name.split(".")[0] == "sklearn"]
+
+
+def test_files_of_base_install_import_no_torch():
+    # `unbag prefetch` downloads exported models, and the command of a training run is shown, without unbag[models].
+    modules = ("unbag.inference.exported_files", "unbag.training.reproduce")
+    code = f"import sys; sys.modules['torch'] = None; import {', '.join(modules)}"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -63,7 +63,7 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
     from unbag.inference.distributed import connect_process_group
     from unbag.reports.training import build_mend_card
     from unbag.training.mended import compare_before_after, train_and_compare
-    from unbag.training.output import build_train_command
+    from unbag.training.reproduce import build_train_command
     from unbag.utils.files import atomic_write
 
     record = train_and_compare(recipe, config, seeds, **callbacks)

@@ -15,11 +15,8 @@ onnx = pytest.importorskip("onnx", reason="needs the dev group")
 pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
 
 from unbag.evaluation import model_loading  # noqa: E402
-from unbag.inference.exported import (  # noqa: E402
-    ExportedPredictor,
-    find_exported_models,
-    is_dynamically_quantized,
-)
+from unbag.inference.exported import ExportedPredictor, is_dynamically_quantized  # noqa: E402
+from unbag.inference.exported_files import find_exported_models  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 from unbag.inference.transformer import TransformerPredictor  # noqa: E402
 

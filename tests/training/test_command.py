@@ -6,7 +6,7 @@ import pytest
 
 from unbag import scripts
 from unbag.cli import train
-from unbag.training.output import build_train_command
+from unbag.training.reproduce import build_train_command
 
 COMMIT = "f" * 40
 COMMANDS = [

@@ -403,7 +403,8 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
         raise ImportError(f"expected torch and transformers: pip install 'unbag[models]' ({error})") from error
-    from unbag.inference.exported import ExportedPredictor, has_only_exported_models
+    from unbag.inference.exported import ExportedPredictor
+    from unbag.inference.exported_files import has_only_exported_models
 
     if "model_file" in options or has_only_exported_models(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):

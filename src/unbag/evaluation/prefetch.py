@@ -133,7 +133,7 @@ def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
 
 def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
     """Download an exported model with its config and tokenizer. Returns the path of the model."""
-    from unbag.inference.exported import fetch_exported_model
+    from unbag.inference.exported_files import fetch_exported_model
     from unbag.inference.hub_files import resolve_origin
 
     return fetch_exported_model(resolve_origin(model, revision), model_file)[1]
@@ -144,7 +144,7 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
-    from unbag.inference.exported import has_only_exported_models
+    from unbag.inference.exported_files import has_only_exported_models
 
     try:
         if not is_causal and has_only_exported_models(model, revision):

@@ -19,8 +19,8 @@ from unbag.hub.model_results import FOLDER
 from unbag.reports.training import build_interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
-from unbag.training.output import build_train_command
 from unbag.training.recipes import find_recipe
+from unbag.training.reproduce import build_train_command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData

@@ -1,156 +1,30 @@
-"""Exported sequence classifiers, ONNX (onnxruntime) and OpenVINO (openvino): their files, and the predictor."""
+"""Predictor for exported sequence classifiers: ONNX files (onnxruntime) and OpenVINO files (openvino)."""
 
 import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import tokenizers
 import torch
 import transformers
-from huggingface_hub import HfApi, get_cached_repo_tree, is_offline_mode, snapshot_download
-from huggingface_hub.errors import CachedRepoTreeNotFoundError, HfHubHTTPError
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
-from unbag.inference.hub_files import ModelOrigin, combine_hashes, resolve_origin
+from unbag.inference.exported_files import fetch_exported_model, hash_exported_model
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs
-from unbag.utils.hashing import hash_file
-from unbag.utils.hub import HubReadError, is_model_name, read_from_hub
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     import openvino
-
-
-_FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
-_SUFFIXES: Final = (".onnx", ".xml")
-_DATA_SUFFIXES: Final = ("_data", ".data")  # weights of an ONNX file above 2 GB
-_TORCH_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
-
-
-def find_exported_models(names: Sequence[str]) -> list[str]:
-    """Find the paths of exported models in a list of repository files.
-
-    >>> find_exported_models(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
-    ['onnx/model.onnx', 'openvino/openvino_model.xml']
-    """
-    paths = map(PurePosixPath, names)
-    return sorted(str(path) for path in paths if str(path.parent) in _FOLDERS and path.suffix in _SUFFIXES)
-
-
-def list_exported_models(folder: Path) -> list[str]:
-    """List the exported models in a folder."""
-    return find_exported_models(_list_folder(folder))
-
-
-def has_only_exported_models(model: str | Path, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository has exported models but no PyTorch weights.
-
-    False if neither exists: loading it as another kind of model then reports the error.
-
-    Raises:
-        HubReadError: If the network fails or the Hub has a server error.
-    """
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        names = _list_folder(folder)
-    elif isinstance(model, Path) or not is_model_name(model):
-        return False
-    else:
-        try:
-            names = _list_hub(model, revision)
-        except HubReadError:
-            raise
-        except (CachedRepoTreeNotFoundError, OSError, ValueError):
-            return False
-    top = [name for name in names if "/" not in name]
-    has_weights = any(fnmatchcase(name, pattern) for name in top for pattern in _TORCH_WEIGHTS)
-    return not has_weights and bool(find_exported_models(names))
-
-
-def select_exported_model(available: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run: `model_file` if given, otherwise the only exported model.
-
-    Raises:
-        ModelError: If it does not exist, or several exist and none is named.
-    """
-    listed = ", ".join(available) or "none"
-    if model_file is not None:
-        if model_file not in available:
-            raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; select a file with --model-file"
-            )
-        return model_file
-    if len(available) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; select a file with --model-file")
-    return available[0]
-
-
-def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
-    """Locate an exported model. Hub models are downloaded, or read from the cache in offline mode.
-
-    Returns:
-        The name of the exported model in the repository, and its path on this machine.
-
-    Raises:
-        ModelError: If there is no such file, several exist and none is named, or the download fails.
-    """
-    folder = origin.download()
-    if origin.commit is None:
-        file = select_exported_model(list_exported_models(folder), model_file, origin.source)
-        return file, folder / file
-    what = f"the model {origin}"
-    try:
-        with use_cache_if_unreachable():
-            listed = _list_hub(origin.source, origin.commit)
-            file = select_exported_model(find_exported_models(listed), model_file, origin.source)
-            wanted = [name for name in (file, *_data_names(file)) if name in listed]
-            read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
-    except HubReadError as error:
-        raise ModelError(str(error)) from error
-    except CachedRepoTreeNotFoundError as error:
-        raise ModelError(
-            f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
-        ) from error
-    except (HfHubHTTPError, OSError) as error:
-        raise ModelError(
-            f"cannot download {origin} from the Hub: {extract_first_line(error)}; check the name and the network"
-        ) from error
-    return file, folder / file
-
-
-def hash_exported_model(path: Path) -> str:
-    """Compute a hash of an exported model and its external weight files."""
-    files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
-    return combine_hashes({each.name: hash_file(each) for each in files})
-
-
-def _list_folder(folder: Path) -> list[str]:
-    files = [*folder.glob("*"), *(path for name in _FOLDERS[1:] for path in (folder / name).glob("*"))]
-    return [path.relative_to(folder).as_posix() for path in files if path.is_file()]
-
-
-def _list_hub(repo: str, revision: str | None) -> list[str]:
-    """List the files of a Hub repository. In offline mode, the listing comes from the client's cache."""
-    with use_cache_if_unreachable():
-        if not is_offline_mode():
-            return read_from_hub(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
-        return [entry.path for entry in get_cached_repo_tree(repo, revision=revision)]
-
-
-def _data_names(file: str) -> list[str]:
-    """List the names that the file of an exported model's weights may have."""
-    return [file[:-4] + ".bin"] if file.endswith(".xml") else [file + suffix for suffix in _DATA_SUFFIXES]
 
 
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]

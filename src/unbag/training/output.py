@@ -1,4 +1,4 @@
-"""Output folder of a training run: model, training record, the command that reproduces the run, and cost.
+"""Output folder of a training run: model, training record and cost.
 
 The cost is in a separate file, so that the record does not depend on time and machine.
 """
@@ -6,12 +6,10 @@ The cost is in a separate file, so that the record does not depend on time and m
 import json
 import logging
 import platform
-import shlex
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +21,7 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import list_json_differences
-from unbag.training.config import TrainConfig
 from unbag.training.objective import Objective
-from unbag.training.recipes import find_recipe
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
 from unbag.utils.hashing import hash_file
@@ -154,40 +150,3 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     )  # an interruption just before this line leaves it behind
     logger.warning("%s already contains the trained model; training is skipped", output_dir)
     return record
-
-
-_OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # without influence on weights
-_COMMIT: Final = 40  # hexadecimal digits
-
-
-def build_train_command(record: Mapping[str, Any]) -> str:
-    """Build the `unbag train` command that reproduces a model from its `training.json`.
-
-    Options with default values are omitted. The model is named with the commit that was trained.
-    """
-    recipe = find_recipe(record["recipe"])
-    options = dict(record["config"])
-    name, revision = record["model"]["name"], record["model"]["revision"]
-    if len(revision) == _COMMIT:
-        options |= {"model": name, "revision": revision}
-    if options.get("precision") is None and record["precision"] != "no":  # it came from accelerate's config
-        options["precision"] = record["precision"]
-    words = ["unbag", "train", recipe.name.replace("_", "-")]
-    for option, default in _defaults(recipe.config).items():
-        value = options.get(option)
-        if option in _OF_ONE_MACHINE or value is None or value == default:
-            continue
-        words.append(f"--{option.replace('_', '-')}")
-        if value is not True:
-            words += map(str, value) if isinstance(value, list) else [str(value)]
-    if record["processes"] > 1:
-        words = ["torchrun", "--nproc_per_node", str(record["processes"]), "-m", *words]
-    return shlex.join(words)
-
-
-def _defaults(config: type[TrainConfig]) -> dict[str, Any]:
-    """Build a JSON object with the default values of a recipe. Options without a default are None."""
-    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config) if each.init}
-    first = ("model", "revision", "corpus")  # the order in which readers expect them
-    ordered = {name: defaults[name] for name in first} | defaults
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in ordered.items()}
