@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets, scripts
-from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
-from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.hub.cards import collect_arxiv_tags, describe_package, strip_relative_links
 from unbag.hub.local_paths import replace_paths_with_file_names
 from unbag.hub.push import HubUpload
@@ -190,6 +188,9 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
     Raises:
         ValueError: If `model` is not a valid Hub id, or the lexical model is not supported.
     """
+    from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
+    from unbag.baselines.lexical.words import ALL, BY_TYPE
+
     validate_repo(model)
     config = read_json_object(lexical_model / CONFIG_FILE)
     record = config["record"]
