@@ -13,7 +13,7 @@ from unbag.challenge_sets.perturbations.augmentation import (
 )
 from unbag.challenge_sets.perturbations.contrast_sets import ContrastSetGenerator
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
-from unbag.challenge_sets.perturbations.negation import ContrastivePremiseGenerator, NegatedPairGenerator
+from unbag.challenge_sets.perturbations.negation import NegatedPairGenerator, NegationMirrorGenerator
 from unbag.challenge_sets.perturbations.recombined import RecombinedPairGenerator
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
@@ -105,8 +105,8 @@ def _maker(
         return SwappedPairGenerator(examples, parser)
     if kind == RecombinedPairGenerator.kind:
         return RecombinedPairGenerator(examples, parser)
-    if kind == ContrastivePremiseGenerator.kind:
-        return ContrastivePremiseGenerator(premises, parser, words=words)
+    if kind == NegationMirrorGenerator.kind:
+        return NegationMirrorGenerator(premises, parser, words=words)
     if kind in (SubstitutedPairGenerator.kind, ContrastSetGenerator.kind):
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 

@@ -173,9 +173,9 @@ _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
 
 def test_labels_equal_independent_reader(pairs):
     checked = Counter()
-    companions = {each.inflect_noun(is_plural=many) for each in DISTRACTOR_SENTENCES for many in (False, True)}
+    distractors = {each.inflect_noun(is_plural=many) for each in DISTRACTOR_SENTENCES for many in (False, True)}
     above = {"person", "people", "animal"}
-    plain = {*companions, *_SUBJECTS}
+    plain = {*distractors, *_SUBJECTS}
     modified = {f"{adjective} {noun}" for adjective in ADJECTIVES for noun in plain}
     for pair in pairs:
         if pair.operation in ("quantifier", "hypernym", "modifier"):
@@ -234,7 +234,7 @@ def test_indefinite_subject_has_no_double_negation(parser):
     assert operations == set(OPERATIONS) - {"double"}
 
 
-def test_pronoun_claim_precedes_companion_claim(parser):
+def test_pronoun_claim_precedes_distractor_claim(parser):
     [parse] = parser.parse(["It was important to the lawyer."])
     premises = [pair.premise for seed in range(20) for pair in build_negation_pairs(parse, seed=seed)]
     assert all(premise.startswith("It ") for premise in premises)

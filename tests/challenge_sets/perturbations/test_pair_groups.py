@@ -20,7 +20,7 @@ from unbag.challenge_sets.perturbations.contrast_sets import (
     build_contrast_set,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
-from unbag.challenge_sets.perturbations.negation import NO_LABEL, ContrastivePremiseGenerator
+from unbag.challenge_sets.perturbations.negation import NO_LABEL, NegationMirrorGenerator
 from unbag.challenge_sets.perturbations.negation_operations import build_negation_pairs
 from unbag.challenge_sets.perturbations.negation_words import DISTRACTOR_SENTENCES, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
@@ -196,9 +196,7 @@ def mirror_pairs(parser, real_premises):
     """Return negation mirrors of real premises and two more sentences, in an epoch with half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
-        words: list(
-            sample_generated_pairs(ContrastivePremiseGenerator(premises, parser, words=words), epoch=1, n_pairs=81)
-        )
+        words: list(sample_generated_pairs(NegationMirrorGenerator(premises, parser, words=words), epoch=1, n_pairs=81))
         for words in ("all", TRAINING, HELD_OUT)
     }
 
@@ -234,7 +232,7 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
     [parse] = parser.parse([sentence])
     of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
-    [group] = ContrastivePremiseGenerator([sentence], parser).generate([0], 5)
+    [group] = NegationMirrorGenerator([sentence], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
     assert len(group) == 2
     assert NO_LABEL != group
@@ -245,6 +243,6 @@ def test_group_with_official_sentence_is_skipped(mirror_pairs, parser, real_prem
     monkeypatch.setattr(
         "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == official
     )
-    made = list(sample_generated_pairs(ContrastivePremiseGenerator(real_premises, parser), epoch=1, n_pairs=80))
+    made = list(sample_generated_pairs(NegationMirrorGenerator(real_premises, parser), epoch=1, n_pairs=80))
     assert official not in {pair.premise for pair in made}
     assert set(map(len, group_pairs(made).values())) == {2}

@@ -17,7 +17,7 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_tables` builds the rows of the set, and `ContrastivePremiseGenerator` the pairs for training.
+`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
 """
 
 import logging
@@ -373,7 +373,7 @@ def _rows(
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
-class ContrastivePremiseGenerator:
+class NegationMirrorGenerator:
     """Generator that builds mirrored pairs: two pairs with the same hypothesis, whose premises have the same words.
 
     The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral.

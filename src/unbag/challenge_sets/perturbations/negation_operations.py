@@ -6,7 +6,7 @@ are equal for both labels: every model that ignores the order of words is right 
 operation, and so is a model that reads the hypothesis alone. Each premise has two hypotheses, one of which it entails,
 so that the premise alone says nothing either.
 
-A premise has two claims. Let A be the claim of the source sentence, B a companion sentence about another thing, and ¬A
+A premise has two claims. Let A be the claim of the source sentence, B a distractor sentence about another thing, and ¬A
 and ¬B their negations. The labels follow from the meaning of the words, whatever A and B say; (E; O: H) stands for a
 mirror of the premise E, which entails H, and the premise O, which does not:
 
@@ -85,7 +85,7 @@ class NegationPair(NamedTuple):
     three_way: str | None
 
 
-class ContrastivePremises(NamedTuple):
+class MirrorPremises(NamedTuple):
     """Two premises with the same words, of which only the first one entails the hypothesis.
 
     Attributes:
@@ -116,7 +116,7 @@ class ClaimSampler:
             for each in DISTRACTOR_SENTENCES
             if stems.isdisjoint(collect_content_stems(f"{each.noun} {each.place}"))
         ]
-        self._companions = self._in_half(fitting, lambda each: each.noun)
+        self._distractors = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
         """Choose a random item whose phrase is in the requested part of the vocabulary; None if there is none."""
@@ -125,7 +125,8 @@ class ClaimSampler:
 
     def choose_distractor(self, name: str) -> DistractorSentence | None:
         """Choose an additional sentence that shares no content word with the claim."""
-        return self.choose(self._companions, f"companion {name}")
+        # The name is a part of the random key: another word would change the rows.
+        return self.choose(self._distractors, f"companion {name}")
 
     def filter_unused(self, phrases: Sequence[str]) -> list[str]:
         """Select the phrases that share no content word with the claim."""
@@ -134,7 +135,7 @@ class ClaimSampler:
 
     def join_premise(self, claim: str, distractor: str, name: str) -> str:
         """Join the claim and the added sentence into a premise, in random order."""
-        # A pronoun must not refer to the companion.
+        # A pronoun must not refer to the distractor.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {distractor}" if is_first else f"{distractor} {claim}"
 
@@ -142,17 +143,17 @@ class ClaimSampler:
         return [each for each in items if are_in_vocabulary_half(self._words, [phrase(each)])]
 
 
-Mirrors = tuple[str, Sequence[ContrastivePremises]] | None
+Mirrors = tuple[str, Sequence[MirrorPremises]] | None
 """The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
 
 
 def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_distractor("sentence")
-    if not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
+    distractor = sampler.choose_distractor("sentence")
+    if not claim.has_auxiliary or distractor is None or not sampler.choose([NOT], "not", str):
         return None
     first, second = (
         sampler.join_premise(
-            claim.text(is_negated=not is_true), companion.text(is_past=claim.is_past, is_negated=is_true), "sentence"
+            claim.text(is_negated=not is_true), distractor.text(is_past=claim.is_past, is_negated=is_true), "sentence"
         )
         for is_true in (True, False)
     )
@@ -160,12 +161,12 @@ def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _clause(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_distractor("clause")
-    if claim.is_anaphoric or not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
+    distractor = sampler.choose_distractor("clause")
+    if claim.is_anaphoric or not claim.has_auxiliary or distractor is None or not sampler.choose([NOT], "not", str):
         return None
 
     def premise(*, is_true: bool) -> str:
-        other = companion.text(is_past=claim.is_past, is_negated=is_true).removesuffix(".")
+        other = distractor.text(is_past=claim.is_past, is_negated=is_true).removesuffix(".")
         return f"Although t{other[1:]}, {claim.decapitalized_text(is_negated=not is_true)}"
 
     return NOT, _of_two(premise(is_true=True), premise(is_true=False), claim.text(), claim.text(is_negated=True))
@@ -206,13 +207,13 @@ def _be(claim: Claim) -> str:
 
 
 def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_distractor("restated")
+    distractor = sampler.choose_distractor("restated")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     restatements = sampler.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
-    if companion is None or frames is None or restatements is None:
+    if distractor is None or frames is None or restatements is None:
         return None
     negative, positive = frames
-    other = companion.text(is_past=claim.is_past)
+    other = distractor.text(is_past=claim.is_past)
     first, second = (
         sampler.join_premise(f"{a} {claim.decapitalized_text()}", f"{b} t{other[1:]}", "restated")
         for a, b in ((positive, negative), (negative, positive))
@@ -222,16 +223,16 @@ def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion = sampler.choose_distractor("double")
+    distractor = sampler.choose_distractor("double")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
-    if not (claim.has_auxiliary and claim.is_definite) or companion is None or frames is None:
+    if not (claim.has_auxiliary and claim.is_definite) or distractor is None or frames is None:
         return None
     if not sampler.choose([NOT], "not", str):
         return None
     negated = claim.decapitalized_text(is_negated=True)
     first, second = (
         sampler.join_premise(
-            f"{frame} {negated}", companion.text(is_past=claim.is_past, is_negated=is_negated), "double"
+            f"{frame} {negated}", distractor.text(is_past=claim.is_past, is_negated=is_negated), "double"
         )
         for frame, is_negated in zip(frames, (False, True), strict=True)
     )
@@ -239,16 +240,16 @@ def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 
 
 def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    companion, noun = sampler.choose_distractor("quantifier"), claim.countable_subject
+    distractor, noun = sampler.choose_distractor("quantifier"), claim.countable_subject
     fitting = [
         each
         for each in QUANTIFIERS
         if each.is_plural == claim.is_plural and (each.from_negative or claim.has_auxiliary)
     ]
     chosen = sampler.choose(fitting, "quantifier", lambda each: each.negative.lower())
-    if companion is None or noun is None or chosen is None:
+    if distractor is None or noun is None or chosen is None:
         return None
-    other = _counted(companion, claim)
+    other = _counted(distractor, claim)
 
     def quantified(determiner: str, *, is_negated: bool = False) -> str:
         return f"{determiner} {noun} {claim.predicate(is_negated=is_negated)}"
@@ -289,12 +290,12 @@ _NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuff
 
 
 def _modifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    noun, companion = claim.countable_subject, sampler.choose_distractor("modifier")
+    noun, distractor = claim.countable_subject, sampler.choose_distractor("modifier")
     adjective = sampler.choose(sampler.filter_unused(ADJECTIVES), "adjective")
-    if noun is None or companion is None or adjective is None or not claim.is_single_noun_subject:
+    if noun is None or distractor is None or adjective is None or not claim.is_single_noun_subject:
         return None
-    other = companion.inflect_noun(is_plural=claim.is_plural)
-    place = companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
+    other = distractor.inflect_noun(is_plural=claim.is_plural)
+    place = distractor.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
     return _monotone(claim, sampler, (f"{adjective} {noun}", noun), (f"{adjective} {other}", other), place, "modifier")
 
 
@@ -367,7 +368,7 @@ def _of_two(
     from_second: str,
     *,
     labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
-) -> tuple[ContrastivePremises, ContrastivePremises]:
+) -> tuple[MirrorPremises, MirrorPremises]:
     """Build the mirrors of two premises, each with what follows from it and not from the other.
 
     Args:
@@ -377,14 +378,12 @@ def _of_two(
         from_second: Hypothesis that follows from the second.
         labels: Three-way label of the second premise with `from_first`, and of the first with `from_second`.
     """
-    return ContrastivePremises(first, second, from_first, labels[0]), ContrastivePremises(
-        second, first, from_second, labels[1]
-    )
+    return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
 
 
-def _counted(companion: DistractorSentence, claim: Claim) -> str:
-    noun = companion.inflect_noun(is_plural=claim.is_plural)
-    return f"{noun} {companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
+def _counted(distractor: DistractorSentence, claim: Claim) -> str:
+    noun = distractor.inflect_noun(is_plural=claim.is_plural)
+    return f"{noun} {distractor.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
 
 
 _MIRRORS: Final[Mapping[str, Callable[[Claim, ClaimSampler], Mirrors]]] = {

@@ -1,7 +1,7 @@
-"""Words of the negation set: companion sentences, frames, quantifiers, relative clauses, hypernyms and opposites.
+"""Words of the negation set: distractor sentences, frames, quantifiers, relative clauses, hypernyms and opposites.
 
 Every phrase belongs to one half of the vocabulary (`vocabulary_split`), so that a set of held-out words shares no
-companion, frame and quantifier with the pairs that `unbag train mend` trains on.
+distractor, frame and quantifier with the pairs that `unbag train mend` trains on.
 """
 
 from typing import Final, NamedTuple
