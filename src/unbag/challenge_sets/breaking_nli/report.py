@@ -11,9 +11,9 @@ from unbag.challenge_sets.breaking_nli import SET
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    build_pair_lines,
     mark_phrases,
     select_top_rows,
 )
@@ -207,5 +207,5 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
     words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
-    lines = [ExampleLine(side, row[side], mark_phrases(row[side], [word], "replaced")) for side, word in words.items()]
+    lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [words[side]], "replaced"))
     return pairs.build_example(kind, index, lines, f"category {row['category']}")

@@ -12,9 +12,10 @@ from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    TextMark,
+    build_pair_lines,
     mark_phrases,
     select_top_rows,
 )
@@ -168,12 +169,11 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
-    lines = [
-        ExampleLine(
-            side, row[side], mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
-        )
-        for side in ("premise", "hypothesis")
-    ]
+
+    def mark(side: str) -> tuple[TextMark, ...]:
+        return mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
+
+    lines = build_pair_lines(row, mark)
     return pairs.build_example(kind, index, lines, _note(row))
 
 

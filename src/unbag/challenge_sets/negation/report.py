@@ -12,10 +12,10 @@ from unbag.challenge_sets.negation import OPERATIONS, SET
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
     TextMark,
+    build_pair_lines,
     select_top_rows,
 )
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
@@ -155,8 +155,8 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
-    lines = [
-        ExampleLine(side, row[side], tuple(TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side])))
-        for side in ("premise", "hypothesis")
-    ]
-    return pairs.build_example(kind, index, lines)
+
+    def mark(side: str) -> tuple[TextMark, ...]:
+        return tuple(TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side]))
+
+    return pairs.build_example(kind, index, build_pair_lines(row, mark))

@@ -18,6 +18,7 @@ from unbag.challenge_sets.views.examples import (
     ExampleLine,
     PredictedPairs,
     ReportExample,
+    build_pair_lines,
     mark_unchanged_sequences,
     round_probability,
     select_top_rows,
@@ -240,7 +241,7 @@ class _Orders:
         """Build an example that shows the original pair and one of its permutations."""
         original = int(self.original_of[source])
         first, row = self.pairs.get_row(original), self.pairs.get_row(index)
-        lines = [ExampleLine(name, first[name]) for name in ("premise", "hypothesis")]
+        lines = build_pair_lines(first)
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:
                 lines.append(

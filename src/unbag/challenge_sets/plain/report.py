@@ -9,7 +9,13 @@ from rich.text import Text
 
 from unbag.challenge_sets.plain import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import PER_KIND, ExampleLine, PredictedPairs, ReportExample, select_top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    select_top_rows,
+)
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, build_point_estimate
 from unbag.challenge_sets.views.tables import (
     create_result_table,
@@ -85,5 +91,4 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
-    row = pairs.get_row(index)
-    return pairs.build_example(kind, index, [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")])
+    return pairs.build_example(kind, index, build_pair_lines(pairs.get_row(index)))

@@ -11,9 +11,9 @@ from unbag.challenge_sets.recombined import EXCHANGED, SET
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    build_pair_lines,
     mark_phrases,
     select_top_rows,
 )
@@ -182,10 +182,7 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
-    phrases = [row["replacement"]]
-    lines = [
-        ExampleLine(side, row[side], mark_phrases(row[side], phrases, "moved")) for side in ("premise", "hypothesis")
-    ]
+    lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [row["replacement"]], "moved"))
     place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
     evidence = "without the evidence" if row["operation"] == "removed" else f"evidence in number {row['position'] + 1}"
     return pairs.build_example(kind, index, lines, f"{place}, {evidence}")

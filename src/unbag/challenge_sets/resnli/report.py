@@ -11,7 +11,13 @@ from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
 from unbag.challenge_sets.resnli.scores import compute_unseen_pair_mask
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import PER_KIND, ExampleLine, PredictedPairs, ReportExample, select_top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    select_top_rows,
+)
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.challenge_sets.views.tables import (
     create_result_table,
@@ -153,5 +159,5 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
-    lines = [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")]
-    return pairs.build_example(kind, index, lines, f"u' {row['uncertainty']:.3f}, partition {row['partition']}")
+    note = f"u' {row['uncertainty']:.3f}, partition {row['partition']}"
+    return pairs.build_example(kind, index, build_pair_lines(row), note)

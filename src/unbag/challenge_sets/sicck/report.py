@@ -13,9 +13,10 @@ from unbag.challenge_sets.sicck import SET
 from unbag.challenge_sets.sicck.scores import map_four_way_label
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    TextMark,
+    build_pair_lines,
     mark_phrases,
     select_top_rows,
 )
@@ -213,14 +214,11 @@ class _BothWays:
         """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
         row = self.pairs.get_row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
-        lines = [
-            ExampleLine(
-                side,
-                row[side],
-                mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier"),
-            )
-            for side in ("premise", "hypothesis")
-        ]
+
+        def mark(side: str) -> tuple[TextMark, ...]:
+            return mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
+
+        lines = build_pair_lines(row, mark)
         predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
         note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
         return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.predictions[index])))

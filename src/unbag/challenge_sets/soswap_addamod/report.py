@@ -11,9 +11,9 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    build_pair_lines,
     mark_phrases,
     select_top_rows,
 )
@@ -139,12 +139,8 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
 
 def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
     row = pairs.get_row(index)
-    sides = ("premise", "hypothesis")
-    return pairs.build_example(
-        kind,
-        index,
-        [ExampleLine(side, row[side], mark_phrases(row[side], _moved(row, side), "moved")) for side in sides],
-    )
+    lines = build_pair_lines(row, lambda side: mark_phrases(row[side], _moved(row, side), "moved"))
+    return pairs.build_example(kind, index, lines)
 
 
 def _moved(row: dict[str, Any], side: str) -> list[str | None]:

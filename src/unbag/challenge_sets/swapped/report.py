@@ -12,9 +12,9 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import SET
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    ExampleLine,
     PredictedPairs,
     ReportExample,
+    build_pair_lines,
     round_probability,
     select_top_rows,
 )
@@ -147,6 +147,5 @@ def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _example(pairs: PredictedPairs, kind: str, index: int, was: int) -> ReportExample:
-    row = pairs.get_row(index)
-    lines = [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")]
+    lines = build_pair_lines(pairs.get_row(index))
     return pairs.build_example(kind, index, lines, before=pairs.get_prediction(was, "as given"), where="exchanged")

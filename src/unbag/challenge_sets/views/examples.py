@@ -1,7 +1,7 @@
 """Examples of each set in a report, with the positions of highlighted words."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,6 +41,18 @@ class ExampleLine(NamedTuple):
     name: str
     text: str
     marks: tuple[TextMark, ...] = ()
+
+
+def build_pair_lines(
+    row: Mapping[str, Any], mark: Callable[[str], tuple[TextMark, ...]] | None = None
+) -> list[ExampleLine]:
+    """Build the lines of premise and hypothesis.
+
+    Args:
+        row: Row with the two sentences.
+        mark: Computes the highlighted spans of a sentence from its name, `premise` or `hypothesis` (default: none).
+    """
+    return [ExampleLine(side, row[side], mark(side) if mark else ()) for side in ("premise", "hypothesis")]
 
 
 class OriginalPrediction(NamedTuple):

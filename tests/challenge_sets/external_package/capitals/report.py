@@ -3,7 +3,7 @@
 import numpy as np
 
 from capitals import SET
-from unbag.challenge_sets.views.examples import ExampleLine, PredictedPairs, select_top_rows
+from unbag.challenge_sets.views.examples import PredictedPairs, build_pair_lines, select_top_rows
 from unbag.challenge_sets.views.figures import build_group_figure
 from unbag.challenge_sets.views.tables import create_result_table, format_interval
 
@@ -42,5 +42,4 @@ def build_figures(group):
 def select_examples(rows, predictions):
     pairs = PredictedPairs(rows, predictions)
     for place in select_top_rows(np.flatnonzero(~pairs.right), pairs.confidence):
-        row = pairs.get_row(place)
-        yield pairs.build_example("wrong", place, [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")])
+        yield pairs.build_example("wrong", place, build_pair_lines(pairs.get_row(place)))
