@@ -306,12 +306,12 @@ def evaluate_model(model: Model, options: argparse.Namespace) -> None:
         publish(HubUpload(f"{options.org}/{RUNS}", "dataset", files, f"Add results of {model.id}"), options)
 
 
-def publish(publication: "HubUpload", options: argparse.Namespace) -> None:
+def publish(upload: "HubUpload", options: argparse.Namespace) -> None:
     """Publish to an own repository, private if it is new and `--public` is not set."""
     from unbag.hub.push import fetch_remote_repository, publish_files
 
-    is_new = fetch_remote_repository(publication.repo, publication.kind) is None
-    print(publish_files(publication, private=is_new and not options.public).url)
+    is_new = fetch_remote_repository(upload.repo, upload.kind) is None
+    print(publish_files(upload, private=is_new and not options.public).url)
 
 
 def evaluate_models(models: Iterable[Model], options: argparse.Namespace) -> dict[str, str]:

@@ -42,12 +42,12 @@ def _publications(repo_id: str, n: int = _MANY):
     return [HubUpload(f"{repo_id}_{i}", kinds[i], {"README.md": b"text"}, "Publish") for i in range(n)]
 
 
-def _publish(publications, *, yes=True, as_json=True, private=False) -> str:
+def _publish(uploads, *, yes=True, as_json=True, private=False) -> str:
     from unbag.cli.publish import PublishingOptions, publish_all
 
     out = io.StringIO()
     with redirect_stdout(out):
-        publish_all(publications, PublishingOptions("org", private=private, yes=yes, as_json=as_json), "org")
+        publish_all(uploads, PublishingOptions("org", private=private, yes=yes, as_json=as_json), "org")
     return out.getvalue()
 
 
@@ -60,15 +60,15 @@ def _collection(repo_id: str):
 @runs_in("hub_client")
 def test_publish_all_lists_every_repo_in_one_collection(repo_id):
     with _authenticate(ALICE), _build_repo_title(repo_id):
-        publications = _publications(repo_id)
-        first = json.loads(_publish(publications))[-1]
+        uploads = _publications(repo_id)
+        first = json.loads(_publish(uploads))[-1]
         assert (first["kind"], first["done"]) == ("collection", True)
-        assert first["added"] == [each.repo for each in publications]
+        assert first["added"] == [each.repo for each in uploads]
         items = [(item.item_type, item.item_id) for item in _collection(repo_id).items]
-        assert items == [(each.kind, each.repo) for each in publications]
+        assert items == [(each.kind, each.repo) for each in uploads]
         assert first["url"].endswith(_collection(repo_id).slug)
 
-        again = json.loads(_publish(publications))[-1]
+        again = json.loads(_publish(uploads))[-1]
         assert (again["added"], again["url"]) == ([], first["url"])
         assert [(item.item_type, item.item_id) for item in _collection(repo_id).items] == items
 
@@ -88,16 +88,16 @@ def test_later_publication_adds_to_collection(repo_id):
 @runs_in("hub_client")
 def test_preview_lists_collection_and_writes_nothing(repo_id):
     with _authenticate(ALICE), _build_repo_title(repo_id):
-        publications = _publications(repo_id, 2)
-        shown = _publish(publications, yes=False, as_json=False)
+        uploads = _publications(repo_id, 2)
+        shown = _publish(uploads, yes=False, as_json=False)
         assert "collection org (a new collection)" in shown
-        for each in publications:
+        for each in uploads:
             assert f"  + {each.kind} {each.repo}" in shown
         assert f"unbag {repo_id}" not in [each.title for each in connect_as_alice().list_collections(owner="org")]
-        _publish(publications[:1])
-        shown = _publish(publications, yes=False, as_json=False)
+        _publish(uploads[:1])
+        shown = _publish(uploads, yes=False, as_json=False)
         assert "collection org (1 items are already listed)" in shown
-        assert f"  + {publications[0].kind} {publications[0].repo}" not in shown
+        assert f"  + {uploads[0].kind} {uploads[0].repo}" not in shown
 
 
 @runs_in("hub_client")
@@ -116,13 +116,13 @@ def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
         _build_repo_title(repo_id),
         mock.patch("time.sleep", lambda _, sleep=time.sleep: sleep(0.01)),
     ):
-        publications = _publications(repo_id, 2)
-        _publish(publications[:1])
-        connect_as_alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
+        uploads = _publications(repo_id, 2)
+        _publish(uploads[:1])
+        connect_as_alice().create_repo(uploads[1].repo, repo_type="space", space_sdk="gradio")
         # The Hub adds the item but the response is lost, so the retry finds the item.
         hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
-        publish_collection(plan_collection("org", publications))
-        assert [item.item_id for item in _collection(repo_id).items] == [each.repo for each in publications]
+        publish_collection(plan_collection("org", uploads))
+        assert [item.item_id for item in _collection(repo_id).items] == [each.repo for each in uploads]
 
 
 @runs_in("hub_client")

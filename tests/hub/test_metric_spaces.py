@@ -64,9 +64,9 @@ def _example(name):
     return parse_metric_columns(*parse_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text()))
 
 
-def _write(publication, folder):
+def _write(upload, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    for path, content in publication.files.items():
+    for path, content in upload.files.items():
         (folder / path).write_bytes(content)
     return folder
 

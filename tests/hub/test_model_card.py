@@ -67,8 +67,8 @@ def run(tmp_path):
     return write
 
 
-def parse_card(publication):
-    return ModelCard(publication.files["README.md"].decode())
+def parse_card(upload):
+    return ModelCard(upload.files["README.md"].decode())
 
 
 def build_folder_result(folder, build=build_plain_result, **more):
@@ -98,13 +98,13 @@ def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = build_model_record("org/base", "b" * 40)
     asked_less = replace(build_swapped_result(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
-    publication = build_checkpoint_upload(
+    upload = build_checkpoint_upload(
         folder,
         "me/model",
         results=[build_folder_result(folder), build_folder_result(folder, build_swapped_result)],
         compare_with=[build_plain_result(base, seed=2), asked_less],
     )
-    text = parse_card(publication).text
+    text = parse_card(upload).text
     [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
     ours, theirs = (
         f"{found.scores['accuracy'].value:.3f} [" for found in (build_plain_result(), build_plain_result(seed=2))
@@ -112,21 +112,21 @@ def test_model_card_compares_results_on_same_pairs(run):
     assert row.index(ours) < row.index(theirs)
     [row] = [line for line in text.splitlines() if line.startswith("| Swapped, snli test |")]
     assert "| – |" in row, "others' results on other pairs are no comparison"
-    assert {path for path in publication.files if path.startswith(".eval_results/")} == {
+    assert {path for path in upload.files if path.startswith(".eval_results/")} == {
         ".eval_results/unbag-plain-snli-test.yaml",
         ".eval_results/unbag-swapped-snli-test.yaml",
     }
-    assert b"id: me/plain" in publication.files[".eval_results/unbag-plain-snli-test.yaml"]
+    assert b"id: me/plain" in upload.files[".eval_results/unbag-plain-snli-test.yaml"]
 
 
 def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
-    publication = build_checkpoint_upload(
+    upload = build_checkpoint_upload(
         folder, "me/model", results=[build_folder_result(folder, head="residual sha256:1")]
     )
-    assert "| set | metric | this model | residual head |" in parse_card(publication).text
-    assert not [path for path in publication.files if path.startswith(".eval_results/")]
-    assert parse_card(publication).data.eval_results is None
+    assert "| set | metric | this model | residual head |" in parse_card(upload).text
+    assert not [path for path in upload.files if path.startswith(".eval_results/")]
+    assert parse_card(upload).data.eval_results is None
 
 
 def test_model_card_shortens_long_curve(run):
@@ -229,10 +229,10 @@ def test_publication_with_code_includes_architecture(run):
         build_checkpoint_upload(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
-    publication = build_checkpoint_upload(folder, "me/model", with_code=True)
-    assert "trust_remote_code=True" in parse_card(publication).text
+    upload = build_checkpoint_upload(folder, "me/model", with_code=True)
+    assert "trust_remote_code=True" in parse_card(upload).text
     assert "trust_remote_code" not in parse_card(build_checkpoint_upload(folder, "me/model")).text
-    assert json.loads(publication.files["config.json"]) == config | {
+    assert json.loads(upload.files["config.json"]) == config | {
         "auto_map": {
             "AutoConfig": "modeling_unbag.EsimConfig",
             "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
@@ -243,10 +243,10 @@ def test_publication_with_code_includes_architecture(run):
     published = build_checkpoint_upload(folder, "me/model", with_code=True).files["config.json"]
     # Results of the folder are assigned to the repository by the hash of this file.
     assert remove_model_code(published) == written.encode()
-    code = publication.files["modeling_unbag.py"].decode()
+    code = upload.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code
-    assert "modeling_unbag.py" in publication.owned_patterns, "it goes when the model is published again without"
+    assert "modeling_unbag.py" in upload.owned_patterns, "it goes when the model is published again without"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
     """
     found = {}
 
-    def publication(requests, repo, folder, benchmark):
+    def upload(requests, repo, folder, benchmark):
         if benchmarks is not None:
             benchmarks.append(benchmark)
         if failing := [request.config for request in requests if request.config in absent]:
@@ -55,7 +55,7 @@ def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
         found[repo] = [request.config for request in requests]
         return repo
 
-    monkeypatch.setattr("unbag.hub.dataset.build_dataset_upload", publication)
+    monkeypatch.setattr("unbag.hub.dataset.build_dataset_upload", upload)
     monkeypatch.setattr("unbag.hub.spaces.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])

@@ -59,14 +59,14 @@ def _files(repo):
 def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
     from unbag.hub.push import plan_hub_upload, publish_files
 
-    publication = _publication(repo_id, tmp_path, README=b"a card")
+    upload = _publication(repo_id, tmp_path, README=b"a card")
     with _authenticate(ALICE):
-        planned = plan_hub_upload(publication)
+        planned = plan_hub_upload(upload)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
         assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
-        first = publish_files(publication)
-        again = publish_files(publication)
+        first = publish_files(upload)
+        again = publish_files(upload)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
     assert again.plan.is_empty
@@ -202,11 +202,11 @@ def test_temporary_xet_upload_errors_are_retried(repo_id, hub, tmp_path):
 def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token, fault, complaint):
     from unbag.hub.push import HubError, publish_files
 
-    publication = _publication(repo_id, tmp_path)
+    upload = _publication(repo_id, tmp_path)
     if fault:
         hub.arm(Fault(**fault))
     with _authenticate(token), _shorten_delays(), pytest.raises(HubError) as publish_and_get_error:
-        publish_files(publication)
+        publish_files(upload)
     assert complaint in str(publish_and_get_error.value)
     assert repo_id in str(publish_and_get_error.value)
     assert "\n" not in str(publish_and_get_error.value)
@@ -215,7 +215,7 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
         assert _files(repo_id) == set(), "something is half published"
     hub.disarm()
     with _authenticate(ALICE):
-        publish_files(publication)
+        publish_files(upload)
     assert _files(repo_id) == {"data/big.bin"}
 
 

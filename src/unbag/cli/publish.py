@@ -1,7 +1,7 @@
 """The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them.
 
-A command has a parameter `options: PublishingOptions` (see `options.with_shared_options`). It builds publications for
-the repository `options.resolve_repo("default name")`, and calls `publish_all(publications, options)`. `unbag.cli` adds
+A command has a parameter `options: PublishingOptions` (see `options.with_shared_options`). It builds uploads for
+the repository `options.resolve_repo("default name")`, and calls `publish_all(uploads, options)`. `unbag.cli` adds
 it to `app`.
 """
 
@@ -99,11 +99,11 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
 
     Raises:
         HubError: If a publication fails. Earlier publications are complete, and a rerun does not repeat them.
-        ValueError: If several publications have the same repository.
+        ValueError: If several uploads have the same repository.
     """
     from unbag.hub.push import plan_hub_upload, publish_files
 
-    targets = [(publication.kind, publication.repo) for publication in uploads]
+    targets = [(upload.kind, upload.repo) for upload in uploads]
     if len(set(targets)) < len(targets):
         raise ValueError(
             f"--repo-id: expected an organization for {len(targets)} repositories, got {options.repo_id!r}; "
@@ -111,14 +111,14 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
         )
     records: list[dict[str, Any]] = []
     settings = {"private": options.private, "pull_request": options.pull_request}
-    for publication in uploads:
+    for upload in uploads:
         if options.yes:
-            outcome = publish_files(publication, **settings)
+            outcome = publish_files(upload, **settings)
             records.append(_record(outcome.plan, outcome))
             if not options.as_json:
                 print_upload_result(outcome)
         else:
-            planned = plan_hub_upload(publication, **settings)
+            planned = plan_hub_upload(upload, **settings)
             records.append(_record(planned))
             if not options.as_json:
                 _print_preview(planned)
@@ -130,13 +130,11 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
         echo("\nNothing was written (preview). Add --yes to publish.")
 
 
-def _publish_collection(
-    namespace: str, publications: "Sequence[HubUpload]", options: PublishingOptions
-) -> dict[str, Any]:
+def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options: PublishingOptions) -> dict[str, Any]:
     """Update the collection of an organization with `--yes`, or preview the change. Returns a record of the change."""
     from unbag.hub.collection import TITLE, plan_collection, publish_collection
 
-    planned = plan_collection(namespace, publications)
+    planned = plan_collection(namespace, uploads)
     url = planned.url
     if options.yes and not planned.is_empty:
         url = publish_collection(planned, private=options.private)
@@ -161,7 +159,7 @@ def _publish_collection(
 
 
 def _print_preview(planned: "HubUploadPlan") -> None:
-    publication = planned.publication
+    upload = planned.upload
     out = create_cli_console()
     if planned.base is None:
         state = "a new " + ("private" if planned.private else "public") + " repository"
@@ -169,8 +167,8 @@ def _print_preview(planned: "HubUploadPlan") -> None:
         state = f"your open pull request {planned.pull_request}, at {planned.base[:8]}"
     else:
         state = f"on commit {planned.base[:8]}" + (", private" if planned.private else "")
-    out.print(f"\n{publication.kind} {publication.repo}", style="bold", soft_wrap=True, end="")
-    out.print(f" ({state}): {publication.message}", soft_wrap=True)
+    out.print(f"\n{upload.kind} {upload.repo}", style="bold", soft_wrap=True, end="")
+    out.print(f" ({state}): {upload.message}", soft_wrap=True)
     lines = [("+", path, size) for path, size in planned.added.items()]
     lines += [("~", path, size) for path, size in planned.changed.items()]
     for sign, path, size in lines[:_MAX_FILES]:
@@ -208,9 +206,9 @@ def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None
 
 def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "repo": planned.publication.repo,
-        "kind": planned.publication.kind,
-        "message": planned.publication.message,
+        "repo": planned.upload.repo,
+        "kind": planned.upload.kind,
+        "message": planned.upload.message,
         "private": planned.private,
         "base": planned.base,
         "added": dict(planned.added),
@@ -328,10 +326,10 @@ def results(
 
     with convert_record_errors(*files):
         results = read_results(files)
-        publication = build_model_results_upload(
+        upload = build_model_results_upload(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
         )
-    publish_all([publication], options)
+    publish_all([upload], options)
 
 
 @with_shared_options
@@ -597,7 +595,7 @@ def everything(
         with convert_record_errors(*results):
             stored = read_results(results)  # Validate first, because building sets takes long.
     failures: list[EvaluationFailure] = []
-    publications: list[HubUpload] = []
+    uploads: list[HubUpload] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A set without perturbation is the corpus itself, which its authors have published.
         names = [
@@ -605,25 +603,25 @@ def everything(
         ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
             build = partial(build_dataset_upload, folder=Path(folder) / name, benchmark=benchmark)
-            publications += _set_publications(requests, options.resolve_repo(name), build, failures)
-        publications += [
+            uploads += _set_publications(requests, options.resolve_repo(name), build, failures)
+        uploads += [
             spaces.build_metric_space(name, options.resolve_repo(name))
             for name in scripts.list_script_folders("metrics")
         ]
         if pair_model:
             try:
                 repo = options.resolve_repo(spaces.PAIR_SPACE)
-                publications.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
+                uploads.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
                 logger.debug("%s", spaces.PAIR_SPACE, exc_info=error)
                 failures.append(EvaluationFailure(spaces.PAIR_SPACE, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
             with convert_record_errors(*results):
-                publications.append(results_dataset.build_results_dataset_upload(rows, stored))
-            publications.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
+                uploads.append(results_dataset.build_results_dataset_upload(rows, stored))
+            uploads.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.
-        publish_all(publications, options, None if options.pull_request else options.repo_id)
+        publish_all(uploads, options, None if options.pull_request else options.repo_id)
     for failure in failures:
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
     if failures:
@@ -660,12 +658,12 @@ def _set_publications(
     build: "Callable[[Sequence[SetRequest], str], HubUpload]",
     failures: "list[EvaluationFailure]",
 ) -> "list[HubUpload]":
-    """Build the publication of a set with all valid configs; an empty list if all configs fail.
+    """Build the upload of a set with all valid configs. Return an empty list if all configs fail.
 
     Args:
         requests: Configs of the set.
         repo: Repository id.
-        build: Function that builds the publication of requests to a repository.
+        build: Function that builds the upload of requests to a repository.
         failures: List that receives the configs that cannot be built.
     """
     from unbag.challenge_sets.failures import EvaluationFailure

@@ -137,11 +137,9 @@ def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> N
     from unbag.hub.push import fetch_remote_repository, publish_files
 
     try:
-        publication = build()
+        upload = build()
         # A new repository is private, like checkpoints, because the user has not seen a preview of the content.
-        outcome = publish_files(
-            publication, private=fetch_remote_repository(publication.repo, publication.kind) is None
-        )
+        outcome = publish_files(upload, private=fetch_remote_repository(upload.repo, upload.kind) is None)
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; the run is complete; retry the push with `{command}`") from error
     print_upload_result(outcome, err=as_json)

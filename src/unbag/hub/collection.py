@@ -56,7 +56,7 @@ def plan_collection(namespace: str, uploads: Sequence[HubUpload]) -> CollectionP
         found = read_from_hub(
             f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, retry_connection_errors=True
         )
-    wanted = [(publication.kind, publication.repo) for publication in uploads]
+    wanted = [(upload.kind, upload.repo) for upload in uploads]
     present = {(item.item_type, item.item_id) for item in found.items} if found else set()
     return CollectionPlan(
         namespace,

@@ -296,7 +296,7 @@ class HubUploadPlan:
     """Planned changes to a Hub repository.
 
     Attributes:
-        publication: Files to publish.
+        upload: Files to publish.
         base: Commit on which the changes are based; None if the repository must be created.
         private: Whether the repository is, or will be, private.
         pull_request: Ref of the open pull request to update, such as `refs/pr/3`; None for a new one or none.
@@ -306,7 +306,7 @@ class HubUploadPlan:
         deleted: Paths of files of an earlier publication that will be deleted.
     """
 
-    publication: HubUpload
+    upload: HubUpload
     base: str | None
     private: bool
     pull_request: str | None
@@ -406,9 +406,9 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
             return HubUploadResult(planned, done.pr_url or _url(planned), done.oid)
 
 
-def _plan(publication: HubUpload, *, private: bool, pull_request: bool) -> HubUploadPlan:
-    kind, repo = publication.kind, publication.repo
-    ref = _open_pull_request(publication) if pull_request else None
+def _plan(upload: HubUpload, *, private: bool, pull_request: bool) -> HubUploadPlan:
+    kind, repo = upload.kind, upload.repo
+    ref = _open_pull_request(upload) if pull_request else None
     remote = fetch_remote_repository(repo, kind, ref or _MAIN)
     if remote is None and pull_request:
         raise HubError(f"{kind} {repo}: expected an existing repository for a pull request, got none; check --repo-id")
@@ -417,11 +417,11 @@ def _plan(publication: HubUpload, *, private: bool, pull_request: bool) -> HubUp
             f"{kind} {repo}: expected a private repository, got a public one; make it private in the settings, remove "
             "--private, or use another repository with --repo-id"
         )
-    contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
+    contents = {path: _resolve_content(file, path, remote) for path, file in upload.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
     return HubUploadPlan(
-        publication=publication,
+        upload=upload,
         base=remote.commit if remote else None,
         private=remote.private if remote else private,
         pull_request=ref,
@@ -433,7 +433,7 @@ def _plan(publication: HubUpload, *, private: bool, pull_request: bool) -> HubUp
         deleted=tuple(
             path
             for path in sorted(existing)
-            if path not in contents and any(fnmatchcase(path, pattern) for pattern in publication.owned_patterns)
+            if path not in contents and any(fnmatchcase(path, pattern) for pattern in upload.owned_patterns)
         ),
     )
 
@@ -449,23 +449,23 @@ def _resolve_content(
 def _commit(planned: HubUploadPlan, *, pull_request: bool) -> Any:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    publication = planned.publication
+    upload = planned.upload
     written = [*planned.added, *planned.changed]
     return HfApi().create_commit(
-        publication.repo,
+        upload.repo,
         [
             *(CommitOperationAdd(path, planned.contents[path]) for path in written),
             *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
         ],
-        commit_message=publication.message,
-        repo_type=publication.kind,
+        commit_message=upload.message,
+        repo_type=upload.kind,
         revision=planned.pull_request or _MAIN,
         create_pr=pull_request and planned.pull_request is None,
         parent_commit=planned.base,
     )
 
 
-def _open_pull_request(publication: HubUpload) -> str | None:
+def _open_pull_request(upload: HubUpload) -> str | None:
     """Find the ref of the user's open pull request with the same title; None if there is none."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -474,14 +474,14 @@ def _open_pull_request(publication: HubUpload) -> str | None:
     author = read_from_hub("your account", api.whoami, tries=TRIES, retry_connection_errors=True)["name"]
     try:
         discussions = read_from_hub(
-            f"{publication.kind} {publication.repo}",
+            f"{upload.kind} {upload.repo}",
             lambda: list(
                 api.get_repo_discussions(
-                    publication.repo,
+                    upload.repo,
                     author=author,
                     discussion_type="pull_request",
                     discussion_status="open",
-                    repo_type=publication.kind,
+                    repo_type=upload.kind,
                 )
             ),
             tries=TRIES,
@@ -489,16 +489,16 @@ def _open_pull_request(publication: HubUpload) -> str | None:
         )
     except RepositoryNotFoundError:
         return None
-    ours = [d.num for d in discussions if d.is_pull_request and d.author == author and d.title == publication.message]
+    ours = [d.num for d in discussions if d.is_pull_request and d.author == author and d.title == upload.message]
     return f"refs/pr/{max(ours)}" if ours else None
 
 
 def _url(planned: HubUploadPlan) -> str:
     from huggingface_hub import constants
 
-    publication = planned.publication
-    folder = "" if publication.kind == "model" else f"{publication.kind}s/"
-    url = f"{redact(constants.ENDPOINT)}/{folder}{publication.repo}"
+    upload = planned.upload
+    folder = "" if upload.kind == "model" else f"{upload.kind}s/"
+    url = f"{redact(constants.ENDPOINT)}/{folder}{upload.repo}"
     if planned.pull_request:
         return f"{url}/discussions/{planned.pull_request.rpartition('/')[2]}"
     return url
