@@ -136,7 +136,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         store = args.out / "predictions"
         found = evaluator.evaluate_all(
             [model], requests(args), output_dir=out, predictions=store, lexical_baseline=False, shuffled=False
-        )
+        ).results
         predictor, _ = load_predictor(model)
         network = predictor.model  # type: ignore[attr-defined]
         numbers = {result.set: collect_metrics(result) for result in found}

@@ -75,19 +75,22 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     """Evaluate the model, and return the stages."""
     stages = Stages(options.started)
     from unbag.evaluation import evaluator
+    from unbag.evaluation.outcome import EvaluationCallbacks
     from unbag.utils import parallel
 
-    failures: list[Any] = []
+    callbacks = EvaluationCallbacks(
+        on_set=lambda name: stages.begin(f"build {name}"),
+        on_progress=stages.update,
+        on_preview=lambda result: stages.add_table(result.set),
+        on_result=lambda result: stages.add_table(result.set),
+    )
     with parallel.set_num_proc(options.num_proc):
-        results = evaluator.evaluate_all(
+        outcome = evaluator.evaluate_all(
             [options.model],
             build_requests(options.sets),
             output_dir=options.output_dir,
-            on_set=lambda name: stages.begin(f"build {name}"),
-            progress_callback=stages.update,
-            on_preview=lambda result: stages.add_table(result.set),
-            on_result=lambda result: stages.add_table(result.set),
-            on_failure=failures.append,
+            keep_going=True,
+            callbacks=callbacks,
         )
     stages.begin("end")
     return {
@@ -95,8 +98,8 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         "cpu_seconds": sum(seconds[1] for seconds in stages.seconds.values()),
         "peak_mb": children.peak_mb(),
         "second_process_peak_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
-        "sets": len(results),
-        "failures": [f"{each.set}: {each.reason}" for each in failures],
+        "sets": len(outcome.results),
+        "failures": [f"{each.set}: {each.reason}" for each in outcome.skipped],
         "stages": {name: [round(each, 2) for each in both] for name, both in stages.seconds.items()},
         "tables": {name: round(seconds, 1) for name, seconds in stages.tables.items()},
     }

@@ -77,7 +77,7 @@ def evaluate(folder: Path, max_steps: int) -> dict[str, list[Result]]:
     models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, DemoNetworkPredictor()]
     found = evaluate_all(
         models, sets, output_dir=folder / "run", trust_labels=True, **demo.build_demo_training_options(folder)
-    )
+    ).results
     by_name: dict[str, list[Result]] = {}
     for result in found:
         by_name.setdefault(short_name(result), []).append(result)

@@ -13,6 +13,7 @@ from unbag.data.labels import LABELS, LabelError
 from unbag.evaluation import model_loading
 from unbag.evaluation.metrics import describe_metrics
 from unbag.inference.function import CallablePredictor
+from unbag.inference.options import MODEL_OPTIONS, parse_model_options
 from unbag.reports import html
 
 DATA = demo.get_demo_file("validation")
@@ -336,10 +337,41 @@ def test_options_of_each_model_type_equal_loader_parameters():
         set(inspect.signature(each.load).parameters) for each in (EndpointPredictor, ClassificationEndpointPredictor)
     )
     assert (chat - routes, routes - chat) == (model_loading._OF_CHAT, model_loading._OF_ROUTES)
-    for name, default in model_loading.DEFAULTS.items():
-        assert name in of_every_predictor or parameters[name].default == default
+    for name, (_, option) in MODEL_OPTIONS.items():
+        if option.default is not None and name not in of_every_predictor:
+            assert parameters[name].default == option.default
     named = set(inspect.signature(unbag.evaluate).parameters)
     assert named >= model_loading.CLASSIFIER.options | model_loading.CAUSAL.options
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dtype": "float23"}, "expected dtype to be float32, bfloat16, float16, got 'float23'"),
+        ({"prompt": 3}, "expected prompt to be .*, got 3"),
+        ({"batch_tokens": 0}, "expected batch_tokens to be a whole number of at least 1, got 0"),
+        ({"revision": ""}, "expected revision to be text without control characters, got ''"),
+        ({"threshold": 1.5}, "expected a threshold for the probability of entailment, .*, got 1.5"),
+        ({"label_map": 5}, "expected label_map to be .*, got 5"),
+        ({"trust_remote_code": "yes"}, "expected trust_remote_code to be true or false, got 'yes'"),
+    ],
+)
+def test_invalid_model_option_is_rejected(options, said):
+    with pytest.raises(ValueError, match=said):
+        parse_model_options(options)
+
+
+def test_unknown_model_option_is_rejected():
+    with pytest.raises(TypeError, match=r"expected an option of a model, got 'treshold', did you mean 'threshold'\?"):
+        asked(treshold=0.5)
+
+
+def test_signature_and_docstring_of_evaluate_contain_model_options():
+    documented = inspect.getdoc(unbag.evaluate)
+    for name, (_, option) in MODEL_OPTIONS.items():
+        assert f"{name}: {option.help}"[:70] in documented
+        assert name in inspect.signature(unbag.evaluate).parameters
+    assert "model_options" not in documented
 
 
 def test_public_names_are_listed_and_importable():

@@ -131,7 +131,7 @@ def build_outputs(shared: Path | None, *, quick: bool) -> Found:
         some = [replace(each, max_examples=_EXAMPLES) for each in build_demo_requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
         models, options = (DemoNetworkPredictor(), "majority"), build_demo_training_options(here)
-        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
+        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options).results
     else:
         results = run_demo(here)
         some = build_demo_requests(here)

@@ -2,39 +2,35 @@
 
 import logging
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
-from unbag.data.labels import parse_label_map
 from unbag.evaluation import evaluator, result_folder
 from unbag.evaluation.backends import open_backend, validate_engine_options
-from unbag.evaluation.evaluator import OnProgress
 from unbag.evaluation.model_loading import Model, has_stable_identity
+from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.inference.distributed import connect_process_group
+from unbag.inference.options import ModelKwargs, describe_model_options
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
 from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
-from unbag.utils.options import validate_int
-from unbag.utils.progress import show_progress_bars
+from unbag.utils.progress import OnProgress, show_progress_bars
 from unbag.utils.safe_io import validate_writable
 from unbag.utils.storage import StorageFolder, is_url, upload_files
-
-if TYPE_CHECKING:
-    from unbag.inference.long_premises import LongPremise
-    from unbag.inference.transformer import Dtype, Head
 
 logger = logging.getLogger(__name__)
 
 
+@describe_model_options
 def evaluate(
     model: Model,
     sets: str | SetRequest | Sequence[str | SetRequest] | None = None,
@@ -58,30 +54,10 @@ def evaluate(
     num_proc: int = 1,
     engine: Literal["ray"] | None = None,
     num_gpus: float | None = None,
-    revision: str | None = None,
-    dtype: "Dtype | None" = None,
-    device: str | None = None,
-    head: "Head | None" = None,
-    label_map: Mapping[str, str] | Sequence[str] | str | None = None,
-    threshold: float | Literal["break-even"] | None = None,
-    long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
-    trust_remote_code: bool = False,
-    model_file: str | None = None,
-    max_length: int | None = None,
-    batch_tokens: int | None = None,
-    num_fewshot: int | None = None,
-    prompt: Path | str | Sequence[Path | str] | None = None,
-    apply_chat_template: bool | None = None,
-    base_url: str | None = None,
-    separator: str | None = None,
-    concurrency: int | None = None,
-    retries: int | None = None,
-    train_data: Sequence[str] | None = None,
-    max_train_pairs: int | None = None,
-    pipeline: str | None = None,
     progress: bool = True,
     progress_callback: OnProgress | None = None,
+    **model_options: Unpack[ModelKwargs],
 ) -> Report:
     """Evaluate a model on challenge sets.
 
@@ -121,37 +97,10 @@ def evaluate(
         engine: `ray` runs on a Ray cluster or a local one (`pip install 'unbag[ray]'`). All nodes need access to
             `output_dir`. Results do not depend on it.
         num_gpus: GPUs per model copy with `engine="ray"`, from 0 to 1 (default: 1 if available).
-        revision: Branch, tag or commit of a Hub model.
-        dtype: `float32`, `bfloat16` or `float16` (default: `float32`).
-        device: Torch device (default: a GPU if available).
-        head: Head of a HEX model: `plain` or `residual` (default: `plain`).
-        label_map: Labels in output order, as a list or comma-separated text, or a mapping from the model's label names
-            to unbag's.
-        threshold: Minimum probability of entailment (default: the most probable label). A model with one output (a
-            reranker, a fact checker) needs a threshold, which applies to the sigmoid. `break-even` predicts entailment
-            for the highest-ranked pairs, as many as have the gold label entailment.
-        long_premise: Handling of premises that exceed the model's maximum length: `truncate` (default), `any-chunk`
-            (sentences are joined to chunks that fit, and the chunk with the highest entailment probability is used), or
-            `every-sentence` (likewise, with single sentences).
         trust_labels: Whether to continue even if another label order fits the model better.
-        trust_remote_code: Whether to run Python code from the model repository; recorded in the results.
-        model_file: Exported model file to run, such as `onnx/model.onnx` (default: the only exported model of a folder
-            or repository without PyTorch weights).
-        max_length: Maximum number of tokens per pair (default: the model's maximum).
-        batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
-        prompt: Prompt file of a language model (`inference.llm.prompt_file`), or several, one evaluation for each.
-        num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
-        apply_chat_template: For `causal:`: whether to use the chat template (default: if the tokenizer has one).
-        base_url: For `endpoint:`: URL up to `/v1`, or to a route that classifies (`/predict`, `/rerank`, `/classify`,
-            `/score`).
-        separator: For `endpoint:` with `/classify`: text between premise and hypothesis, such as `[SEP]`.
-        concurrency: For `endpoint:`: number of concurrent requests (default: 8).
-        retries: For `endpoint:`: number of retries per request.
-        train_data: Training corpora or files of a built-in model.
-        max_train_pairs: Maximum number of training pairs of a built-in model.
-        pipeline: spaCy pipeline that selects content words for a built-in model.
         progress: Whether to show progress bars on standard error.
         progress_callback: Called with `(set, predicted_rows, total_rows)` instead of showing bars.
+        model_options: Options of the model.
 
     Returns:
         Report of the run. It has no results in processes other than the first one.
@@ -181,26 +130,12 @@ def evaluate(
         options=options or {},
     )
     _validate_sets(sets)
-    label_map = _parse_labels(label_map)
-    _validate_text(revision=revision, device=device, base_url=base_url, separator=separator, pipeline=pipeline)
-    _validate_counts(
-        1, max_length=max_length, batch_tokens=batch_tokens, concurrency=concurrency, max_train_pairs=max_train_pairs
-    )
-    _validate_counts(0, num_fewshot=num_fewshot, retries=retries)
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
         raise ValueError(f"output_dir: expected the path or URL of a folder, got {output_dir!r}")
     validate_engine_options(engine, num_gpus, shard)
-    evaluator.validate_shard_options(shard, predictions_csv)
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)
-    failures: list[EvaluationFailure] = []
-
-    def skip(failure: EvaluationFailure) -> None:
-        logger.warning("%s is skipped: %s", failure.set, failure.reason)
-        failures.append(failure)
-
-    requests = _requests(sets, pairs, full=full, on_failure=skip)
-    unfit = tuple(failures)  # `evaluate_all` records later failures
+    requests, unsuitable = _requests(sets, pairs, full=full)
     output = _open_output_folder(output_dir, model, is_sharded=shard is not None)
     # Created first, so that it removes the temporary folder after an error.
     report = Report((), output.folder, temporary=output.is_temporary)
@@ -210,46 +145,31 @@ def evaluate(
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
-        report.results = evaluator.evaluate_all(
+        outcome = evaluator.evaluate_all(
             [model],
             requests,
             output_dir=output.folder,
             predictions=output.predictions,
-            long_premise=long_premise,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
-            skipped=unfit,
-            progress_callback=progress_callback or update_bars,
-            on_failure=skip if sets is None else None,
+            skipped=unsuitable,
+            keep_going=sets is None,
+            callbacks=EvaluationCallbacks(on_progress=progress_callback or update_bars, on_failure=_warn),
             shard=None if shard is None else Shard.parse(shard),
             engine=backend,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
-            revision=revision,
-            dtype=dtype,
-            device=device,
-            head=head,
-            label_map=label_map,
-            threshold=threshold,
-            trust_remote_code=trust_remote_code or None,
-            model_file=model_file,
-            max_length=max_length,
-            batch_tokens=batch_tokens,
-            num_fewshot=num_fewshot,
-            prompt=prompt,
-            apply_chat_template=apply_chat_template,
-            base_url=base_url,
-            separator=separator,
-            concurrency=concurrency,
-            retries=retries,
-            train_data=tuple(map(str, train_data)) if train_data else None,
-            max_train_pairs=max_train_pairs,
-            pipeline=pipeline,
+            **model_options,
         )
+    report.results = outcome.results
+    report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in outcome.skipped]
     if output.url is not None:
         upload_files(output.folder, output.url, last_file=results.FILE)
-    report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
+
+
+def _warn(failure: EvaluationFailure) -> None:
+    logger.warning("%s is skipped: %s", failure.set, failure.reason)
 
 
 class _OutputFolder(NamedTuple):
@@ -293,39 +213,21 @@ def _validate_sets(sets: object) -> None:
         raise ValueError(f"sets: expected set names and SetRequests, got {invalid[0]!r:.100}; remove it")
 
 
-def _parse_labels(label_map: Mapping[str, str] | Sequence[str] | str | None) -> Mapping[str, str] | None:
-    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
-        raise ValueError(f"label_map: expected labels in output order or a mapping to NLI labels, got {label_map!r}")
-    if label_map is None or isinstance(label_map, Mapping):
-        return label_map
-    return parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
-
-
-def _validate_text(**arguments: object) -> None:
-    for name, text in arguments.items():
-        if not (text is None or isinstance(text, str)):
-            raise ValueError(f"{name}: expected text, got {text!r}")
-
-
-def _validate_counts(least: int, **arguments: int | None) -> None:
-    for name, number in arguments.items():
-        if number is not None:
-            validate_int(name, number, minimum=least)
-
-
 def _requests(
     sets: str | SetRequest | Sequence[str | SetRequest] | None,
     pairs: PairSelection,
     *,
     full: bool,
-    on_failure: Callable[[EvaluationFailure], None],
-) -> list[SetRequest]:
-    """Build the requests of the suite, in which sets may be skipped, or of the given names and requests."""
+) -> tuple[list[SetRequest], list[EvaluationFailure]]:
+    """Build the requests of the given names and requests, or of the suite, whose unsuitable sets are skipped."""
     if sets is None:
+        unsuitable: list[EvaluationFailure] = []
         requests = pairs.build_requests(
-            selection.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure
+            selection.list_suite_sets(from_text=pairs.text is not None), on_failure=unsuitable.append
         )
-        return requests if full else [selection.apply_suite_sample(request) for request in requests]
+        for failure in unsuitable:
+            _warn(failure)
+        return requests if full else [selection.apply_suite_sample(request) for request in requests], unsuitable
     if not sets:
         raise ValueError(
             f"sets: expected one or more of {', '.join(selection.list_suite_sets())}, got none; omit sets to use all"
@@ -339,5 +241,5 @@ def _requests(
                 f"sets: the request for {given[0]} cannot be combined with corpus, data or max_examples; omit these "
                 "options"
             )
-        return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in names]
-    return pairs.build_requests([str(each) for each in names])
+        return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in names], []
+    return pairs.build_requests([str(each) for each in names]), []

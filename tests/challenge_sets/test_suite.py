@@ -15,6 +15,7 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.inference import label_probe
 from unbag.inference.function import CallablePredictor
 
@@ -83,16 +84,18 @@ def test_given_options_are_kept_and_others_sampled():
 
 def test_failed_set_does_not_stop_others(tmp_path, requests):
     failures, seen, taken_up = [], [], []
-    found = evaluate_all(
+    outcome = evaluate_all(
         [predict_from_letters],
         requests,
         output_dir=tmp_path / "out",
-        on_set=taken_up.append,
-        on_result=lambda result: seen.append(result.set),
-        on_failure=failures.append,
+        keep_going=True,
+        callbacks=EvaluationCallbacks(
+            on_set=taken_up.append, on_result=lambda result: seen.append(result.set), on_failure=failures.append
+        ),
     )
     assert taken_up == ["plain", "permuted", "swapped"]
-    assert seen == [result.set for result in found] == ["plain", "swapped"]
+    assert seen == [result.set for result in outcome.results] == ["plain", "swapped"]
+    assert outcome.skipped == failures
     [failure] = failures
     assert (failure.set, failure.model) == ("permuted", None)
     assert "none of the pairs are suitable" in failure.reason
@@ -105,11 +108,11 @@ def test_failed_model_does_not_stop_others(tmp_path, requests):
     def raise_error(premises, hypotheses):
         raise RuntimeError("out of\nmemory")
 
-    failures = []
-    found = evaluate_all(
-        [raise_error, predict_from_letters], requests[::2], output_dir=tmp_path / "out", on_failure=failures.append
+    outcome = evaluate_all(
+        [raise_error, predict_from_letters], requests[::2], output_dir=tmp_path / "out", keep_going=True
     )
-    assert [(result.model["name"], result.set) for result in found] == [
+    failures = outcome.skipped
+    assert [(result.model["name"], result.set) for result in outcome.results] == [
         ("predict_from_letters", "plain"),
         ("predict_from_letters", "swapped"),
     ]
@@ -130,7 +133,9 @@ def test_results_are_ordered_by_set_and_stored_by_model(tmp_path, requests):
         [predict_from_letters, predict_neutral],
         requests[::2],
         output_dir=tmp_path / "out",
-        on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1])),
+        callbacks=EvaluationCallbacks(
+            on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1]))
+        ),
     )
     assert came == [
         ("plain", "predict_from_letters"),
@@ -160,7 +165,7 @@ def test_stopped_suite_resumes(tmp_path, requests):
     model = CallablePredictor(predict_and_count, identity={"name": "predict_from_letters", "version": "1"})
     sound = [requests[0], requests[2]]
     with pytest.raises(KeyboardInterrupt):
-        evaluate_all([model], sound, output_dir=tmp_path / "a", on_result=interrupt)
+        evaluate_all([model], sound, output_dir=tmp_path / "a", callbacks=EvaluationCallbacks(on_result=interrupt))
     assert not (tmp_path / "a" / "results.json").exists()
     evaluate_all([model], sound, output_dir=tmp_path / "a")
     stopped, asked[:] = sum(asked), []

@@ -227,9 +227,9 @@ def reference_scores(tmp_path_factory):
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         options = {"lexical_baseline": False, "shuffled": False, "trust_labels": True}
-        done = evaluate_all(models, [request], output_dir=folder / "out", **options)
+        done = evaluate_all(models, [request], output_dir=folder / "out", **options).results
         train = {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}
-        done += evaluate_all(["lexical"], [request], output_dir=folder / "lexical", **options, **train)
+        done += evaluate_all(["lexical"], [request], output_dir=folder / "lexical", **options, **train).results
     return {result.model["name"]: result.scores[VERIFICATION] for result in done}
 
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import fields
-from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -17,10 +16,9 @@ from unbag import cli
 from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations import modifiers, permutation
-from unbag.cli import model_options, natlog
+from unbag.cli import natlog
 from unbag.cli import options as request_options
 from unbag.cli import train as training_commands
-from unbag.evaluation import model_loading
 from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -74,18 +72,6 @@ def test_help_defaults_equal_library_defaults():
     assert f"(default: {','.join(fitting.DEFAULT_TRAINING['en'])})" in shown
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
-    transformer = pytest.importorskip("unbag.inference.transformer")
-    long_premises = pytest.importorskip("unbag.inference.long_premises")
-    causal = pytest.importorskip("unbag.inference.llm.causal")
-    assert model_options.Dtype == transformer.Dtype
-    assert model_options.Head == transformer.Head
-    of_classifier, of_lm = (
-        signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
-    )
-    assert model_options.LongPremise == long_premises.LongPremise
-    of_predictors = {name: value for name, value in model_loading.DEFAULTS.items() if name != "long_premise"}
-    for name, default in of_predictors.items():
-        assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
 def test_import_loads_no_heavy_package():

@@ -36,9 +36,7 @@ def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
     monkeypatch.setattr(request, "create_validated_builder", lambda asked: asked)
     monkeypatch.setattr(request.loading, "load_evaluation_split", prepare)
     with progress.show_progress(2, is_visible=True) as watched:
-        prebuild_sets(
-            [SetRequest("plain"), SetRequest("swapped")], lambda *each: watched.progress_callback(BUILDING, *each)
-        )
+        prebuild_sets([SetRequest("plain"), SetRequest("swapped")], lambda *each: watched.on_progress(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
         assert first.count("building the sets") == first.count("0/2 sets") > 0
@@ -63,15 +61,15 @@ def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
     with progress.show_progress(1, is_visible=True) as watched:
         watched.on_set("plain")
         monkeypatch.setattr("rich.progress.Task.time_remaining", 75.0)
-        watched.progress_callback("plain, words shuffled", 1, 2)
+        watched.on_progress("plain, words shuffled", 1, 2)
     assert "1:15 left" in terminal.getvalue()
 
 
 def test_progress_shows_reported_names(terminal):
     with progress.show_progress(1, is_visible=True) as watched:
         watched.on_set("plain")
-        watched.progress_callback(FITTING, 1, 2)
-        watched.progress_callback("plain, lexical", 1, 2)
+        watched.on_progress(FITTING, 1, 2)
+        watched.on_progress("plain, lexical", 1, 2)
     with output.progress(is_visible=True) as moved:
         moved(FITTING, 1, 2)
     for verb in ("asking", "predicting"):

@@ -16,6 +16,7 @@ from unbag.evaluation import background
 from unbag.evaluation.background import BackgroundBuild
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.lexical_baseline import LexicalBaseline
+from unbag.evaluation.outcome import EvaluationCallbacks
 
 LABELS = ["entailment", "neutral", "contradiction"]
 NOUNS = ["dog", "cat", "bird", "horse", "child", "farmer"]
@@ -58,10 +59,12 @@ def test_sets_predicted_during_fit_have_same_results(tmp_path, pairs, monkeypatc
             [_predict_by_length],
             requests,
             output_dir=tmp_path / folder,
-            on_set=lambda name: events.append(f"begin {name}"),
-            on_preview=preview,
-            on_result=lambda result: events.append(f"result {result.set}"),
-        )
+            callbacks=EvaluationCallbacks(
+                on_set=lambda name: events.append(f"begin {name}"),
+                on_preview=preview,
+                on_result=lambda result: events.append(f"result {result.set}"),
+            ),
+        ).results
         return [result.scores for result in results]
 
     monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": (pairs, 100, "all")})

@@ -34,7 +34,7 @@ def cross_domain_results(tmp_path_factory):
             lexical_baseline=False,
             shuffled=shuffled,
             train_data=training,
-        )
+        ).results
         for shuffled in (False, True)
     }
 

@@ -309,10 +309,10 @@ def test_wrong_label_order_error_names_label_map(tmp_path, set_request, meant):
     }
     with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
         evaluate_all(**asked, label_map=wrong)
-    [result] = evaluate_all(**asked, label_map=right)
+    [result] = evaluate_all(**asked, label_map=right).results
     assert result.model["label_probe"] == {"en": "12 of 12"}
     assert result.model["label_order"] == ",".join(meant)
-    [trusted] = evaluate_all(**asked, label_map=wrong, trust_labels=True)
+    [trusted] = evaluate_all(**asked, label_map=wrong, trust_labels=True).results
     assert trusted.model["label_order"] == ",".join(meant[::-1])
 
 
@@ -343,7 +343,7 @@ def test_lookup_function_is_not_probed(tmp_path, set_request):
 
     [result] = evaluate_all(
         [predict_known], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False
-    )
+    ).results
     assert "label_probe" not in result.model
 
 
@@ -357,7 +357,7 @@ def test_constant_function_is_not_reported_as_mislabelled(tmp_path, set_request,
     mapped = parse_label_map(",".join(LABELS)) if answers == "coin" else None
     [result] = evaluate_all(
         [model], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, label_map=mapped
-    )
+    ).results
     assert result.model["label_probe"]["en"].endswith(" of 12")
 
 
@@ -365,7 +365,7 @@ def test_built_in_model_is_not_probed(tmp_path, set_request):
     training = (set_request.options["data"],)
     [result] = evaluate_all(
         ["majority"], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
-    )
+    ).results
     assert "label_probe" not in result.model
 
 
@@ -395,7 +395,7 @@ def test_confused_words_warning_names_language_model_options(tmp_path, set_reque
     taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
-    model.identity = {"kind": kind, "name": "tiny"}
+    model.identity, model.label_source = {"kind": kind, "name": "tiny"}, "generated"
     [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
@@ -408,10 +408,9 @@ def test_confused_words_warning_names_language_model_options(tmp_path, set_reque
     assert options <= {"causal": CAUSAL, "endpoint": ENDPOINT}[kind].options
 
 
-@pytest.mark.parametrize("kind", ["endpoint", "wordnet", "natlog"])
-def test_abstained_pairs_count_as_wrong(tmp_path, set_request, caplog, kind):
+def test_abstained_pairs_count_as_wrong(tmp_path, set_request, caplog):
     model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
-    model.identity = {"kind": kind, "name": "silent"}
+    model.may_abstain = True
     [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # although argmax of equal probabilities is entailment
     assert result.model["n_abstained"] == len(build_requested_set(set_request).rows)

@@ -9,8 +9,8 @@ from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import EvaluationFailure
-from unbag.cli.evaluate import EvaluationOutcome
 from unbag.evaluation import gates, metrics
+from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate

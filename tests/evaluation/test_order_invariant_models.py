@@ -38,7 +38,9 @@ def verdicts(request, tmp_path_factory):
         asked = [each for each in build_demo_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
         networks = [save_undecided_model(name, folder / name) for name in (*BAGS, READS)]
-        found = evaluate_all(networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True)
+        found = evaluate_all(
+            networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True
+        ).results
         by_name = {}
         for result in found:
             by_name.setdefault(str(result.model["name"]).rpartition("/")[2], []).append(result)

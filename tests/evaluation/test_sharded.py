@@ -59,8 +59,8 @@ def test_shards_write_same_files_as_one_process(tmp_path, kind, requests, expect
 def test_shard_predictions_are_scored_without_model(tmp_path, requests, expected, monkeypatch):
     evaluate_shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
-    found = score_sharded_predictions(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
-    assert len(found) == 2
+    outcome = score_sharded_predictions(StorageFolder(tmp_path / "shared" / "predictions"), tmp_path / "again")
+    assert len(outcome.results) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
 
@@ -71,8 +71,8 @@ def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
     (predictions / key).remove("part-00000.parquet")
     with pytest.raises(StoreError, match=r"expected all 1 chunks, got 1 missing \(0\); rerun a shard"):
         score_sharded_predictions(predictions, output_dir=tmp_path / "again")
-    failures = []
-    [plain] = score_sharded_predictions(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
+    outcome = score_sharded_predictions(predictions, output_dir=tmp_path / "again", keep_going=True)
+    [plain], failures = outcome.results, outcome.skipped
     assert plain.set == "plain"
     assert [(each.set, each.model) for each in failures] == [("permuted", "predict_coin")]
     _, skipped = results.read_results_with_skipped(tmp_path / "again" / "results.json")
@@ -110,13 +110,13 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
     failures = []
 
     def again():
-        failures.clear()
         out = tmp_path / "shared"
-        asked = {"shard": Shard(0, 2), "lexical_baseline": False, "on_failure": failures.append}
-        found = evaluate_all([predict_coin], requests, output_dir=out, **asked)
+        asked = {"shard": Shard(0, 2), "lexical_baseline": False, "keep_going": True}
+        outcome = evaluate_all([predict_coin], requests, output_dir=out, **asked)
+        failures[:] = outcome.skipped
         _, skipped = results.read_results_with_skipped(out / "results.json")
         assert [(each.set, each.model) for each in skipped] == [(each.set, each.model) for each in failures]
-        return [result.set for result in found]
+        return [result.set for result in outcome.results]
 
     with monkeypatch.context() as patch:
         patch.setattr(
@@ -209,7 +209,7 @@ def test_damaged_task_error_names_file(tmp_path, requests):
             score_sharded_predictions(predictions, output_dir=tmp_path / "again")
     later = {**task, "further": 1, "request": {**task["request"], "further": 1}}
     (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
-    assert len(score_sharded_predictions(predictions, output_dir=tmp_path / "again")) == 2
-    (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
-    with pytest.raises(ValueError, match="with version 2, got version 3; rerun the shards"):
+    assert len(score_sharded_predictions(predictions, output_dir=tmp_path / "again").results) == 2
+    (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 4}).encode())
+    with pytest.raises(ValueError, match="with version 3, got version 4; rerun the shards"):
         score_sharded_predictions(predictions, output_dir=tmp_path / "again")

@@ -160,11 +160,13 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
     training: dict[str, Any] = {"train_data": ("train.jsonl",), "pipeline": "all"}
     words = [requested[name] for name in ("plain", "cs_lambda")]
     runs = {
-        "function": evaluate_all([answers], whole, output_dir=Path("function")),
-        "words": evaluate_all(["lexical", "hypothesis-only", "majority"], words, output_dir=Path("words"), **training),
+        "function": evaluate_all([answers], whole, output_dir=Path("function")).results,
+        "words": evaluate_all(
+            ["lexical", "hypothesis-only", "majority"], words, output_dir=Path("words"), **training
+        ).results,
         "transformer": _evaluate_model("./transformer", whole, "transformer-run"),
         "causal": _evaluate_model("causal:./causal", few, "causal-run"),
-        "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint),
+        "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint).results,
         "file": [
             evaluate_file(
                 _write_predictions(requested["permuted"], names=False), requested["permuted"], output_dir=Path("file")
@@ -189,7 +191,7 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
     yield from _iter_published_files("", read["function"], read["words"])
     if lexicon is not None:
         judge = WordNetPredictor(lexicon, name=lexicon.identity)
-        ran = evaluate_all([judge], [requested["breaking_nli"], requested["plain"]], output_dir=Path("wordnet"))
+        ran = evaluate_all([judge], [requested["breaking_nli"], requested["plain"]], output_dir=Path("wordnet")).results
         yield from _iter_run_outputs({"wordnet": ran}, {"wordnet": Path("wordnet")}, WORDNET)
     if shared is not None:
         (folder / "en_core_web_sm").symlink_to(shared / "hub/models/spacy/en_core_web_sm")
@@ -197,7 +199,7 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
         three = [real[name] for name in ("soswap_addamod", "breaking_nli-official", "sicck-official")]
         drawn = [real["soswap_addamod"], replace(real["breaking_nli-official"], max_examples=150)]
         runs = {
-            "official": evaluate_all([answers], three, output_dir=Path("official")),
+            "official": evaluate_all([answers], three, output_dir=Path("official")).results,
             "transformer-official": _evaluate_model("./transformer", drawn, "transformer-official"),
         }
         yield from _iter_run_outputs(runs, {name: Path(name) for name in runs}, SHARED)
@@ -209,7 +211,7 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
 
 
 def _evaluate_model(model: str, requested: Sequence[SetRequest], out: str) -> list[Result]:
-    return evaluate_all([model], requested, output_dir=Path(out), trust_labels=True, device="cpu")
+    return evaluate_all([model], requested, output_dir=Path(out), trust_labels=True, device="cpu").results
 
 
 def _iter_run_outputs(

@@ -9,6 +9,7 @@ from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.cli import train
 from unbag.cli.train import _show
 from unbag.evaluation import evaluator
+from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
@@ -70,11 +71,11 @@ def stub_training(tmp_path, monkeypatch):
     """Replace training and evaluation: the model is evaluated on `plain` and `swapped`, and `sicck` fails."""
     made = [factories.build_result(set_name=name) for name in ("plain", "swapped")]
 
-    def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):
+    def evaluate_all(models, sets, *, output_dir, callbacks, **_):
         factories.write_run(output_dir, *made)
-        if on_failure is not None and "sicck" in sets:
-            on_failure(EvaluationFailure("sicck", ValueError("no such file")))
-        return made
+        if callbacks.on_failure is not None and "sicck" in sets:
+            callbacks.on_failure(EvaluationFailure("sicck", ValueError("no such file")))
+        return EvaluationOutcome(made, [])
 
     trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)

@@ -7,6 +7,7 @@ import pytest
 from unbag import cli
 from unbag.cli import evaluate, push, train
 from unbag.cli.app import run
+from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.training.recipes import load_recipes
 from unbag.utils import hf_jobs
 from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_persistent_output
@@ -109,7 +110,7 @@ def test_evaluation_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys):
 
     def run_plan(plan, *_, **__):
         started.append(plan.output_location)
-        return evaluate.EvaluationOutcome([], [])
+        return EvaluationOutcome([], [])
 
     monkeypatch.setattr(evaluate, "run_plan", run_plan)
     monkeypatch.setattr(evaluate, "_show_outcome", lambda *_, **__: None)

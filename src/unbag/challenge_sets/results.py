@@ -195,6 +195,7 @@ class TaskRecord(TypedDict):
     request: _RequestRecord
     model: _Model
     threshold: float | str | None
+    may_abstain: bool
     key: str
     fitted_to: dict[str, Any] | None
     control_key: str | None

@@ -231,8 +231,8 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     outcome = run_plan(plan, folder, is_visible=visible, quiet=True)
     if connect_process_group().rank:
         return folder
-    print_failures(outcome.failures, with_model=False, is_named=True)
-    if outcome.failures:
+    print_failures(outcome.skipped, with_model=False, is_named=True)
+    if outcome.skipped:
         raise typer.Exit(1)
     if outcome.results:
         write_tables(outcome.results, folder)

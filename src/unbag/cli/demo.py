@@ -43,13 +43,8 @@ def demo(
     from unbag.evaluation.demo import compare_demo_models, run_demo
     from unbag.reports import html, terminal
 
-    with show_progress(len(list_set_names()), is_visible=not as_json, quiet=True) as watched:
-        results = run_demo(
-            output_dir,
-            on_set=watched.on_set,
-            progress_callback=watched.progress_callback,
-            on_result=watched.on_result,
-        )
+    with show_progress(len(list_set_names()), is_visible=not as_json, quiet=True) as callbacks:
+        results = run_demo(output_dir, callbacks)
     if as_json:
         show_results(results, output_dir, as_json=True)
         return

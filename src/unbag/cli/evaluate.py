@@ -32,8 +32,8 @@ from unbag.utils.hf_jobs import validate_persistent_output
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
-    from unbag.challenge_sets.results import Result
     from unbag.evaluation.backends import Engine as EvaluationEngine
+    from unbag.evaluation.outcome import EvaluationOutcome
     from unbag.inference.shards import Shard
 
 # ReSNLI paper, Table 2
@@ -50,8 +50,7 @@ class EvaluationPlan:
         model_options: Options for loading and running the models.
         output_location: Folder or URL of the results.
         predictions: Folder or URL of the predictions (default: a folder in `output_location`).
-        incompatible_sets: Sets of the suite that are incompatible with the source pairs; printed at the end.
-        unavailable_sets: Sets of the suite whose files are missing offline; printed when detected.
+        skipped: Sets of the suite that do not support the source pairs, or whose files are missing offline.
         is_named: Whether the user listed the sets explicitly. Each listed set is required.
         cross_domain: Whether to print a single table of models by corpora, without baselines.
         shard: Shard of this process.
@@ -63,25 +62,11 @@ class EvaluationPlan:
     model_options: ModelOptions
     output_location: str
     predictions: str | Path | None
-    incompatible_sets: "Sequence[EvaluationFailure]" = ()
-    unavailable_sets: "Sequence[EvaluationFailure]" = ()
+    skipped: "Sequence[EvaluationFailure]" = ()
     is_named: bool = False
     cross_domain: bool = False
     shard: "Shard | None" = None
     predictions_csv: Path | None = None
-
-
-@dataclass(frozen=True)
-class EvaluationOutcome:
-    """Results of an evaluation plan, and the sets that failed.
-
-    Attributes:
-        results: Results in the first process; empty in other processes and in shards that do not score.
-        failures: Sets without a result.
-    """
-
-    results: "Sequence[Result]"
-    failures: "Sequence[EvaluationFailure]"
 
 
 @with_shared_options
@@ -178,7 +163,7 @@ def evaluate(
     push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
     if cross_domain and (sets or full):
         raise typer.BadParameter("--cross-domain: cannot be combined with --sets or --full; remove one of the options")
-    requests, incompatible_sets, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
+    requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
     output_location = output_dir or _default_output_dir(
@@ -191,7 +176,7 @@ def evaluate(
         model_options,
         output_location,
         _predictions_place(output_location, is_default=output_dir is None, is_shared=parsed_shard is not None),
-        incompatible_sets=incompatible_sets,
+        skipped=skipped,
         is_named=bool(sets),
         cross_domain=cross_domain,
         shard=parsed_shard,
@@ -224,12 +209,12 @@ def _select_requests(
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
         return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
-    incompatible_sets: list[EvaluationFailure] = []
-    requests = build_selected_requests(pairs, sets, full=full, on_failure=incompatible_sets.append)
+    skipped: list[EvaluationFailure] = []
+    requests = build_selected_requests(pairs, sets, full=full, on_failure=skipped.append)
     if not requests:
-        raise incompatible_sets[0].error
+        raise skipped[0].error
     title = "+".join(sets) if sets else "full" if full else "suite"
-    return requests, incompatible_sets, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
+    return requests, skipped, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
 
 
 def _default_output_dir(
@@ -269,7 +254,7 @@ def _parse_shard(text: str | None) -> "Shard | None":
 def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
     """Restrict a plan to the sets whose files are available offline.
 
-    Sets of the suite with missing files become `unavailable_sets`.
+    Sets of the suite with missing files are skipped.
 
     Raises:
         MissingError: If a file is missing for a model or a required set, or for every set of the suite.
@@ -285,25 +270,24 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
             () if in_suite else plan.requests,
             plan.models,
             revision=options.revision,
-            train_data=options.build_loading_options()["train_data"],
+            train_data=options.build_loading_options().get("train_data"),
             model_file=options.model_file,
         )
     )
     if not in_suite:
         return plan
-    available, unavailable_sets = [], []
+    available, unavailable = [], []
     for request in plan.requests:
         if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
-            echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
-            unavailable_sets.append(EvaluationFailure(request.name, MissingResourceError(reason)))
+            unavailable.append(EvaluationFailure(request.name, MissingResourceError(reason)))
         else:
             available.append(request)
     if not available:
         raise MissingResourceError(
             "--offline: expected the files of at least one set, got none; run `unbag prefetch` with network access"
         )
-    return replace(plan, requests=available, unavailable_sets=unavailable_sets)
+    return replace(plan, requests=available, skipped=[*plan.skipped, *unavailable])
 
 
 def run_plan(
@@ -313,7 +297,7 @@ def run_plan(
     engine: "EvaluationEngine | None" = None,
     is_visible: bool = True,
     quiet: bool = False,
-) -> EvaluationOutcome:
+) -> "EvaluationOutcome":
     """Evaluate the models of a plan with `evaluation.evaluator.evaluate_all`, and show the progress.
 
     Args:
@@ -327,13 +311,12 @@ def run_plan(
     from unbag.inference.distributed import connect_process_group
 
     options = plan.model_options
-    failures: list[EvaluationFailure] = []
     is_visible = is_visible and connect_process_group().rank == 0
     with (
         options.track_endpoint_usage(plan.models) as spending,
-        show_progress(len(plan.requests), is_visible=is_visible, quiet=quiet or plan.cross_domain) as display,
+        show_progress(len(plan.requests), is_visible=is_visible, quiet=quiet or plan.cross_domain) as callbacks,
     ):
-        results = evaluator.evaluate_all(
+        return evaluator.evaluate_all(
             plan.models,
             plan.requests,
             output_dir=folder,
@@ -341,23 +324,19 @@ def run_plan(
             trust_labels=options.trust_labels,
             lexical_baseline=options.lexical_baseline and not plan.cross_domain,
             shuffled=options.shuffled and not plan.cross_domain,
-            skipped=(*plan.incompatible_sets, *plan.unavailable_sets),
-            on_set=display.on_set,
-            progress_callback=display.progress_callback,
-            on_preview=display.on_preview,
-            on_result=display.on_result,
+            skipped=plan.skipped,
             # With one set or one table, a failure stops the run with the original error.
-            on_failure=failures.append if len(plan.requests) > 1 and not plan.cross_domain else None,
+            keep_going=len(plan.requests) > 1 and not plan.cross_domain,
+            callbacks=callbacks,
             engine=engine,
             shard=plan.shard,
             predictions_csv=plan.predictions_csv,
             **options.build_loading_options(),
             spending=spending,
         )
-    return EvaluationOutcome(results, failures)
 
 
-def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path, *, as_json: bool) -> None:
+def _show_outcome(plan: EvaluationPlan, outcome: "EvaluationOutcome", folder: Path, *, as_json: bool) -> None:
     """Print the results, and write the tables to the folder."""
     show_results(
         outcome.results,
@@ -371,7 +350,7 @@ def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path
         echo(f"all pairs with predictions: {plan.predictions_csv}", err=as_json)
 
 
-def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str | None, *, as_json: bool) -> None:
+def _finish(plan: EvaluationPlan, outcome: "EvaluationOutcome", push_results: str | None, *, as_json: bool) -> None:
     """Print the sets without results, push the results, and exit with code 1 if a required set failed."""
     from unbag.inference.distributed import connect_process_group
 
@@ -379,9 +358,8 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
     # one.
     if connect_process_group().rank:
         return
-    failures = [*plan.incompatible_sets, *outcome.failures]
-    print_failures(failures, with_model=len(plan.models) > 1, is_named=plan.is_named)
-    if plan.shard and not (outcome.results or failures):
+    print_failures(outcome.skipped, with_model=len(plan.models) > 1, is_named=plan.is_named)
+    if plan.shard and not (outcome.results or outcome.skipped):
         echo(
             f"This shard is complete. Another shard computes the scores and writes them to {plan.output_location}.",
             err=True,
@@ -389,7 +367,7 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
         return
     if push_results and outcome.results:
         push.push_results(list(outcome.results), plan.output_location, push_results, as_json=as_json)
-    if not outcome.results or any(failure.is_fatal(is_named=plan.is_named) for failure in failures):
+    if not outcome.results or any(failure.is_fatal(is_named=plan.is_named) for failure in outcome.skipped):
         raise typer.Exit(1)
 
 

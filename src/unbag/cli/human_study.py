@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unbag.cli.model_options import LabelMap, parse_label_names
+from unbag.cli.model_options import LabelMap
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json, progress
 from unbag.cli.run_folder import RUNS_FOLDER
@@ -54,7 +54,7 @@ def sample(
     human_study.validate_pair_count(num_pairs)
     [request] = pairs.build_requests(["permuted"])
     create_validated_builder(request)
-    predictor, _ = load_predictor(model, label_map=parse_label_names(label_map))
+    predictor, _ = load_predictor(model, label_map=label_map)
     built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, has_label_map=label_map is not None)

@@ -1,10 +1,10 @@
 """Options of the commands that evaluate a model: loading, labels, baselines, language models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -13,22 +13,45 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import split_commas
+from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs, parse_model_options
 
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import EndpointUsage
 
-# Copies of the types in `unbag.inference.transformer`, which imports torch. A test compares both.
-Dtype = Literal["float32", "bfloat16", "float16"]
-Head = Literal["plain", "residual"]
-LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
-
 _PANEL: Final = "Baselines"
 _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
 _LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
-LabelMap = Annotated[
-    list[str] | None,
-    typer.Option(callback=split_commas, help="Labels of the model outputs in order, comma-separated or repeated."),
-]
+# What only the command line has, in addition to the declaration of an option.
+_CLI_SETTINGS: Final[Mapping[str, dict[str, Any]]] = {
+    "trust_remote_code": {"callback": config_file.require_confirmation},
+    "train_data": {"autocompletion": typer_utils.complete_corpora},
+}
+_LISTS: Final = frozenset({"label_map", "train_data", "prompt"})
+"""Options with several values, comma-separated or repeated."""
+
+
+def build_cli_option(name: str) -> Any:
+    """Build the type of a command's parameter from the declaration of a model option (`inference.options`)."""
+    hint, option = MODEL_OPTIONS[name]
+    kind = list[str] | None if name in _LISTS else str | None if name == "threshold" else hint
+    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": _find_panel(name)}
+    settings |= {"metavar": option.metavar, "min": option.minimum}
+    if name in _LISTS:
+        settings["callback"] = split_commas
+    flag = f"--{name.replace('_', '-')}"
+    # An option that is off by default needs no flag that disables it.
+    flags = [flag] if option.default is False else [f"{flag}/--no{flag[1:]}"] if kind == bool | None else []
+    return Annotated[kind, typer.Option(*flags, **settings | _CLI_SETTINGS.get(name, {}))]
+
+
+def _find_panel(name: str) -> str | None:
+    """Find the panel of the help that shows an option: that of the only type of model that takes it."""
+    if name in BuiltInKwargs.__annotations__:
+        return _BUILT_IN
+    return None if name in ClassifierKwargs.__annotations__ else _LANGUAGE_MODELS
+
+
+LabelMap: Any = build_cli_option("label_map")
 Lexical = Annotated[
     bool,
     typer.Option(
@@ -51,53 +74,17 @@ Shuffled = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class ModelOptions:
-    """Options for loading and running models; see `options.with_shared_options`."""
+_LoadingOptions: Any = make_dataclass(
+    "_LoadingOptions",
+    [(name, build_cli_option(name), field(default=None)) for name in MODEL_OPTIONS],
+    frozen=True,
+)
 
-    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None
-    dtype: Annotated[
-        Dtype | None,
-        typer.Option(metavar="DTYPE", help="Floating-point type: float32, bfloat16 or float16 (default: float32)."),
-    ] = None
-    device: Annotated[str | None, typer.Option(help="Torch device, such as cuda:1 (default: a GPU if available).")] = (
-        None
-    )
-    head: Annotated[
-        Head | None,
-        typer.Option(
-            metavar="HEAD", help="Head of a HEX model: plain, or residual as in the HEX paper (default: plain)."
-        ),
-    ] = None
-    label_map: LabelMap = None
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROBABILITY",
-            help="Entailment threshold, or break-even (as many entailments as in the gold labels).",
-        ),
-    ] = None
-    long_premise: Annotated[
-        LongPremise | None,
-        typer.Option(
-            metavar="MODE",
-            help="Handling of long premises: truncate (default), any-chunk or every-sentence.",
-        ),
-    ] = None
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option(
-            "--trust-remote-code",
-            callback=config_file.require_confirmation,
-            help="Run Python code from the model repository; recorded in results (default: off).",
-        ),
-    ] = False
-    model_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Exported model file, such as onnx/model.onnx (default: the only such file)."
-        ),
-    ] = None
+
+@dataclass(frozen=True)
+class ModelOptions(_LoadingOptions):
+    """Options for loading and running models: those of `inference.options`, and those of the command line only."""
+
     trust_labels: Annotated[
         bool,
         typer.Option("--trust-labels", help="Continue even if a check on obvious pairs suggests another label order."),
@@ -105,61 +92,6 @@ class ModelOptions:
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
     offline: Offline = False
-    train_data: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=_BUILT_IN,
-            callback=split_commas,
-            autocompletion=typer_utils.complete_corpora,
-            help="Training corpora or files of the built-in models (default: snli,mnli).",
-        ),
-    ] = None
-    num_fewshot: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=_LANGUAGE_MODELS, help="Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0)."
-        ),
-    ] = None
-    prompt: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=_LANGUAGE_MODELS,
-            callback=split_commas,
-            metavar="FILE",
-            help="Files with Jinja prompt templates; each file is evaluated separately.",
-        ),
-    ] = None
-    apply_chat_template: Annotated[
-        bool | None,
-        typer.Option(
-            "--apply-chat-template/--no-apply-chat-template",
-            rich_help_panel=_LANGUAGE_MODELS,
-            help="Causal models: apply the chat template (default: if the tokenizer has one).",
-        ),
-    ] = None
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_LANGUAGE_MODELS,
-            help="Endpoint URL, ending in /v1, /predict, /rerank, /classify or /score.",
-        ),
-    ] = None
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_LANGUAGE_MODELS,
-            help="Endpoints: text between premise and hypothesis for /classify.",
-        ),
-    ] = None
-    concurrency: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            rich_help_panel=_LANGUAGE_MODELS,
-            help="Endpoints: number of concurrent requests (default: 8).",
-        ),
-    ] = None
     price_in: Annotated[
         float | None,
         typer.Option(
@@ -174,25 +106,12 @@ class ModelOptions:
     ] = None
 
     def build_loading_options(self) -> dict[str, Any]:
-        """Build the options for loading a model (`unbag.evaluation.model_loading.load_predictor`)."""
-        return {
-            "revision": self.revision,
-            "dtype": self.dtype,
-            "device": self.device,
-            "head": self.head,
-            "label_map": parse_label_names(self.label_map),
-            "threshold": self.threshold,
-            "long_premise": self.long_premise,
-            "trust_remote_code": self.trust_remote_code or None,
-            "model_file": self.model_file,
-            "train_data": tuple(self.train_data) if self.train_data else None,
-            "num_fewshot": self.num_fewshot,
-            "prompt": tuple(self.prompt) if self.prompt else None,
-            "apply_chat_template": self.apply_chat_template,
-            "base_url": self.base_url,
-            "separator": self.separator,
-            "concurrency": self.concurrency,
-        }
+        """Build the options that are given, for `unbag.evaluation.model_loading.load_predictor`.
+
+        Raises:
+            ValueError: If a value is invalid.
+        """
+        return parse_model_options({name: getattr(self, name) for name in MODEL_OPTIONS})
 
     def validate(self, models: Sequence[str]) -> None:
         """Validate the options against the models, before the run starts.
@@ -255,13 +174,6 @@ def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = Tru
     """Build the options that record in the name of the run folder which baselines are disabled."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
-
-
-def parse_label_names(label_map: list[str] | None) -> dict[str, str] | None:
-    """Parse the values of `--label-map`."""
-    from unbag.data.labels import parse_label_map
-
-    return None if label_map is None else parse_label_map(",".join(label_map))
 
 
 def _is_local_address(address: str | None) -> bool:

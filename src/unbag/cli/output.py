@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import EvaluationFailure
-    from unbag.evaluation.evaluator import OnProgress
     from unbag.reports.formats import ExportedTable, Format
+    from unbag.utils.progress import OnProgress
 
 
 _OPTIONS: Final = {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unbag.challenge_sets.results import Result
+    from unbag.evaluation.outcome import EvaluationCallbacks
 
 
 class BuildProgressBar:
@@ -69,26 +70,11 @@ def format_time_left(seconds: float | None) -> str:
     return f"{minutes}:{rest:02d} left"
 
 
-class ProgressDisplay:
-    """Progress callbacks that display nothing. The subclass `_Display` draws progress bars."""
-
-    def on_set(self, name: str) -> None:
-        """Show that a set starts (`evaluation.evaluator.OnSet`)."""
-
-    def progress_callback(self, name: str, done: int, total: int) -> None:
-        """Update the number of predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
-
-    def on_preview(self, result: "Result") -> None:
-        """Show the result of a set without its skill score (`evaluation.evaluator.OnPreview`)."""
-
-    def on_result(self, result: "Result") -> None:
-        """Show the result of a set, unless its preview was shown (`evaluation.evaluator.OnResult`)."""
-
-
-class _Display(ProgressDisplay):
+class _Display:
     """Progress bars for sets and rows on standard error, with results on standard output above them.
 
-    The bar for rows names the stage, and shows its estimated remaining time.
+    The bar for rows names the stage, and shows its estimated remaining time. The public methods are the callbacks of
+    `evaluation.outcome.EvaluationCallbacks`.
     """
 
     def __init__(self, bars: Any, num_sets: int, *, building: BuildProgressBar, quiet: bool) -> None:
@@ -108,7 +94,7 @@ class _Display(ProgressDisplay):
         self._started += 1
         self._show_rows(f"building {name}", None)
 
-    def progress_callback(self, name: str, done: int, total: int) -> None:
+    def on_progress(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
         if name == BUILDING:  # before the first set
@@ -154,7 +140,7 @@ def _get_key(result: "Result") -> tuple[str, str, str]:
 
 
 @contextmanager
-def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
+def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "Iterator[EvaluationCallbacks]":
     """Show the progress of an evaluation. Yields the callbacks that update the display.
 
     Args:
@@ -162,12 +148,14 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> It
         is_visible: Whether to show progress.
         quiet: Whether to show bars without results (default: False).
     """
+    from unbag.evaluation.outcome import EvaluationCallbacks
+
     if is_quiet():
         import datasets
 
         datasets.disable_progress_bars()
     if not is_visible or is_quiet():
-        yield ProgressDisplay()
+        yield EvaluationCallbacks()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -187,7 +175,8 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> It
 
     datasets.disable_progress_bars()
     try:
-        yield _Display(bars, num_sets, building=building, quiet=quiet)
+        display = _Display(bars, num_sets, building=building, quiet=quiet)
+        yield EvaluationCallbacks(display.on_set, display.on_progress, display.on_preview, display.on_result)
     finally:
         building.stop()
         bars.stop()

@@ -13,7 +13,6 @@ from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import validate_output_location
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
 
 
@@ -129,12 +128,10 @@ def _score_shards(run: str, output_location: str, *, as_json: bool) -> None:
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import StorageFolder
 
-    failures: list[EvaluationFailure] = []
     with open_local_result_folder(output_location) as folder:
-        results = score_sharded_predictions(
-            StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append
-        )
-        show_results(results, folder, as_json=as_json, output_location=output_location)
-    print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)
-    if failures:
+        outcome = score_sharded_predictions(StorageFolder(run) / PREDICTIONS, folder, keep_going=True)
+        show_results(outcome.results, folder, as_json=as_json, output_location=output_location)
+    of_several = len({failure.model for failure in outcome.skipped}) > 1
+    print_failures(outcome.skipped, with_model=of_several, is_named=True)
+    if outcome.skipped:
         raise typer.Exit(1)

@@ -14,7 +14,7 @@ from unbag.inference.runner import Progress, predict_rows
 if TYPE_CHECKING:
     import datasets
 
-    from unbag.inference.transformer import Dtype
+    from unbag.inference.options import Dtype
 
 
 RAY: Final = "ray"

@@ -17,8 +17,9 @@ from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
 from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
 from unbag.data.sources import Example
-from unbag.evaluation.evaluator import OnProgress, OnResult, OnSet, evaluate_all
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.model_loading import load_predictor
+from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import enable_offline_mode
 
@@ -69,10 +70,7 @@ def list_demo_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
 
 def run_demo(
     output_dir: Path,
-    *,
-    on_set: OnSet | None = None,
-    progress_callback: OnProgress | None = None,
-    on_result: OnResult | None = None,
+    callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
 ) -> list[Result]:
     """Evaluate the demo network and the bag-of-words models on all challenge sets of the demo.
 
@@ -80,24 +78,21 @@ def run_demo(
 
     Args:
         output_dir: Folder to write to.
-        on_set: See `unbag.evaluation.evaluator`.
-        progress_callback: See `unbag.evaluation.evaluator`.
-        on_result: See `unbag.evaluation.evaluator`.
+        callbacks: Callbacks of the evaluation.
 
     Returns:
         One result per model and set.
     """
     enable_offline_mode()
     write_demo_data(output_dir)
-    return evaluate_all(
+    outcome = evaluate_all(
         (DemoNetworkPredictor(), *MODELS[1:]),
         list_demo_sets(output_dir),
         output_dir=output_dir,
-        on_set=on_set,
-        progress_callback=progress_callback,
-        on_result=on_result,
+        callbacks=callbacks,
         **build_demo_training_options(output_dir),
     )
+    return outcome.results
 
 
 def build_demo_training_options(output_dir: Path) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from unbag.baselines.lexical.predictors import is_order_invariant
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.loading import is_set_cached
@@ -38,8 +37,10 @@ from unbag.evaluation.model_loading import (
     validate_lexicon,
     validate_model,
 )
+from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.scoring import (
+    ScoredModel,
     ScoredResult,
     build_scored_result,
     score_predictions,
@@ -52,33 +53,19 @@ from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import raise_output_count_error
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
+from unbag.inference.options import parse_model_options
 from unbag.inference.prediction_files import detect_label_space, read_prediction_file
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
-from unbag.inference.single_output import parse_threshold
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
 from unbag.utils.files import get_cache_folder
-from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import validate_writable
 
 _FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
-
-OnSet = Callable[[str], None]
-"""Callback with the name of the next set, before it is built."""
-
-OnResult = Callable[[Result], None]
-"""Callback with each complete result, in the first process."""
-
-OnPreview = Callable[[Result], None]
-"""Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
-follows: its other scores are the same."""
-
-OnFailure = Callable[[EvaluationFailure], None]
-"""Callback with each set that fails. The other sets still run, but a failed label probe ends the run."""
 
 _Scorer = Callable[[BaselinePredictions], None]
 _MIN_UNBUILT: Final = 3
@@ -95,16 +82,13 @@ def evaluate_all(
     lexical_baseline: bool = True,
     shuffled: bool = True,
     skipped: Sequence[EvaluationFailure] = (),
-    on_set: OnSet | None = None,
-    progress_callback: OnProgress | None = None,
-    on_preview: OnPreview | None = None,
-    on_result: OnResult | None = None,
-    on_failure: OnFailure | None = None,
+    keep_going: bool = False,
+    callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
     engine: Engine | None = None,
     shard: Shard | None = None,
     predictions_csv: Path | None = None,
     **model_options: Any,
-) -> list[Result]:
+) -> EvaluationOutcome:
     """Evaluate models on challenge sets, and write `results.json`, predictions and examples to a folder.
 
     Calling the function again with the same arguments resumes a stopped run. Its results equal those of an
@@ -127,41 +111,36 @@ def evaluate_all(
         shuffled: Whether to compare the scores with each model's own predictions for shuffled words
             (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
         skipped: Sets whose requests have already failed, for the record.
-        on_set: See `OnSet`.
-        progress_callback: See `OnProgress`.
-        on_preview: See `OnPreview`.
-        on_result: See `OnResult`.
-        on_failure: See `OnFailure`. Default: the first failure ends the run.
+        keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
+        callbacks: See `EvaluationCallbacks`.
         engine: Engine that loads and runs models. Default: the current process.
         shard: Shard of this process, if independent processes share `predictions`.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
-        model_options: Options of `unbag.evaluation.model_loading.load_predictor`: `revision`, `dtype`, `device`,
-            `label_map`, …
+        model_options: Options of the models (`inference.options.ModelKwargs`).
 
     Returns:
-        One result per model and set, ordered by model. Empty in all processes but the first, and in shards that do not
-        score.
+        Results, and the sets without a result, including `skipped`.
 
     Raises:
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcessEngine()
+    model_loading.validate_model_options(models, model_options)
+    model_options = parse_model_options(model_options)
     requests, variants = _validate_run(
         models, sets, engine, model_options, Path(output_dir), shard=shard, predictions_csv=predictions_csv
     )
-    failures = _FailureLog(skipped, on_failure)
+    failures = FailureLog(skipped, keep_going=keep_going, on_failure=callbacks.on_failure)
     valid, to_build = _validate_requests(requests, failures)
     if not valid:
-        return []
+        return EvaluationOutcome([], failures.failures)
     group = connect_process_group()
     if parallel.get_num_proc() > 1 and group.rank == 0:
-        prebuild_sets(
-            [each for each in valid if isinstance(each, SetRequest)], _progress_of(progress_callback, BUILDING)
-        )
+        prebuild_sets([each for each in valid if isinstance(each, SetRequest)], callbacks.for_step(BUILDING))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
+    baseline = LexicalBaseline(fitted_to, callbacks.on_progress) if lexical_baseline and shard is None else None
     is_alone = group.world_size == 1 and shard is None and isinstance(engine, InProcessEngine)
     background = _start_background(to_build, baseline) if baseline is not None and is_alone else None
     named = _load_models(engine, variants, trust_labels=trust_labels)
@@ -178,7 +157,7 @@ def evaluate_all(
         engine,
         named,
         store,
-        _Callbacks(on_set, progress_callback, on_preview, on_result),
+        callbacks,
         failures,
         baseline=baseline,
         sharded=sharded,
@@ -189,39 +168,11 @@ def evaluate_all(
     if background is not None:
         background.stop()
     if sharded is not None:
-        return sharded.finish(
-            Path(output_dir),
-            failures.failures,
-            progress_callback=progress_callback,
-            on_result=on_result,
-            on_failure=failures.add,
-        )
+        return EvaluationOutcome(sharded.finish(Path(output_dir), failures, callbacks), failures.failures)
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write_scored_results(evaluation.list_results(), Path(output_dir), failures.failures)
-
-
-class _FailureLog:
-    """Failures of a run. Without a callback, the first failure is raised."""
-
-    def __init__(self, skipped: Sequence[EvaluationFailure], on_failure: OnFailure | None) -> None:
-        self.failures = list(skipped)
-        self._on_failure = on_failure
-
-    def add(self, name: str, error: Exception, model: str | None = None) -> None:
-        """Record the failure of a set, and report it."""
-        if self._on_failure is None:
-            raise error
-        logger.debug("%s", name, exc_info=error)
-        self.failures.append(EvaluationFailure(name, error, model))
-        self._on_failure(self.failures[-1])
-
-
-class _Callbacks(NamedTuple):
-    on_set: OnSet | None
-    progress: OnProgress | None
-    on_preview: OnPreview | None
-    on_result: OnResult | None
+    written = write_scored_results(evaluation.list_results(), Path(output_dir), failures.failures)
+    return EvaluationOutcome(written, failures.failures)
 
 
 class _Evaluation:
@@ -235,8 +186,8 @@ class _Evaluation:
         engine: Engine,
         models: Sequence[LabelCheckedModel],
         store: Path | str,
-        callbacks: _Callbacks,
-        failures: _FailureLog,
+        callbacks: EvaluationCallbacks,
+        failures: FailureLog,
         *,
         baseline: LexicalBaseline | None,
         sharded: ShardedEvaluation | None,
@@ -285,7 +236,7 @@ class _Evaluation:
     ) -> _Scorer | None:
         """Predict a set with a model. Returns a function that scores the predictions, if this process scores."""
         title = f"{item.name}, {model.name}" if len(self._models) > 1 else item.name
-        progress, predictor = _progress_of(self._callbacks.progress, title), model.predictor
+        progress, predictor = self._callbacks.for_step(title), model.predictor
         try:
             validate_label_space(item.rows.features["label"].names, predictor.label_space)
         except LabelError as error:
@@ -293,26 +244,29 @@ class _Evaluation:
             return None
         record = model.build_record(item.language)  # a failed label probe ends the run
         try:
-            is_own_control = self._shuffled and is_order_invariant(record)
+            is_own_control = self._shuffled and getattr(predictor, "is_order_invariant", False)
             control = item.control if self._shuffled and not is_own_control else None
             if self._sharded is not None:
                 self._sharded.begin(place, item, model, record, progress, control, is_own_control=is_own_control)
                 return None
             predicted = self._engine.predict_rows(item.rows, predictor, self._store, progress=progress)
             if is_waiting and self._callbacks.on_preview is not None:
-                threshold = getattr(predictor, "threshold", None)
-                preview = score_predictions(item, predicted, record, threshold=threshold, is_preview=True)
-                self._callbacks.on_preview(preview.result)
+                scored_model = ScoredModel.from_predictor(predictor, record)
+                self._callbacks.on_preview(score_predictions(item, predicted, scored_model, is_preview=True).result)
             control_predictions = predicted if is_own_control else None
             if control is not None:
-                progress = _progress_of(self._callbacks.progress, f"{title}, words shuffled")
+                progress = self._callbacks.for_step(f"{title}, words shuffled")
                 control_predictions = self._engine.predict_rows(control, predictor, self._store, progress=progress)
         except Exception as error:
             self._failures.add(item.name, error, model.name)
             return None
         if connect_process_group().rank != 0:
             return None
-        inputs = {"model": record, "stored_predictions": predicted, "control": control_predictions}
+        inputs = {
+            "model": ScoredModel.from_predictor(predictor, record),
+            "stored_predictions": predicted,
+            "control": control_predictions,
+        }
         return partial(self._score, place, item, model, inputs)
 
     def _predict_baseline(self, item: BuiltSet) -> BaselinePredictions:
@@ -337,9 +291,8 @@ class _Evaluation:
         inputs: Mapping[str, Any],
         words: BaselinePredictions,
     ) -> None:
-        threshold = getattr(model.predictor, "threshold", None)
         try:
-            scored = score_predictions(item, threshold=threshold, baseline=words, table=self._table, **inputs)
+            scored = score_predictions(item, baseline=words, table=self._table, **inputs)
         except Exception as error:
             self._failures.add(item.name, error, model.name)
             return
@@ -352,20 +305,16 @@ def _validate_run(
     models: Sequence[Model],
     sets: Sequence[SetRequest | BuiltSet | str],
     engine: Engine,
-    model_options: dict[str, Any],
+    model_options: Mapping[str, Any],
     output_dir: Path,
     *,
     shard: Shard | None,
     predictions_csv: Path | None,
 ) -> tuple[list[SetRequest | BuiltSet], list[ModelVariant]]:
-    """Validate the inputs before anything is loaded or built. Returns the requests and the variants of the models.
-
-    The threshold in `model_options` is replaced by its parsed value.
-    """
+    """Validate the inputs before anything is loaded or built. Returns the requests and the variants of the models."""
     if shard is not None and connect_process_group().world_size > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
     validate_shard_options(shard, predictions_csv)
-    model_loading.validate_model_options(models, model_options)
     validate_writable(output_dir, folder=True)
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.list_variants(models, model_options)
@@ -376,9 +325,7 @@ def _validate_run(
         validate_model(model)
         validate_lexicon(model)
     engine.validate_device(model_options.get("dtype"), model_options.get("device"))
-    if model_options.get("threshold") is not None:
-        model_options["threshold"] = parse_threshold(model_options["threshold"])
-    if model_options.get("num_fewshot") is not None:
+    if "num_fewshot" in model_options:
         DefaultPrompt(model_options["num_fewshot"])  # validates the number
     for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
         PromptFile.load(file)  # validates the file
@@ -387,7 +334,7 @@ def _validate_run(
 
 
 def _validate_requests(
-    requests: Sequence[SetRequest | BuiltSet], failures: _FailureLog
+    requests: Sequence[SetRequest | BuiltSet], failures: FailureLog
 ) -> tuple[list[SetRequest | BuiltSet], list[SetRequest]]:
     """Validate all requests before any set is built. Returns the valid ones, and those whose sets are not cached."""
     valid: list[SetRequest | BuiltSet] = []
@@ -513,9 +460,3 @@ def _run_one_pair(function: Predictor) -> None:
 
 def _names(sets: Sequence[SetRequest | BuiltSet]) -> set[str]:
     return {each.name for each in sets}
-
-
-def _progress_of(progress_callback: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
-    if progress_callback is None:
-        return None
-    return lambda done, total: progress_callback(name, done, total)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, list_candidate_label_orders, map_label_to_space
@@ -21,7 +20,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
 from unbag.inference.llm.prompts import SHOTS, WORDS
-from unbag.inference.predictor import Predictor
+from unbag.inference.predictor import LabelSource, Predictor
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +39,7 @@ class LabelCheckedModel:
 
     def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
         self.predictor = predictor
+        self.label_source: LabelSource = getattr(predictor, "label_source", "function")
         self.name: str = record["name"]
         self.record: dict[str, Any] = {**record, **(predictor.identity or {})}
         self._trust_labels = trust_labels
@@ -52,19 +52,19 @@ class LabelCheckedModel:
             MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
         """
         record = dict(self.record)
-        if record.get("kind") in BASELINES:  # fitted by unbag to named labels, so there is no order to check
+        if self.label_source == "fitted":  # to named labels, so there is no order to check
             return record
-        is_verbal = _is_verbal(record)
+        is_generated = self.label_source == "generated"
         # The label order of a classifier comes from a config that may be wrong, that of a function from its user.
         # Language models generate words, which have no order, so their probe is only recorded.
-        trust = self._trust_labels or is_verbal
+        trust = self._trust_labels or is_generated
         # The label order is the same in all languages. But a model's errors differ between languages, so that probing
         # in English does not measure its accuracy in another language.
         probe_language = language if language in PAIRS else "en"
         is_same_language = probe_language == language
         if probe_language not in self._probed:
-            self._probed[probe_language] = _run_probe(
-                self.predictor, probe_language, record, trust=trust, is_same_language=is_same_language
+            self._probed[probe_language] = self._run_probe(
+                probe_language, record, trust=trust, is_same_language=is_same_language
             )
         report = self._probed[probe_language]
         if report is None:
@@ -72,46 +72,40 @@ class LabelCheckedModel:
         record["label_probe"] = {probe_language: f"{report.right_declared} of {report.pairs}"}
         if report.warning and is_same_language:
             record["label_probe_warning"] = report.warning
-        if report.mislabelled and not is_verbal and "options" in record:
+        if report.mislabelled and not is_generated and "options" in record:
             record["options"] = {**record["options"], "trust_labels": True}
         return record
 
+    def _run_probe(
+        self, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool
+    ) -> ProbeReport | None:
+        """Run the label probe and warn about doubtful results. Returns None if a function cannot predict the pairs.
 
-def _run_probe(
-    predictor: Predictor, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool = True
-) -> ProbeReport | None:
-    """Run the label probe and warn about doubtful results. Returns None if the model cannot predict the pairs.
-
-    Raises:
-        MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
-    """
-    try:
-        report = run_label_probe(predictor, language)
-    except Exception as error:
-        if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
-            raise
-        # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
-        logger.debug("%s did not predict the label probe pairs", record["name"], exc_info=error)
-        return None
-    if report.mislabelled:
-        error_with_fix = _mislabelled(report, predictor, record)
-        if not trust:
-            raise error_with_fix
-        logger.warning("%s", _describe_verbal_mismatch(report, record) if _is_verbal(record) else error_with_fix)
-    elif report.warning and is_same_language:  # accuracy in another language does not matter
-        logger.warning("%s %s", record["name"], report.warning)
-    return report
-
-
-def _is_verbal(record: Mapping[str, Any]) -> bool:
-    """Check whether the model predicts label words, as language models do."""
-    return record.get("kind") in ("causal", "endpoint")
+        Raises:
+            MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
+        """
+        try:
+            report = run_label_probe(self.predictor, language)
+        except Exception as error:
+            if self.label_source != "function":
+                raise
+            # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
+            logger.debug("%s did not predict the label probe pairs", self.name, exc_info=error)
+            return None
+        if report.mislabelled:
+            error_with_fix = _mislabelled(report, self.predictor, is_named="options" in record)
+            if not trust:
+                raise error_with_fix
+            is_generated = self.label_source == "generated"
+            logger.warning("%s", _describe_verbal_mismatch(report, record) if is_generated else error_with_fix)
+        elif report.warning and is_same_language:  # accuracy in another language does not matter
+            logger.warning("%s %s", self.name, report.warning)
+        return report
 
 
-def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str, Any]) -> MislabelledError:
+def _mislabelled(report: ProbeReport, predictor: Predictor, *, is_named: bool) -> MislabelledError:
     """Build the error, including the fix for a model given by name or as an object."""
     best = ",".join(report.best)
-    is_named = "options" in record
     override = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
     fix = f'pass --label-map {best} (label_map="{best}" in Python)' if is_named else f'pass label_map="{best}"'
     if isinstance(predictor, CallablePredictor):
@@ -120,7 +114,7 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)
             fix = f"make the function return {renamed}{f' and {fix}' if other_space else ''}"
-    elif not is_named and record.get("kind") != "transformer":
+    elif not is_named and not hasattr(predictor, "label_source"):  # the user's own predictor
         fix = f"set label_space to the order of the prediction columns, {best}"
     return MislabelledError(report, fix=fix, override=override)
 

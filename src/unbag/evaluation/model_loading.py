@@ -12,12 +12,33 @@ from typing import Any, Final, NamedTuple
 from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.long_premises import LongPremisePredictor
+from unbag.inference.options import (
+    MODEL_OPTIONS,
+    BuiltInKwargs,
+    CausalKwargs,
+    ClassifierKwargs,
+    EndpointKwargs,
+    FunctionKwargs,
+    InMemoryKwargs,
+    get_default,
+    parse_model_options,
+)
 from unbag.inference.predictor import Predictor
 from unbag.utils.advice import format_available_option_names, format_option_name
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
+from unbag.utils.options import suggest_name
 from unbag.utils.safe_io import validate_file
+
+_OF_ENDPOINT_RUNS: Final = ("spending", "cache")
+"""Options of an endpoint that only the library itself passes. They do not affect predictions."""
+
+
+_NOT_RECORDED: Final = {
+    *_OF_ENDPOINT_RUNS,
+    *(name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions),
+}
 
 
 class ModelType(NamedTuple):
@@ -28,50 +49,21 @@ class ModelType(NamedTuple):
     options: frozenset[str]
 
 
-_OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
-# Copies of the loaders' options, since importing the loaders is too slow for validating a name. A test compares them.
-CLASSIFIER: Final = ModelType(
-    "a classifier",
-    "a Hub id or a folder",
-    _OF_NETWORKS
-    | {"revision", "dtype", "device", "head", "threshold", "long_premise", "trust_remote_code", "model_file"},
-)
-CAUSAL: Final = ModelType(
-    "a causal language model",
-    "causal:ORG/LM",
-    frozenset(
-        {
-            "revision",
-            "dtype",
-            "device",
-            "num_fewshot",
-            "prompt",
-            "apply_chat_template",
-            "max_length",
-            "batch_tokens",
-            "trust_remote_code",
-        }
-    ),
-)
-ENDPOINT: Final = ModelType(
-    "a model behind an endpoint",
-    "endpoint:NAME",
-    frozenset(
-        {
-            *("base_url", "num_fewshot", "prompt", "concurrency", "retries", "spending", "cache"),
-            *("separator", "label_map", "threshold"),  # of a classifier behind a route
-        }
-    ),
-)
+def _names(kwargs: type, *internal: str) -> frozenset[str]:
+    """Collect the names of keyword arguments, and of options that only the library itself passes."""
+    return frozenset(kwargs.__annotations__).union(internal)
+
+
+CLASSIFIER: Final = ModelType("a classifier", "a Hub id or a folder", _names(ClassifierKwargs))
+CAUSAL: Final = ModelType("a causal language model", "causal:ORG/LM", _names(CausalKwargs))
+ENDPOINT: Final = ModelType("a model behind an endpoint", "endpoint:NAME", _names(EndpointKwargs, *_OF_ENDPOINT_RUNS))
 BUILT_IN: Final = ModelType(
     "a built-in model",
     "lexical, hypothesis-only or majority",
-    frozenset({"train_data", "language", "pipeline", "tags", "hypothesis_only", "max_train_pairs", "l2", "seed"}),
+    _names(BuiltInKwargs, "language", "tags", "hypothesis_only", "l2", "seed"),
 )
-IN_MEMORY: Final = ModelType(
-    "a classifier in memory", "a CrossEncoder or a pipeline", _OF_NETWORKS | {"threshold", "long_premise"}
-)
-FUNCTION: Final = ModelType("a function", "module:function", frozenset({"label_map", "long_premise"}))
+IN_MEMORY: Final = ModelType("a classifier in memory", "a CrossEncoder or a pipeline", _names(InMemoryKwargs))
+FUNCTION: Final = ModelType("a function", "module:function", _names(FunctionKwargs))
 PREDICTOR: Final = ModelType("a predictor", "an object", frozenset())
 KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PREDICTOR)
 
@@ -131,12 +123,8 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
     variants = []
     for model in models:
         own = select_model_options(model, options)
-        prompts = own.pop("prompt", None)
-        files = [prompts] if isinstance(prompts, str | Path) else prompts or ()
-        if not (isinstance(files, list | tuple) and all(isinstance(file, str | Path) for file in files)):
-            raise ValueError(
-                f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}; pass a path"
-            )
+        prompts = own.pop("prompt", ())
+        files = [prompts] if isinstance(prompts, str | Path) else prompts
         stems = [Path(file).stem for file in files]
         if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
             raise ValueError(
@@ -158,6 +146,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         options: Options by name; None for an option that is not given.
 
     Raises:
+        TypeError: If no type of model has an option of this name.
         ValueError: If an option applies to no model; the message lists the valid options of the first model.
 
     >>> validate_model_options(["my:model"], {"head": "plain"})
@@ -170,15 +159,15 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         if any(option in kind.options for kind in kinds.values()):
             continue
         takers = [kind.name_form for kind in KINDS if option in kind.options]
-        whose = (
-            f"{format_option_name(option)} is for {' or '.join(takers)}"
-            if takers
-            else f"no model has an option {option}"
-        )
+        if not takers:
+            raise TypeError(f"expected an option of a model, got {option!r}{suggest_name(option, MODEL_OPTIONS)}")
         model, kind = next(iter(kinds.items()))
         available = format_available_option_names(sorted(kind.options))
         own = f"only {', '.join(available)}" if available else "no options"
-        raise ValueError(f"{whose}; {model} is {kind.description}, which takes {own}")
+        raise ValueError(
+            f"{format_option_name(option)} is for {' or '.join(takers)}; {model} is {kind.description}, which takes "
+            f"{own}"
+        )
 
 
 def has_stable_identity(model: Any) -> bool:
@@ -195,23 +184,12 @@ def _display_name(model: Any) -> str:
     return str(model) if isinstance(model, str | Path) else str(getattr(model, "__qualname__", type(model).__name__))
 
 
-DEFAULTS: Final[Mapping[str, Any]] = {
-    "dtype": "float32",
-    "head": "plain",
-    "num_fewshot": 0,
-    "long_premise": "truncate",
-    "trust_remote_code": False,
-}
-"""Default values of model options, copied from the `load` methods. A test compares them."""
-
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
 _OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
 _OF_ROUTES: Final = frozenset({"separator", "label_map", "threshold"})
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
-
-_NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
 """A Hub id, a folder, a built-in model, `module:function` as text, a predictor, a function, or a classifier in memory;
@@ -237,11 +215,11 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
     """
-    options = {name: value for name, value in options.items() if value is not None}
     validate_model_options([model], options)
-    long_premise = options.pop("long_premise", DEFAULTS["long_premise"])
+    options = parse_model_options(options)
+    long_premise = options.pop("long_premise", get_default("long_premise"))
     predictor, name = _predictor_of(model, options)
-    if long_premise == DEFAULTS["long_premise"]:
+    if long_premise == get_default("long_premise"):
         return predictor, name
     return LongPremisePredictor(predictor, long_premise), name
 
@@ -310,7 +288,7 @@ def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in options.items()
-        if value is not None and name not in _NOT_DECIDING and value != DEFAULTS.get(name)
+        if value is not None and value != get_default(name) and name not in _NOT_RECORDED
     }
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.prediction_store import StoredPredictions
+from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import (
     BREAK_EVEN,
     Threshold,
@@ -32,9 +33,6 @@ from unbag.inference.single_output import (
 )
 from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
-
-_MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Model types that abstain by predicting equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
@@ -53,12 +51,30 @@ class ScoredResult(NamedTuple):
     labels: RowLabels | None = None
 
 
+class ScoredModel(NamedTuple):
+    """What scoring needs to know about a model.
+
+    Attributes:
+        record: Record of the model in the results.
+        threshold: Minimum probability at which the model predicts entailment; None for the most probable label.
+        may_abstain: Whether equal probabilities of all labels mean that the model made no prediction.
+    """
+
+    record: Mapping[str, Any]
+    threshold: Threshold | None = None
+    may_abstain: bool = False
+
+    @classmethod
+    def from_predictor(cls, predictor: Predictor, record: Mapping[str, Any]) -> "ScoredModel":
+        """Combine the record of a model with the attributes of its predictor."""
+        return cls(record, getattr(predictor, "threshold", None), getattr(predictor, "may_abstain", False))
+
+
 def score_predictions(
     built_set: BuiltSet,
     stored_predictions: StoredPredictions,
-    model: Mapping[str, Any],
+    model: ScoredModel,
     *,
-    threshold: Threshold | None = None,
     baseline: BaselinePredictions | None = None,
     control: StoredPredictions | None = None,
     table: PredictionTable | None = None,
@@ -69,8 +85,7 @@ def score_predictions(
     Args:
         built_set: Set that was predicted.
         stored_predictions: Predictions of all rows.
-        model: Record of the model.
-        threshold: Minimum probability at which a model predicts entailment; None for the most probable label.
+        model: The model.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
             model that is invariant to word order; None without the control.
@@ -80,8 +95,8 @@ def score_predictions(
     Raises:
         ValueError: If predictions are missing or corrupted, or there is nothing to score.
     """
-    may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
-    answers = _answers(stored_predictions, slice(None), may_not_answer)
+    threshold = model.threshold
+    answers = _answers(stored_predictions, slice(None), model.may_abstain)
     if answers.unanswered is not None:
         abstained_share = _unanswered_share(answers.unanswered, built_set)
         if not is_preview:
@@ -93,7 +108,7 @@ def score_predictions(
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
-        draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
+        draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
         entailment = compute_entailment_probabilities(answers, threshold)
@@ -111,7 +126,7 @@ def score_predictions(
         if control is stored_predictions
         else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
-    result = score_set_predictions(built_set, answers, {**model, **counts}, baseline, draws, entailment)
+    result = score_set_predictions(built_set, answers, {**model.record, **counts}, baseline, draws, entailment)
     if table is not None:
         table.add(result, built_set.rows, answers)
     return build_scored_result(result, built_set, answers)
@@ -126,10 +141,10 @@ def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPre
     )
 
 
-def _answers(predicted: StoredPredictions, rows: slice, may_not_answer: bool) -> SetPredictions:
+def _answers(predicted: StoredPredictions, rows: slice, may_abstain: bool) -> SetPredictions:
     probabilities = predicted.load_probabilities()[rows]
     # Predictors abstain by predicting equal probabilities for all labels.
-    unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
+    unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_abstain else None
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
 

@@ -17,23 +17,22 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
+from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
+from unbag.evaluation.scoring import ScoredModel, ScoredResult, score_predictions, write_scored_results
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
 from unbag.inference.shards import CLAIMS, LeaseManager, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
-from unbag.utils.progress import OnProgress
 from unbag.utils.storage import StorageFolder
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
 _MOST_NAMED: Final = 10  # maximum number of chunks listed in a message
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -100,10 +99,12 @@ class ShardedEvaluation:
         """
         tables = (built_set.rows,) if control is None else (built_set.rows, control)
         jobs = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in tables)
+        scored_model = ScoredModel.from_predictor(model.predictor, record)
         task = StoredTask(
             request=_to_json(asdict(built_set.request)),
             model=dict(record),
-            threshold=getattr(model.predictor, "threshold", None),
+            threshold=scored_model.threshold,
+            may_abstain=scored_model.may_abstain,
             key=jobs[0].store.key,
             control_key=jobs[-1].store.key if control is not None or is_own_control else None,
             fitted_to=_to_json(self._fitted_to),
@@ -114,25 +115,15 @@ class ShardedEvaluation:
             predict_shard(job, self._shard, wait=False, progress=progress)
         self._turns.append(_Turn(_file(position), built_set.request.name, model.name, jobs, progress))
 
-    def finish(
-        self,
-        output_dir: Path,
-        failures: Sequence[EvaluationFailure],
-        *,
-        progress_callback: OnProgress | None,
-        on_result: Callable[[Result], None] | None,
-        on_failure: Callable[[str, Exception, str | None], None],
-    ) -> list[Result]:
+    def finish(self, output_dir: Path, failures: FailureLog, callbacks: EvaluationCallbacks) -> list[Result]:
         """Wait for all predictions, complete the predictions of stopped processes, and score all predictions.
 
         Only one process scores.
 
         Args:
             output_dir: Folder for the results.
-            failures: Sets without a result.
-            progress_callback: See `utils.progress.OnProgress`.
-            on_result: See `evaluation.evaluator.OnResult`.
-            on_failure: Called with (set, error, model) for every failure.
+            failures: Sets without a result, to which further failures are added.
+            callbacks: Callbacks of the evaluation.
 
         Returns:
             The results; empty if another process scores.
@@ -145,7 +136,7 @@ class ShardedEvaluation:
                 for job in turn.jobs:
                     predict_shard(job, self._shard, progress=turn.progress)
             except Exception as error:
-                on_failure(turn.name, error, turn.model)
+                failures.add(turn.name, error, turn.model)
             else:
                 predicted.append(turn)
         with LeaseManager(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
@@ -154,16 +145,8 @@ class ShardedEvaluation:
             for job in (job for turn in predicted for job in turn.jobs):
                 for chunk in job.list_missing_chunks():  # corrupted after it was stored
                     job.predict(*job.store.list_chunk_shards([chunk]))
-            return score_sharded_predictions(
-                self._folder,
-                output_dir=output_dir,
-                skipped=failures,
-                task_names={turn.file for turn in predicted},
-                built_sets=self._built,
-                progress_callback=progress_callback,
-                on_result=on_result,
-                on_failure=lambda failure: on_failure(failure.set, failure.error, failure.model),
-            )
+            files = {turn.file for turn in predicted}
+            return _score_tasks(self._folder, output_dir, failures, callbacks, files=files, built_sets=self._built)
 
 
 @dataclass(frozen=True)
@@ -174,6 +157,7 @@ class StoredTask:
         request: Fields of the set's `SetRequest`.
         model: Record of the model.
         threshold: Minimum probability of entailment; None for the most probable label.
+        may_abstain: Whether equal probabilities of all labels mean that the model made no prediction.
         key: Key of the prediction store.
         fitted_to: Training options of the lexical baseline; None without the baseline.
         control_key: Key of the prediction store for shuffled words. Equal to `key` for a model that is invariant to
@@ -184,6 +168,7 @@ class StoredTask:
     request: dict[str, Any]
     model: dict[str, Any]
     threshold: Threshold | None
+    may_abstain: bool
     key: str
     fitted_to: dict[str, Any] | None
     control_key: str | None = None
@@ -201,12 +186,12 @@ class StoredTask:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{what}, got an error ({error})") from None
-        checked = results.validate_record(record, results.TaskRecord, what)
-        if checked["schema"] != _SCHEMA:
+        if isinstance(record, dict) and record.get("schema", _SCHEMA) != _SCHEMA:
             raise ValueError(
-                f"{what} with version {_SCHEMA}, got version {checked['schema']}; rerun the shards with this version "
-                "of unbag"
+                f"{what} with version {_SCHEMA}, got version {record['schema']!r:.80}; rerun the shards with this "
+                "version of unbag"
             )
+        checked = results.validate_record(record, results.TaskRecord, what)
         task = cls(**{**_select_fields(cls, checked), "request": _select_fields(SetRequest, checked["request"])})
         for key in (task.key, task.control_key):
             if key is not None and not _KEY.fullmatch(key):  # a key is the name of a folder, so it must be safe
@@ -215,32 +200,33 @@ class StoredTask:
 
 
 def score_sharded_predictions(
-    predictions: StorageFolder,
-    *,
-    output_dir: Path,
-    skipped: Sequence[EvaluationFailure] = (),
-    task_names: Collection[str] | None = None,
-    built_sets: Mapping[str, BuiltSet] | None = None,
-    progress_callback: OnProgress | None = None,
-    on_result: Callable[[Result], None] | None = None,
-    on_failure: Callable[[EvaluationFailure], None] | None = None,
-) -> list[Result]:
+    predictions: StorageFolder, output_dir: Path, *, keep_going: bool = False
+) -> EvaluationOutcome:
     """Score the stored predictions of all shards, without loading models. Writes `results.json` and the examples.
 
     Args:
         predictions: Folder of the predictions.
         output_dir: Folder to write to.
-        skipped: Sets without a result, for the record.
-        task_names: Names of the tasks to score. Default: all.
-        built_sets: Sets that are already built, by request.
-        progress_callback: See `utils.progress.OnProgress`; for the lexical baseline.
-        on_result: See `evaluation.evaluator.OnResult`.
-        on_failure: Called with each failure of a model on a set, such as missing predictions. Default: the first
-            failure ends the run.
+        keep_going: Whether to score the other tasks after one has failed, for example because predictions are missing.
 
     Raises:
         ValueError: If the folder has no tasks, or predictions are missing.
     """
+    failures = FailureLog((), keep_going=keep_going)
+    results = _score_tasks(predictions, output_dir, failures, EvaluationCallbacks())
+    return EvaluationOutcome(results, failures.failures)
+
+
+def _score_tasks(
+    predictions: StorageFolder,
+    output_dir: Path,
+    failures: FailureLog,
+    callbacks: EvaluationCallbacks,
+    *,
+    files: Collection[str] | None = None,
+    built_sets: Mapping[str, BuiltSet] | None = None,
+) -> list[Result]:
+    """Score tasks, given by the names of their files (default: all), and write the results."""
     names = (predictions / _TASKS).list_names()
     if not names:
         raise ValueError(
@@ -248,13 +234,10 @@ def score_sharded_predictions(
             "tasks; pass the --output-dir of `unbag evaluate`"
         )
     done: list[ScoredResult] = []
-    failures = list(skipped)
     items = dict(built_sets or {})
     baselines: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
-    for task in (
-        StoredTask.read(predictions / _TASKS, name) for name in names if task_names is None or name in task_names
-    ):
+    for task in (StoredTask.read(predictions / _TASKS, name) for name in names if files is None or name in files):
         request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
             predicted = StoredPredictions.from_folder(predictions / task.key)
@@ -269,28 +252,20 @@ def score_sharded_predictions(
                 control = StoredPredictions.from_folder(predictions / task.control_key)
                 _validate_complete(control.store, item.control)
             if (request, fitted_to) not in words:
-                baseline = baselines.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, progress_callback))
+                new = LexicalBaseline(task.fitted_to or {}, callbacks.on_progress)
+                baseline = baselines.setdefault(fitted_to, new)
                 words[request, fitted_to] = (
                     BaselinePredictions() if task.fitted_to is None else baseline.predict(item, str(predictions))
                 )
-            each = score_predictions(
-                item,
-                predicted,
-                task.model,
-                threshold=task.threshold,
-                baseline=words[request, fitted_to],
-                control=control,
-            )
+            model = ScoredModel(task.model, task.threshold, task.may_abstain)
+            each = score_predictions(item, predicted, model, baseline=words[request, fitted_to], control=control)
         except Exception as error:
-            if on_failure is None:
-                raise
-            failures.append(EvaluationFailure(task.request["name"], error, task.model["name"]))
-            on_failure(failures[-1])
+            failures.add(task.request["name"], error, task.model["name"])
             continue
         done.append(each)
-        if on_result is not None:
-            on_result(each.result)
-    return write_scored_results(done, output_dir, failures)
+        if callbacks.on_result is not None:
+            callbacks.on_result(each.result)
+    return write_scored_results(done, output_dir, failures.failures)
 
 
 def _validate_complete(store: PredictionStore, rows: Any) -> None:

@@ -9,20 +9,19 @@ Honovich et al. 2022, "TRUE", https://arxiv.org/abs/2204.04991, chunks).
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import get_positive_label
+from unbag.inference.options import LongPremise
 from unbag.inference.predictor import ModelError, Predictor, validate_pairs
 from unbag.inference.tokenization import encode_pairs
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import TransformerPredictor
 
-LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
-MODES: Final[tuple[LongPremise, ...]] = ("truncate", "any-chunk", "every-sentence")
 
 _PAIRS_AT_ONCE: Final = 4096  # pairs of a part and a hypothesis in one call, which bounds memory
 
@@ -135,7 +134,7 @@ class LongPremisePredictor:
         if mode == "every-sentence":
             return lambda premise, hypothesis: split_sentences(premise)
         if mode != "any-chunk":
-            raise ValueError(f"--long-premise: expected {', '.join(MODES)}, got {mode!r}")
+            raise ValueError(f"--long-premise: expected {', '.join(get_args(LongPremise))}, got {mode!r}")
         if not hasattr(self._predictor, "tokenizer") or not hasattr(self._predictor, "max_length"):
             raise ModelError(
                 "--long-premise any-chunk: expected a classifier whose tokenizer has a maximum length, got another "

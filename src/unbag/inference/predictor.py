@@ -1,7 +1,7 @@
 """Interface of predictors, which map pairs to label probabilities, and validation of the probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,23 @@ from unbag.utils.redaction import extract_first_line
 _SUM_TOLERANCE = 1e-3  # the sum of float16 probabilities, or of three printed decimals, is no more precise
 
 
+LabelSource = Literal["function", "config", "generated", "fitted"]
+"""Origin of a predictor's label order: the user's function, the config of a model, label words that a language model
+generates, or unbag, which fitted the model to named labels."""
+
+
 @runtime_checkable
 class Predictor(Protocol):
     """Interface of an NLI model.
 
-    A predictor that predicts bare labels has an attribute `has_probabilities = False`. Without the attribute, its
-    probabilities count as a measure of confidence.
+    A predictor may also have these attributes:
+
+    - `has_probabilities` (default: True): whether the probabilities measure confidence. False for bare labels.
+    - `threshold` (default: None): minimum probability of entailment (`inference.single_output`).
+    - `may_abstain` (default: False): whether equal probabilities of all labels mean that there is no prediction.
+    - `is_order_invariant` (default: False): whether the predictor ignores word order by construction, so that its
+      predictions on shuffled sentences equal those on the originals.
+    - `label_source` (default: `function`): origin of the label order, which determines how it is checked.
     """
 
     @property

@@ -12,7 +12,7 @@ of entailment.
 
 import copy
 import math
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.data.labels import CONTRADICTION_OR_NOT, ENTAILMENT, TWO_WAY, find_label_space, get_positive_label
 from unbag.data.predictions import SetPredictions
+from unbag.inference.predictor import LabelSource
 from unbag.scoring.ranking import compute_auroc, compute_break_even_threshold
 
 BREAK_EVEN: Final = "break-even"
@@ -57,6 +58,7 @@ class ThresholdedPredictor:
         has_probabilities: False with a threshold, because probabilities are centred at it.
     """
 
+    label_source: ClassVar[LabelSource] = "config"
     order: tuple[str, ...]
     label_space: tuple[str, ...]
     threshold: Threshold | None

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from huggingface_hub import is_offline_mode, snapshot_download
 
@@ -17,6 +17,7 @@ except ImportError as error:
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
 from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
+from unbag.inference.options import Dtype, Head
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
@@ -27,9 +28,6 @@ from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Dtype = Literal["float32", "bfloat16", "float16"]
-Head = Literal["plain", "residual"]
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

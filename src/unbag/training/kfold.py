@@ -37,7 +37,7 @@ from unbag.utils import rng
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation.evaluator import OnProgress
+    from unbag.utils.progress import OnProgress
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")

@@ -26,7 +26,7 @@ from unbag.training.seeds import validate_distinct_seeds
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation.evaluator import OnProgress
+    from unbag.utils.progress import OnProgress
 
 FILE: Final = "mend.json"
 BEFORE: Final = "before"
@@ -51,7 +51,7 @@ def train_and_compare(
         config: Its options. The output folder gets the model, the results before and after, and the record `mend.json`.
         seeds: At most one seed, which replaces that of the config.
         on_step: Builds the `OnStep` of a run from its name.
-        progress_callback: See `unbag.evaluation.evaluator`.
+        progress_callback: See `utils.progress.OnProgress`.
 
     Returns:
         `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.to_json`), or None with the
@@ -117,6 +117,7 @@ def _evaluate(
 ) -> str | None:
     """Evaluate both models. Returns the reason if the original model cannot be evaluated, otherwise None."""
     from unbag.evaluation.evaluator import evaluate_all
+    from unbag.evaluation.outcome import EvaluationCallbacks
     from unbag.inference.label_probe import MislabelledError, build_label_map_error
     from unbag.inference.predictor import ModelError
 
@@ -127,8 +128,8 @@ def _evaluate(
 
     options: dict[str, Any] = {
         "predictions": config.output_dir / AFTER / PREDICTIONS,
-        "progress_callback": progress_callback,
-        "on_failure": add_failure,
+        "keep_going": True,
+        "callbacks": EvaluationCallbacks(on_progress=progress_callback, on_failure=add_failure),
         "trust_labels": config.label_map is not None,  # the mapping holds for both models, which share the head
     }
     evaluate_all([config.output_dir], sets, output_dir=config.output_dir / AFTER, **options)

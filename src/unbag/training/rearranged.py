@@ -45,8 +45,8 @@ from unbag.utils import checksums
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation.evaluator import OnProgress
-    from unbag.inference.transformer import Head
+    from unbag.inference.options import Head
+    from unbag.utils.progress import OnProgress
 
 
 def get_record_path(model: Path) -> Path:

@@ -20,7 +20,8 @@ from unbag.training.run import run
 from unbag.utils.files import atomic_write
 
 if TYPE_CHECKING:
-    from unbag.evaluation.evaluator import OnFailure, OnProgress
+    from unbag.challenge_sets.failures import EvaluationFailure
+    from unbag.utils.progress import OnProgress
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
@@ -35,7 +36,7 @@ def run_seeds(
     sets: Sequence[str] = (),
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
-    on_failure: "OnFailure | None" = None,
+    on_failure: "Callable[[EvaluationFailure], None] | None" = None,
 ) -> Record:
     """Train a model for each seed, evaluate the models on challenge sets, and summarize the scores.
 
@@ -45,8 +46,8 @@ def run_seeds(
         seeds: Training seeds; an empty list stands for the config's own.
         sets: Challenge sets to evaluate each model on, with their default corpora.
         on_step: Builds the `OnStep` of a run from its name.
-        progress_callback: See `unbag.evaluation.evaluator`.
-        on_failure: See `unbag.evaluation.evaluator`; by default the first set that fails ends the run.
+        progress_callback: See `utils.progress.OnProgress`.
+        on_failure: Called with each set that fails. By default, the first such set ends the run.
 
     Returns:
         `runs`, the record of each seed with its `scores` and, if sets were evaluated, its `verdict` in a sentence and
@@ -129,13 +130,19 @@ def compute_mean_and_deviation(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _evaluate(
-    model: Path, sets: Sequence[str], progress_callback: "OnProgress | None", on_failure: "OnFailure | None"
+    model: Path,
+    sets: Sequence[str],
+    progress_callback: "OnProgress | None",
+    on_failure: "Callable[[EvaluationFailure], None] | None",
 ) -> Record:
     """Evaluate a model on challenge sets. Returns all estimates by their path in the scores, and the verdict."""
     from unbag.evaluation.evaluator import evaluate_all
+    from unbag.evaluation.outcome import EvaluationCallbacks
 
     folder = model / EVALUATION
-    results = evaluate_all([model], sets, output_dir=folder, progress_callback=progress_callback, on_failure=on_failure)
+    callbacks = EvaluationCallbacks(on_progress=progress_callback, on_failure=on_failure)
+    keep_going = on_failure is not None
+    results = evaluate_all([model], sets, output_dir=folder, keep_going=keep_going, callbacks=callbacks).results
     scores = {name: estimate for result in results for name, estimate in iter_estimates(result.scores, result.set)}
     verdict = format_verdict(compute_model_verdict(results)) if results else None
     return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}

@@ -159,9 +159,18 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
     for field in fields(config):
         if field.name in values and field.name in hints:
             value = values[field.name]
-            if not (_is_default(value, field.default) or _fits(hints[field.name], value)):
-                expected = _expected(hints[field.name])
-                raise ValueError(f"expected {field.name} to be {expected}, got {_shorten(value)}")
+            if not _is_default(value, field.default):
+                validate_value(field.name, hints[field.name], value)
+
+
+def validate_value(name: str, hint: Any, value: Any) -> None:
+    """Validate a value against a type hint, with the rules of `validate_options`.
+
+    Raises:
+        ValueError: If the value is invalid.
+    """
+    if not _fits(hint, value):
+        raise ValueError(f"expected {name} to be {_expected(hint)}, got {_shorten(value)}")
 
 
 def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
@@ -185,7 +194,7 @@ def _fits(hint: Any, value: Any) -> bool:
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
     if kind is Literal:
-        return any(type(value) is type(part) for part in parts)  # the config validates the value
+        return value in parts
     if kind is int:
         return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
     if kind is float:

@@ -320,7 +320,7 @@ def test_options_apply_to_matching_models(endpoint, tmp_path, make_lm):
     models = [f"causal:{make_lm()}", "endpoint:tiny"]
     both = evaluate_all(
         models, [request], output_dir=tmp_path / "both", base_url=endpoint.base_url, num_fewshot=3, dtype="float32"
-    )
+    ).results
     assert [result.model["num_fewshot"] for result in both] == ["3", "3"]
     assert [result.model["kind"] for result in both] == ["causal", "endpoint"]
     assert both[0].model["label_probe"]["en"].endswith("of 12")

@@ -259,10 +259,6 @@ def test_prompt_variants_have_distinct_names(tmp_path):
     assert found[2].options == {"dtype": "float32"}
     with pytest.raises(ValueError, match="expected different file names, got a twice"):
         list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
-    with pytest.raises(
-        ValueError, match=r"prompt \(--prompt\): expected the path of a prompt, or a list of paths, got 3"
-    ):
-        list_variants(["causal:lm"], {"prompt": 3})
 
 
 def list_endpoint_rows(result):

@@ -16,7 +16,7 @@ from unbag.baselines.lexical.fitting import (
 )
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, build_model_word_selector
 from unbag.data import labels
-from unbag.inference.predictor import validate_pairs
+from unbag.inference.predictor import LabelSource, validate_pairs
 
 
 class LexicalPredictor:
@@ -25,17 +25,22 @@ class LexicalPredictor:
     If words are selected by their tags in context (`Recipe.tags`), the tags make the predictions depend slightly on
     word order.
 
+    Attributes:
+        is_order_invariant: Whether the words are selected without regard to their context.
+
     Args:
         folder: Folder of the model, from `fitting.fit_or_load_lexical_model` or the Hub.
         revision: Commit of the Hub repository; None for a local model.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
+    label_source: ClassVar[LabelSource] = "fitted"
 
     def __init__(self, folder: Path, revision: str | None = None) -> None:
         self._model = load_lexical_model(folder)
         record = self._model.record
         self._reader = build_model_word_selector(record)
+        self.is_order_invariant = record["tags"] != BY_CONTEXT
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "recipe": self._model.record_hash,
@@ -70,6 +75,8 @@ class MajorityPredictor:
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
+    label_source: ClassVar[LabelSource] = "fitted"
+    is_order_invariant = True
 
     def __init__(self, recipe: LexicalTrainingOptions) -> None:
         sources = open_training_sources(recipe)
@@ -128,17 +135,6 @@ BASELINES: Final[Mapping[str, Any]] = {
     "natlog": _natlog,
 }
 """Functions that build the built-in models from a `LexicalTrainingOptions`, by model name."""
-
-
-def is_order_invariant(model_record: Mapping[str, Any]) -> bool:
-    """Check whether a model ignores word order by construction, based on its JSON record.
-
-    Its predictions on shuffled sentences equal those on the originals, so the shuffled control needs no evaluation.
-    Lexical models that select words by their tags in context do not qualify, because tags depend on word order.
-    """
-    return model_record.get("kind") == "majority" or (
-        model_record.get("kind") == "lexical" and model_record.get("tags") != BY_CONTEXT
-    )
 
 
 def is_baseline(model_record: Mapping[str, Any]) -> bool:

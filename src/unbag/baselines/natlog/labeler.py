@@ -6,7 +6,7 @@ A proof has one line per step: the edit, its context, the projected relation, an
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from unbag.baselines.wordnet.relations import Lexicon
 from unbag.data.labels import LABELS
 from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import PIPELINE
-from unbag.inference.predictor import build_one_hot_probabilities, validate_pairs
+from unbag.inference.predictor import LabelSource, build_one_hot_probabilities, validate_pairs
 
 _BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at the same time
 _MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
@@ -149,6 +149,8 @@ class NatlogPredictor:
 
     label_space = LABELS
     has_probabilities = False
+    may_abstain = True
+    label_source: ClassVar[LabelSource] = "fitted"
 
     def __init__(self, labeler: NatlogLabeler) -> None:
         """Initialize the predictor.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.database import open_wordnet
 from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, WordNetRelation, find_wordnet_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.text.grammar import PhraseDifference, find_phrase_difference
-from unbag.inference.predictor import build_one_hot_probabilities, validate_pairs
+from unbag.inference.predictor import LabelSource, build_one_hot_probabilities, validate_pairs
 
 LABEL_OF: Final[Mapping[WordNetRelation, str]] = {
     WordNetRelation.SYNONYM: ENTAILMENT,
@@ -40,6 +40,8 @@ class WordNetPredictor:
 
     label_space = LABELS
     has_probabilities = False
+    may_abstain = True
+    label_source: ClassVar[LabelSource] = "fitted"
 
     def __init__(self, lexicon: Lexicon, *, edges: int = DEFAULT_EDGES, name: str | None = None) -> None:
         """Initialize the predictor.

@@ -31,9 +31,12 @@ from unbag.utils.storage import StorageFolder
 if TYPE_CHECKING:
     import datasets
 
-    from unbag.inference.transformer import Dtype
+    from unbag.inference.options import Dtype
 
-_ATTRIBUTES: Final = ("label_space", "identity", "has_probabilities", "threshold", "order")
+_ATTRIBUTES: Final = (
+    *("label_space", "identity", "has_probabilities", "threshold", "order"),
+    *("may_abstain", "is_order_invariant", "label_source"),
+)
 """Predictor attributes that other code accesses."""
 
 

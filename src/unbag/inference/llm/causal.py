@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,14 @@ from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
 from unbag.inference.memory import BatchSplitter
-from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.options import Dtype
+from unbag.inference.predictor import (
+    LabelSource,
+    ModelError,
+    collect_batches,
+    validate_pairs,
+    validate_probabilities,
+)
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
@@ -31,7 +38,7 @@ from unbag.inference.tokenization import (
     iter_unfinished_batches,
     pad_sequences,
 )
-from unbag.inference.transformer import DTYPES, Dtype, resolve_device
+from unbag.inference.transformer import DTYPES, resolve_device
 from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
@@ -110,6 +117,7 @@ class CausalPredictor:
     """
 
     has_probabilities: Final = True
+    label_source: ClassVar[LabelSource] = "generated"
 
     def __init__(
         self,

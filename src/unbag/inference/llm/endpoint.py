@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
 from unbag.inference.predictor import (
+    LabelSource,
     build_one_hot_probabilities,
     collect_batches,
     group_equal_pairs,
@@ -234,6 +235,9 @@ class EndpointPredictor:
         has_probabilities: Whether the requests ask for token probabilities.
         spending: Requests and tokens so far.
     """
+
+    may_abstain = True
+    label_source: ClassVar[LabelSource] = "generated"
 
     def __init__(
         self,

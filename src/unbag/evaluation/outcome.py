@@ -1,0 +1,89 @@
+"""Callbacks and outcome of an evaluation."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.utils.progress import OnProgress
+
+if TYPE_CHECKING:
+    from unbag.challenge_sets.results import Result
+
+logger = logging.getLogger(__name__)
+
+
+class EvaluationCallbacks(NamedTuple):
+    """Callbacks of an evaluation. None for no call.
+
+    Attributes:
+        on_set: Called with the name of the next set, before it is built.
+        on_progress: Called during slow steps; see `utils.progress.OnProgress`.
+        on_preview: Called with a result without skill score, if the lexical baseline is still being fitted. The
+            complete result follows: its other scores are the same.
+        on_result: Called with each complete result, in the first process.
+        on_failure: Called with each set that fails.
+    """
+
+    on_set: Callable[[str], None] | None = None
+    on_progress: OnProgress | None = None
+    on_preview: "Callable[[Result], None] | None" = None
+    on_result: "Callable[[Result], None] | None" = None
+    on_failure: Callable[[EvaluationFailure], None] | None = None
+
+    def for_step(self, name: str) -> Callable[[int, int], None] | None:
+        """Build the progress callback of one step, called with (done, total)."""
+        on_progress = self.on_progress
+        if on_progress is None:
+            return None
+        return lambda done, total: on_progress(name, done, total)
+
+
+@dataclass(frozen=True)
+class EvaluationOutcome:
+    """Outcome of an evaluation.
+
+    Attributes:
+        results: One result per model and set, ordered by model. Empty in all processes but the first, and in shards
+            that do not score.
+        skipped: Sets without a result, in the order in which they failed.
+    """
+
+    results: "list[Result]"
+    skipped: list[EvaluationFailure]
+
+
+class FailureLog:
+    """Failures of a run.
+
+    Args:
+        skipped: Earlier failures.
+        keep_going: Whether the run continues after a failure; otherwise the first failure is raised.
+        on_failure: Called with each failure.
+    """
+
+    def __init__(
+        self,
+        skipped: Sequence[EvaluationFailure],
+        *,
+        keep_going: bool,
+        on_failure: Callable[[EvaluationFailure], None] | None = None,
+    ) -> None:
+        self.failures = list(skipped)
+        self._keep_going, self._on_failure = keep_going, on_failure
+
+    def add(self, name: str, error: Exception, model: str | None = None) -> None:
+        """Record the failure of a set.
+
+        Args:
+            name: Name of the set.
+            error: The failure.
+            model: Name of the model; None if the set could not be built.
+        """
+        if not self._keep_going:
+            raise error
+        logger.debug("%s", name, exc_info=error)
+        self.failures.append(EvaluationFailure(name, error, model))
+        if self._on_failure is not None:
+            self._on_failure(self.failures[-1])
