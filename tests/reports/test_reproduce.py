@@ -70,11 +70,12 @@ def test_folder_model_and_set_options_are_reproduced(here, tiny_bert):  # noqa: 
 
 def test_label_map_and_dtype_are_reproduced(here, make_model):  # noqa: F811
     folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    told = ["--label-map", ",".join(ORDER), "--dtype", "bfloat16"]
+    told = ["--label-map", ",".join(ORDER), "--dtype", "bfloat16", "--max-length", "16"]
     asked = ["evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *told]
     [words] = repeats(*asked)
     assert " ".join(told[:2]) in " ".join(words)
     assert "--dtype bfloat16" in " ".join(words)
+    assert "--max-length 16" in " ".join(words)
 
 
 @pytest.mark.nightly
@@ -106,8 +107,12 @@ def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
 
 @pytest.mark.parametrize("model", ["hypothesis-only", "majority"])
 def test_built_in_model_is_reproduced(here, model):
-    [words] = repeats("evaluate", model, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+    [words] = repeats(
+        *("evaluate", model, "--train-data", "pairs.csv", "--max-train-pairs", "12"),
+        *("--sets", "plain", "--data", "pairs.csv"),
+    )
     assert words[-2:] == ["--train-data", "pairs.csv"]
+    assert "--max-train-pairs 12" in " ".join(words)
 
 
 @pytest.mark.nightly
@@ -221,7 +226,7 @@ def test_external_predictions_are_reproduced(here):
     assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
 
 
-def test_results_without_command_state_reason(here, tiny_bert):  # noqa: F811
+def test_results_without_command_state_reason(here):
     plain = SetRequest("plain", options={"data": "pairs.csv"})
 
     def said(model, request=plain, **options):
@@ -234,8 +239,7 @@ def test_results_without_command_state_reason(here, tiny_bert):  # noqa: F811
 
     always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
     assert "the model is a Python object" in said(always)
-    assert "max_length=16 is available only in Python" in said(tiny_bert, max_length=16)
-    assert "pipeline=all is available" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
+    assert "l2=0.5 is available only in Python" in said("lexical", train_data=("pairs.csv",), pipeline=ALL, l2=0.5)
 
 
 def test_hub_dataset_is_named_with_split(here):

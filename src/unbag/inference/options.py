@@ -121,7 +121,9 @@ _BatchTokens = Annotated[
 ]
 _NumFewshot = Annotated[
     int | None,
-    ModelOption("Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0).", default=0, minimum=0),
+    ModelOption(
+        "Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0).", default=0, metavar="N", minimum=0
+    ),
 ]
 _Prompt = Annotated[
     Path | str | Sequence[Path | str] | None,

@@ -12,26 +12,10 @@ from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.data.labels import get_positive_label
 from unbag.evaluation.model_loading import PROMPT_MARK
 from unbag.evaluation.verdict import format_percentage
+from unbag.inference.options import MODEL_OPTIONS
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = (
-    "dtype",
-    "head",
-    "label_map",
-    "threshold",
-    "long_premise",
-    "model_file",
-    "num_fewshot",
-    "prompt",
-    "base_url",
-    "separator",
-)
-_SWITCHES: Final = {
-    "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
-    "trust_labels": {True: "--trust-labels"},
-    "trust_remote_code": {True: "--trust-remote-code"},
-}
 
 
 class ReproduceCommand(NamedTuple):
@@ -105,13 +89,17 @@ def _model(result: Result) -> list[str]:
     if len(revision) == _COMMIT:  # a commit on the Hub; the revision of a folder is a longer hash
         words += ["--revision", revision]
     for name, value in model["options"].items():
-        if name in _VALUES:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-        elif name in _SWITCHES:
-            words.append(_SWITCHES[name][value])
-        elif name != "train_data":
+        if name not in (*MODEL_OPTIONS, "trust_labels"):
             raise _NoCommandError(f"the model option {name}={value} is available only in Python")
+        if name != "train_data":
+            words += _argument(name.replace("_", "-"), value)
     return words
+
+
+def _argument(name: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    return [f"--{name}", str(value)]
 
 
 def _is_own(result: Result) -> bool:
