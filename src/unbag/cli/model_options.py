@@ -52,6 +52,8 @@ def _find_panel(name: str) -> str | None:
 
 
 LabelMap: Any = build_cli_option("label_map")
+ModelFile: Any = build_cli_option("model_file")
+Revision: Any = build_cli_option("revision")
 Lexical = Annotated[
     bool,
     typer.Option(

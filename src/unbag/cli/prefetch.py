@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbag.cli import typer_utils
+from unbag.cli.model_options import ModelFile, Revision
 from unbag.cli.options import Full, Offline, PairOptions, Sets, build_selected_requests, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.typer_utils import split_commas
@@ -21,11 +22,8 @@ def prefetch(
     ] = None,
     sets: Sets = None,
     full: Full = False,
-    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
-    model_file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Exported model file to download instead of PyTorch weights."),
-    ] = None,
+    revision: Revision = None,
+    model_file: ModelFile = None,
     train_data: Annotated[
         list[str] | None,
         typer.Option(

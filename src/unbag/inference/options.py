@@ -224,7 +224,10 @@ class BuiltInKwargs(TypedDict, total=False):
     ]
     pipeline: Annotated[
         str | None,
-        ModelOption("spaCy pipeline that selects content words for the built-in models.", metavar="NAME"),
+        ModelOption(
+            "spaCy pipeline that selects content words of the built-in models, or all (default: en_core_web_sm).",
+            metavar="NAME",
+        ),
     ]
 
 
