@@ -30,6 +30,7 @@ import pyarrow as pa
 from children import at_once, ended, peak_mb, started
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     LABEL_BY_KIND,
+    build_soswap_addamod_operators,
     count_adjectives,
     iter_soswap_addamod_tables,
 )
@@ -83,7 +84,8 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
                 pass
         else:
             adjectives = count_adjectives(iter_examples(data, n), parser)
-            for _ in iter_soswap_addamod_tables(iter_examples(data, n), parser, adjectives=adjectives, counts=counts):
+            operators = build_soswap_addamod_operators(adjectives=adjectives)
+            for _ in iter_soswap_addamod_tables(iter_examples(data, n), parser, operators, counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {
@@ -103,7 +105,8 @@ def reasons(data: str, attested: str | None, pipeline: str) -> str:
     if attested:
         adjectives = count_adjectives(iter_examples(attested, None), parser, adjectives)
     counts: Counter[str] = Counter()
-    for _ in iter_soswap_addamod_tables(iter_examples(data, None), parser, adjectives=adjectives, counts=counts):
+    operators = build_soswap_addamod_operators(adjectives=adjectives)
+    for _ in iter_soswap_addamod_tables(iter_examples(data, None), parser, operators, counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
     for kind in LABEL_BY_KIND:

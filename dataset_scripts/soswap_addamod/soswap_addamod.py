@@ -18,6 +18,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     KINDS,
     SCHEMA,
     SOSWAP,
+    build_soswap_addamod_operators,
     count_adjectives,
     iter_distinct_premises,
     iter_soswap_addamod_tables,
@@ -142,17 +143,15 @@ class SoswapAddamod(ChallengeSetBuilder):
             for attesting in self._attesting(source):
                 adjectives = count_adjectives(attesting.iter_examples(), parser, adjectives)
         counts: Counter[str] = Counter()
-        yield from iter_soswap_addamod_tables(
-            examples,
-            parser,
-            kind=config.kind,
+        operators = build_soswap_addamod_operators(
+            config.kind,
             adjectives=adjectives,
             seed=config.seed,
             min_count=config.min_count,
             words=config.words,
             is_written_text=bool(config.text),
-            counts=counts,
         )
+        yield from iter_soswap_addamod_tables(examples, parser, operators, counts)
         self.save_build_counts(counts)
 
     def iter_requirements(self) -> Iterator[Requirement]:

@@ -1,6 +1,7 @@
 """Permutation acceptance: how often a model predicts the gold label for sentences with permuted words."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import product
 from typing import Any
 
@@ -11,8 +12,10 @@ from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.permutation_acceptance import (
     AcceptanceBin,
+    AcceptanceBins,
     AcceptanceScores,
     PermutationAcceptanceScores,
+    PermutedRows,
     permutation_acceptance,
 )
 from unbag.scoring.validation import convert_labels_to_ids
@@ -22,12 +25,15 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
 _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
+{PermutedRows.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {AcceptanceScores.__doc__}
+{AcceptanceBins.__doc__}
 {AcceptanceBin.__doc__}
 {format_metric_output.__doc__}
 
-Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
+The columns of `PermutedRows` are arguments of `compute`. Predictions and references are label ids or label names.
+`names` lists the names in the order of the ids."""
 
 
 class PermutationAcceptance(evaluate.Metric):
@@ -64,6 +70,6 @@ class PermutationAcceptance(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
-        return format_metric_output(
-            permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
-        )
+        optional = {each.name: options.pop(each.name) for each in fields(PermutedRows) if each.name in options}
+        rows = PermutedRows(predictions, references, source_id, permutation, **optional)
+        return format_metric_output(permutation_acceptance(rows, **options), structured=structured)

@@ -17,7 +17,7 @@ from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
 from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
@@ -29,7 +29,7 @@ def score_permuted(predictions, q):
     n = len(rows)
     sources, orders = np.repeat(np.arange(n), q + 1), np.tile(np.arange(-1, q), n)
     gold = np.repeat(np.arange(n) % 3, q + 1)
-    return permutation_acceptance(rows.ravel(), gold, sources, orders, resamples=20)
+    return permutation_acceptance(PermutedRows(rows.ravel(), gold, sources, orders), resamples=20)
 
 
 def build_row_scores(predictions, q):

@@ -115,6 +115,24 @@ def test_bound_accepts_every_value_of_metric(text, side):
     assert gates.parse_bound(text, side).value == float(text.rpartition("=")[2])
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "expected a gate, got none"),
+        ({"bounds": ("plain:score=.2", "min"), "metric_paths": ("accuracy",)}, "--metric: requires --no-worse-than"),
+        (
+            {"bounds": ("plain:changed_labels=.05", "max")},
+            "--max plain:changed_labels: expected --no-worse-than, got none",
+        ),
+    ],
+)
+def test_gates_without_required_earlier_run_are_rejected(options, words):
+    if "bounds" in options:
+        options = {**options, "bounds": (gates.parse_bound(*options["bounds"]),)}
+    with pytest.raises(ValueError, match=words):
+        gates.Gates(**options)
+
+
 def test_coin_fails_and_oracle_passes_skill_bound():
     bound = gates.parse_bound("plain:score=.2", "min")
     found = [gates.check_bounds([build_result(proportion_correct=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]

@@ -14,6 +14,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import (
     MetricCard,
     compute_scores,
+    flatten_input_table,
     iter_score_lines,
     parse_metric_columns,
     parse_table,
@@ -57,7 +58,7 @@ ONE = {"predictions": [1] * 2, "references": [1] * 2, "source_id": ["a"] * 2, "s
 
 def _function(name):
     module = __import__(f"unbag.scoring.{name}", fromlist=[name])
-    return getattr(module, name)
+    return flatten_input_table(getattr(module, name))
 
 
 def _example(name):

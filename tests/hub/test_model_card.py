@@ -9,7 +9,7 @@ from huggingface_hub import ModelCard
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.data import corpora
 from unbag.hub import model_card
-from unbag.hub.model import build_checkpoint_upload, find_base_model
+from unbag.hub.model import PublishedResults, build_checkpoint_upload, find_base_model
 from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.training.recipes import find_recipe, load_recipes
@@ -98,12 +98,11 @@ def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = build_model_record("org/base", "b" * 40)
     asked_less = replace(build_swapped_result(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
-    upload = build_checkpoint_upload(
-        folder,
-        "me/model",
-        results=[build_folder_result(folder), build_folder_result(folder, build_swapped_result)],
+    results = PublishedResults(
+        own=[build_folder_result(folder), build_folder_result(folder, build_swapped_result)],
         compare_with=[build_plain_result(base, seed=2), asked_less],
     )
+    upload = build_checkpoint_upload(folder, "me/model", results)
     text = parse_card(upload).text
     [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
     ours, theirs = (
@@ -121,9 +120,8 @@ def test_model_card_compares_results_on_same_pairs(run):
 
 def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
-    upload = build_checkpoint_upload(
-        folder, "me/model", results=[build_folder_result(folder, head="residual sha256:1")]
-    )
+    results = PublishedResults([build_folder_result(folder, head="residual sha256:1")])
+    upload = build_checkpoint_upload(folder, "me/model", results)
     assert "| set | metric | this model | residual head |" in parse_card(upload).text
     assert not [path for path in upload.files if path.startswith(".eval_results/")]
     assert parse_card(upload).data.eval_results is None
@@ -167,9 +165,9 @@ def test_recipes_with_model_have_description():
 def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
-        build_checkpoint_upload(folder, "me/model", results=[build_folder_result(other)])
+        build_checkpoint_upload(folder, "me/model", PublishedResults(own=[build_folder_result(other)]))
     with pytest.raises(ValueError, match="got results of this model"):
-        build_checkpoint_upload(folder, "me/model", compare_with=[build_folder_result(folder)])
+        build_checkpoint_upload(folder, "me/model", PublishedResults(compare_with=[build_folder_result(folder)]))
 
 
 def test_inconsistent_label_order_is_rejected(run):

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.permutation_acceptance import PermutationAcceptanceScores, permutation_acceptance
+from unbag.scoring.permutation_acceptance import PermutationAcceptanceScores, PermutedRows, permutation_acceptance
 
 ROWS = {
     "predictions": [0, 0, 1, 2, 0, 2],
@@ -20,11 +20,13 @@ def metric(tmp_path_factory):
 
 
 def test_module_equals_function(metric):
-    computed = metric.compute(**ROWS, probabilities=PROBABILITIES, curve=True, structured=True)
-    expected = permutation_acceptance(**ROWS, probabilities=PROBABILITIES, curve=True)
+    columns = {**ROWS, "probabilities": PROBABILITIES, "bleu": [1.0, 0.2, 0.3, 1.0, 0.2, 0.3]}
+    computed = metric.compute(**columns, curve=True, structured=True)
+    expected = permutation_acceptance(PermutedRows(**columns), curve=True)
     assert computed["p_c"] == expected["p_c"]._asdict()
     assert computed["confident"]["0.5"]["omega_max"] == expected["confident"]["0.5"]["omega_max"]._asdict()
     assert computed["curve"] == expected["curve"]
+    assert computed["by_bleu"] == expected["by_bleu"] != []
     assert set(computed) == set(expected)
 
 
@@ -36,4 +38,5 @@ def test_rows_can_be_added_in_batches(metric):
 
 def test_inputs_description_contains_arguments_and_scores(metric):
     assert permutation_acceptance.__doc__ in metric.inputs_description
+    assert PermutedRows.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in PermutationAcceptanceScores.__annotations__)

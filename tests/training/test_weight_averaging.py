@@ -19,7 +19,7 @@ from tests.models.tiny_models import tiny_tokenizer as words
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card
-from unbag.hub.model import build_averaged_model_upload
+from unbag.hub.model import PublishedResults, build_averaged_model_upload
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
@@ -167,7 +167,7 @@ def test_averaged_model_is_published_with_results(model_pair, tmp_path):
     folder = tmp_path / "half"
     average_models(model_pair, folder, alphas=[0.5])
     own = build_plain_result(build_model_record(str(folder), compute_folder_revision(folder)))
-    published = build_averaged_model_upload(folder, "org/soup", results=[own])
+    published = build_averaged_model_upload(folder, "org/soup", PublishedResults([own]))
     files = {name for name in published.files if not name.startswith(".eval_results")}
     assert {"README.md", "config.json", "model.safetensors", weight_averaging.FILE} <= files
     metadata, text = split_card(published.files["README.md"])
@@ -179,7 +179,7 @@ def test_averaged_model_is_published_with_results(model_pair, tmp_path):
     unevaluated = build_averaged_model_upload(folder, "org/soup").files["README.md"].decode()
     assert "The model has not been evaluated yet." in unevaluated
     with pytest.raises(ValueError, match="--results: expected results of the model in"):
-        build_averaged_model_upload(folder, "org/soup", results=[build_plain_result()])
+        build_averaged_model_upload(folder, "org/soup", PublishedResults([build_plain_result()]))
 
 
 def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, tmp_path):  # noqa: F811

@@ -1,9 +1,9 @@
 """The command `unbag check`: quality gates for CI builds."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,50 +17,89 @@ from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
-    from unbag.evaluation.gates import GateBound, Side
+    from unbag.evaluation.gates import Gates
+
+_PANEL: Final = "Gates"
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    """Options that define the gates; see `options.with_shared_options`."""
+
+    lower_bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min",
+            rich_help_panel=_PANEL,
+            metavar="SET:METRIC=BOUND",
+            callback=split_commas,
+            autocompletion=typer_utils.complete_bounds,
+            help="Minimum of a metric, such as permuted:score=.2 (score is the skill score).",
+        ),
+    ] = None
+    upper_bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            rich_help_panel=_PANEL,
+            metavar="SET:METRIC=BOUND",
+            callback=split_commas,
+            autocompletion=typer_utils.complete_bounds,
+            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
+        ),
+    ] = None
+    no_worse_than: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=_PANEL,
+            metavar="RUN",
+            help="Results folder of an earlier run; fail if a score is significantly lower.",
+        ),
+    ] = None
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_PANEL,
+            callback=split_commas,
+            help="Metrics compared by --no-worse-than (default: the skill score).",
+        ),
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", rich_help_panel=_PANEL, help="Also fail if a result is inconclusive.")
+    ] = False
+
+    def build_gates(self) -> "Gates":
+        """Parse and validate the gates.
+
+        Raises:
+            typer.BadParameter: If there is no gate, or an option is invalid.
+        """
+        from unbag.challenge_sets.results import FILE
+        from unbag.evaluation.gates import Gates, parse_bound
+
+        earlier_run = None if self.no_worse_than is None else _results_file(self.no_worse_than)
+        if self.no_worse_than is not None and earlier_run is None:
+            raise typer.BadParameter(
+                f"--no-worse-than: expected a folder with {FILE}, got {self.no_worse_than}; use a results folder"
+            )
+        try:
+            bounds = [parse_bound(text, "min") for text in self.lower_bounds or ()]
+            bounds += [parse_bound(text, "max") for text in self.upper_bounds or ()]
+            return Gates(tuple(bounds), earlier_run, tuple(self.metric or ()), self.strict)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
 
 
 @with_shared_options
 def check(
     ctx: typer.Context,
+    gate_options: GateOptions,
     pairs: PairOptions,
     model_options: ModelOptions,
     model: Annotated[
         str,
         typer.Argument(metavar="MODEL|RUN", help="Model as in `unbag evaluate`, or a results folder."),
     ],
-    lower_bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min",
-            metavar="SET:METRIC=BOUND",
-            callback=split_commas,
-            autocompletion=typer_utils.complete_bounds,
-            help="Minimum of a metric, such as permuted:score=.2 (score is the skill score).",
-        ),
-    ] = None,
-    upper_bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max",
-            metavar="SET:METRIC=BOUND",
-            callback=split_commas,
-            autocompletion=typer_utils.complete_bounds,
-            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
-        ),
-    ] = None,
-    no_worse_than: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="Results folder of an earlier run; fail if a score is significantly lower."),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            help="Metrics compared by --no-worse-than (default: the skill score).",
-        ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Also fail if a result is inconclusive.")] = False,
     full: Full = False,
     output_dir: Annotated[
         Path | None,
@@ -96,37 +135,22 @@ def check(
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
     from unbag.challenge_sets.results import FILE, convert_record_errors, read_results
-    from unbag.evaluation import gates, parity
-    from unbag.evaluation.metrics import CHANGED_LABELS
+    from unbag.evaluation.gates import check_gates
     from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import connect_process_group
     from unbag.reports import badge as badges
     from unbag.reports import gates as gate_views
 
-    if not (lower_bounds or upper_bounds or no_worse_than):
-        raise typer.BadParameter("expected a gate, got none; add --min, --max or --no-worse-than")
-    if metric and no_worse_than is None:
-        raise typer.BadParameter(
-            "--metric: requires --no-worse-than; with --min and --max, name the metric in the bound, such as "
-            "--min permuted:score=.2"
-        )
+    gates = gate_options.build_gates()
     validate_output_format(form, as_json=as_json)
-    bounds = [*_parse_bounds(lower_bounds, "min"), *_parse_bounds(upper_bounds, "max")]
-    parity_bounds = [each for each in bounds if each.number == CHANGED_LABELS.name]
-    if parity_bounds and no_worse_than is None:
-        raise typer.BadParameter(
-            f"--max {parity_bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; add the earlier "
-            "run with --no-worse-than"
-        )
-    before = None if no_worse_than is None else _results_file(no_worse_than)
-    if no_worse_than is not None and before is None:
-        raise typer.BadParameter(
-            f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}; use a results folder"
-        )
+    before = gates.earlier_run
     run = _results_file(Path(model))
     if run is None:
         model_options.validate([model])
-        sets = [*(each.set for each in bounds), *(result.set for result in (read_results(before) if before else ()))]
+        sets = [
+            *(each.set for each in gates.bounds),
+            *(result.set for result in (read_results(before) if before else ())),
+        ]
         earlier = None if full or pairs != PairOptions() else _earlier_run(before, ctx)
         requests = _requests(list(dict.fromkeys(sets)), pairs, earlier, full=full)
         plan = _build_plan(model, requests, model_options, earlier, output_dir)
@@ -139,32 +163,14 @@ def check(
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:
         return
-    notes: list[str] = []
-    compared: list[parity.LabelChangeRate] = []
     with convert_record_errors(run, *([] if before is None else [before])):
-        results = gates.select_results_of_single_model(read_results(run), str(run))
-        checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
-        if before is not None:
-            comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
-            compared, parity_notes = parity.compare_predicted_labels(run, before)
-            checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
-            notes = [*notes, *parity_notes]
+        report = check_gates(run, gates)
         if badge is not None:
-            badges.write_badge(compute_model_verdict(results), badge)
-        view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
-        exported = gate_views.export_gates(checked, notes, compared, strict=strict)
+            badges.write_badge(compute_model_verdict(report.results), badge)
+        view, exported = gate_views.build_gate_view(report), gate_views.export_gates(report)
     print_table(form, view, exported, as_json=as_json)
-    if any(each.is_failure(strict=strict) for each in checked):
+    if report.is_failure:
         raise typer.Exit(1)
-
-
-def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]":
-    from unbag.evaluation import gates
-
-    try:
-        return [gates.parse_bound(text, side) for text in texts or ()]
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _results_file(path: Path) -> Path | None:

@@ -434,7 +434,13 @@ def build_model_upload(
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
-    from unbag.hub.model import build_averaged_model_upload, build_checkpoint_upload, find_base_model, is_averaged_model
+    from unbag.hub.model import (
+        PublishedResults,
+        build_averaged_model_upload,
+        build_checkpoint_upload,
+        find_base_model,
+        is_averaged_model,
+    )
 
     averaged = is_averaged_model(folder)
     if averaged and with_code:
@@ -449,12 +455,11 @@ def build_model_upload(
     with convert_record_errors(folder, *results, *compare_with):
         own_results = read_results(results)
         about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
-        shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
-        shared |= {"organization": sets_org, "result_context": about}
+        published = PublishedResults(own_results, read_results(compare_with), sets_org, about)
         if averaged:
-            return build_averaged_model_upload(folder, repo, **shared)
+            return build_averaged_model_upload(folder, repo, published)
         license_ = fetch_model_license(*base) if base else None
-        return build_checkpoint_upload(folder, repo, **shared, base_license=license_, with_code=with_code)
+        return build_checkpoint_upload(folder, repo, published, base_license=license_, with_code=with_code)
 
 
 @with_shared_options

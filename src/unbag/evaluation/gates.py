@@ -21,8 +21,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.results import Result
-from unbag.evaluation import comparison, metrics
+from unbag.challenge_sets.results import Result, read_results
+from unbag.evaluation import comparison, metrics, parity
 from unbag.evaluation.metrics import CHANGED_LABELS
 from unbag.evaluation.parity import LabelChangeRate
 from unbag.evaluation.systems import select_single_model
@@ -47,6 +47,52 @@ class GateBound(NamedTuple):
 
     def __str__(self) -> str:
         return f"{'≥' if self.side == 'min' else '≤'} {self.value:g}"
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Gates for one model.
+
+    Attributes:
+        bounds: Bounds on metrics.
+        earlier_run: Results file of an earlier run, which the model must not be worse than; None for no comparison.
+        metric_paths: Metrics compared with the earlier run, as in `check_no_worse_than`.
+        strict: Whether inconclusive gates also fail.
+
+    Raises:
+        ValueError: If there is no gate, or if a gate requires an earlier run.
+    """
+
+    bounds: tuple[GateBound, ...] = ()
+    earlier_run: Path | None = None
+    metric_paths: tuple[str, ...] = ()
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.earlier_run is not None:
+            return
+        if not self.bounds:
+            raise ValueError("expected a gate, got none; add --min, --max or --no-worse-than")
+        if self.metric_paths:
+            raise ValueError(
+                "--metric: requires --no-worse-than; with --min and --max, name the metric in the bound, such as "
+                "--min permuted:score=.2"
+            )
+        if bounds := self.changed_label_bounds:
+            raise ValueError(
+                f"--max {bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; add the earlier "
+                "run with --no-worse-than"
+            )
+
+    @property
+    def changed_label_bounds(self) -> list[GateBound]:
+        """Bounds on the labels that changed since the earlier run."""
+        return [each for each in self.bounds if each.number == CHANGED_LABELS.name]
+
+    @property
+    def score_bounds(self) -> list[GateBound]:
+        """Bounds on scores of the model."""
+        return [each for each in self.bounds if each.number != CHANGED_LABELS.name]
 
 
 @dataclass(frozen=True)
@@ -84,6 +130,30 @@ class GateResult:
     def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return to_json(vars(self))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """Outcome of all gates for one model.
+
+    Attributes:
+        results: Results of the model.
+        gates: Outcome of each gate.
+        notes: Notes on metrics and labels that could not be compared with the earlier run.
+        changed_labels: Labels that changed since the earlier run; empty without an earlier run.
+        strict: Whether inconclusive gates also fail.
+    """
+
+    results: list[Result]
+    gates: list[GateResult]
+    notes: list[str]
+    changed_labels: list[LabelChangeRate]
+    strict: bool
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether a CI build must fail."""
+        return any(each.is_failure(strict=self.strict) for each in self.gates)
 
 
 def parse_bound(text: str, bound_type: Side) -> GateBound:
@@ -142,6 +212,28 @@ def select_results_of_single_model(results: Sequence[Result], path: str) -> list
     """
     by_model = metrics.group_by_model(results)
     return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], path)
+
+
+def check_gates(run: Path, gates: Gates) -> GateReport:
+    """Check the results of one model against all gates.
+
+    Args:
+        run: Results file of the model.
+        gates: Gates to check.
+
+    Raises:
+        ValueError: If a gate cannot be checked, because results are missing or the runs cannot be compared.
+    """
+    results = select_results_of_single_model(read_results(run), str(run))
+    checked = check_bounds(results, gates.score_bounds)
+    notes: list[str] = []
+    changed_labels: list[LabelChangeRate] = []
+    if gates.earlier_run is not None:
+        compared, notes = check_no_worse_than(run, gates.earlier_run, gates.metric_paths)
+        changed_labels, parity_notes = parity.compare_predicted_labels(run, gates.earlier_run)
+        checked += [*compared, *check_changed_labels(changed_labels, gates.changed_label_bounds)]
+        notes = [*notes, *parity_notes]
+    return GateReport(results, checked, notes, changed_labels, gates.strict)
 
 
 def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
@@ -228,9 +320,9 @@ def check_changed_labels(changed_labels: Sequence[LabelChangeRate], bounds: Iter
     """
     checked = []
     for each in bounds:
-        matching = [parity for parity in changed_labels if parity.set == each.set]
+        matching = [one for one in changed_labels if one.set == each.set]
         if not matching:
-            there = ", ".join(dict.fromkeys(parity.set for parity in changed_labels)) or "no set"
+            there = ", ".join(dict.fromkeys(one.set for one in changed_labels)) or "no set"
             raise ValueError(
                 f"--{each.side} {each.set}:{each.number}: expected labels of {each.set} on the same rows in both runs, "
                 f"got labels of {there}; evaluate both runs with the same options"

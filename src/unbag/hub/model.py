@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,16 +35,33 @@ _OWNS: Final = (
 )
 
 
+@dataclass(frozen=True)
+class PublishedResults:
+    """Results that are published with a model.
+
+    Attributes:
+        own: Results of the model, evaluated from its folder; for a HEX model, also of its residual head.
+        compare_with: Results of other models for comparison, such as the base model.
+        organization: Organization that publishes the challenge sets (default: the owner of the model repository).
+        context: Context of the model's results, see `eval_results.build_eval_results`.
+    """
+
+    own: Sequence[Result] = ()
+    compare_with: Sequence[Result] = ()
+    organization: str | None = None
+    context: eval_results.ResultContext | None = None
+
+
+NO_RESULTS: Final = PublishedResults()
+
+
 def build_checkpoint_upload(
     folder: Path,
     repo: str,
+    results: PublishedResults = NO_RESULTS,
     *,
-    results: Sequence[Result] = (),
-    compare_with: Sequence[Result] = (),
-    organization: str | None = None,
     base_license: str | None = None,
     with_code: bool = False,
-    result_context: eval_results.ResultContext | None = None,
 ) -> HubUpload:
     """Build the Hub repository files of a trained model, including the model card and the results.
 
@@ -52,12 +70,9 @@ def build_checkpoint_upload(
     Args:
         folder: Output folder of a finished training run.
         repo: Model repository, `organization/name`.
-        results: Results of this model, evaluated from the folder; for a HEX model, also of its residual head.
-        compare_with: Results of other models for comparison, such as the base model.
-        organization: Organization that publishes the challenge sets (default: the owner of `repo`).
+        results: Results of this model and of other models.
         base_license: License of the base model (`licenses.fetch_model_license`); None if unknown.
         with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
-        result_context: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
         ValueError: If the training run is not finished, if the labels of the config differ from those of the run, if
@@ -66,17 +81,17 @@ def build_checkpoint_upload(
     """
     record = _read_record(folder)
     _validate_labels(folder, record)
-    revision = _validate_results(folder, results)
+    revision = _validate_results(folder, results.own)
     config = _read_config(folder)
     code = _code_files(config) if with_code else {}
-    own = [result for result in results if is_standard_head(result)]
-    organization = organization or repo.partition("/")[0]
+    own = [result for result in results.own if is_standard_head(result)]
+    organization = results.organization or repo.partition("/")[0]
     about = ModelCardContent(
         repo=repo,
         record=record,
         own=own,
-        residual=[result for result in results if not is_standard_head(result)],
-        compare_with=_by_model(compare_with, revision),
+        residual=[result for result in results.own if not is_standard_head(result)],
+        compare_with=_by_model(results.compare_with, revision),
         organization=organization,
         base_license=base_license,
         separator=_separator(folder),
@@ -88,40 +103,29 @@ def build_checkpoint_upload(
     files |= {
         **code,
         _CARD: build_model_card(about).encode(),
-        **eval_results.build_eval_results(own, organization, result_context),
+        **eval_results.build_eval_results(own, organization, results.context),
     }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
     return HubUpload(repo, "model", files, message, owned_patterns=_OWNS)
 
 
-def build_averaged_model_upload(
-    folder: Path,
-    repo: str,
-    *,
-    results: Sequence[Result] = (),
-    compare_with: Sequence[Result] = (),
-    organization: str | None = None,
-    result_context: eval_results.ResultContext | None = None,
-) -> HubUpload:
+def build_averaged_model_upload(folder: Path, repo: str, results: PublishedResults = NO_RESULTS) -> HubUpload:
     """Build the Hub repository files of a model with averaged weights, including the model card and the results.
 
     The model card is the README of the folder, with the name of the repository and a block with the results.
 
     Args:
         folder: Folder of one model of `unbag models interpolate`.
-        repo: As `build_checkpoint_upload`.
-        results: As `build_checkpoint_upload`.
-        compare_with: As `build_checkpoint_upload`.
-        organization: As `build_checkpoint_upload`.
-        result_context: As `build_checkpoint_upload`.
+        repo: Model repository, `organization/name`.
+        results: Results of this model and of other models.
 
     Raises:
         ValueError: If the model is incomplete, or results belong to another model.
     """
     _validate_complete(folder)
-    compared = _by_model(compare_with, _validate_results(folder, results))
-    own = [result for result in results if is_standard_head(result)]
-    organization = organization or repo.partition("/")[0]
+    compared = _by_model(results.compare_with, _validate_results(folder, results.own))
+    own = [result for result in results.own if is_standard_head(result)]
+    organization = results.organization or repo.partition("/")[0]
     metadata, text = cards.split_card((folder / _CARD).read_bytes())
     name = repo.partition("/")[2]
     if index := eval_results.build_model_index(own, organization):
@@ -131,7 +135,7 @@ def build_averaged_model_upload(
     files: dict[str, bytes | Path] = dict(_iter_files(folder))
     files |= {
         _CARD: cards.join_card(metadata, text),
-        **eval_results.build_eval_results(own, organization, result_context),
+        **eval_results.build_eval_results(own, organization, results.context),
     }
     return HubUpload(repo, "model", files, "Publish a model averaged by unbag", owned_patterns=_OWNS)
 

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import format_count, format_interval
-from unbag.evaluation.gates import GateResult
-from unbag.evaluation.parity import LabelChangeRate
+from unbag.evaluation.gates import GateReport, GateResult
 from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
@@ -18,10 +17,9 @@ from unbag.reports.formats import GroupedTable as ToPaste
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
-def build_gate_view(
-    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[LabelChangeRate] = (), *, strict: bool
-) -> RenderableType:
+def build_gate_view(report: GateReport) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the overall verdict."""
+    results = report.gates
     tested = any(each.p is not None for each in results)
     columns = ("metric", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns
@@ -35,11 +33,10 @@ def build_gate_view(
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in results)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), format_count(each.estimate), *p, outcome)
-    remarks = [*_remarks(results, changed_labels), *(f"{note}." for note in notes)]
     return Group(
         table,
-        *(Text(line, style="dim") for line in remarks),
-        Text(format_gate_verdict(results, strict=strict), style="bold"),
+        *(Text(line, style="dim") for line in _remarks(report)),
+        Text(format_gate_verdict(results, strict=report.strict), style="bold"),
     )
 
 
@@ -65,9 +62,7 @@ def format_gate_verdict(results: Sequence[GateResult], *, strict: bool) -> str:
     return f"Passed: {'the only gate' if total == 1 else f'all {total} gates'}."
 
 
-def export_gates(
-    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[LabelChangeRate] = (), *, strict: bool
-) -> ExportedTable:
+def export_gates(report: GateReport) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
         (
@@ -79,25 +74,24 @@ def export_gates(
             format_p_value(each.p) if each.against else "",
             each.outcome,
         )
-        for each in results
+        for each in report.gates
     ]
-    sentence = format_gate_verdict(results, strict=strict)
-    passed = not any(each.is_failure(strict=strict) for each in results)
-    records = [each.to_json() for each in results]
+    sentence = format_gate_verdict(report.gates, strict=report.strict)
+    records = [each.to_json() for each in report.gates]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
-    sentences = (*_remarks(results, changed_labels), *(f"{note}." for note in notes), sentence)
+    sentences = (*_remarks(report), sentence)
     columns = ("set", "metric", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
     table = ToPaste(
         "Gates", columns, [rows], n_text_columns=3, n_last_text_columns=1, names=frozenset({0}), notes=sentences
     )
     as_json = {
-        "passed": passed,
-        "strict": strict,
+        "passed": not report.is_failure,
+        "strict": report.strict,
         "gates": records,
-        "changed_labels": [each.to_json() for each in changed_labels],
-        "notes": list(notes),
+        "changed_labels": [each.to_json() for each in report.changed_labels],
+        "notes": report.notes,
         "verdict": sentence,
     }
     return ExportedTable([table], flat, as_json)
@@ -108,13 +102,14 @@ def _value(each: GateResult) -> str:
     return format_difference(each.estimate) if each.against else format_interval(each.estimate)
 
 
-def _remarks(results: Sequence[GateResult], changed_labels: Sequence[LabelChangeRate]) -> list[str]:
-    """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
-    names = dict.fromkeys(each.against for each in results if each.against)
+def _remarks(report: GateReport) -> list[str]:
+    """List the models that gates compare with, the changed labels, the reasons of inconclusive gates, and the notes."""
+    names = dict.fromkeys(each.against for each in report.gates if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
         f"{challenge_sets.get_display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels "
         f"differ from {each.against}, {format_interval(each.estimate)}."
-        for each in changed_labels
+        for each in report.changed_labels
     ]
-    return against + [f"{each.set}:{each.number}: {each.why}." for each in results if each.why]
+    reasons = [f"{each.set}:{each.number}: {each.why}." for each in report.gates if each.why]
+    return [*against, *reasons, *(f"{note}." for note in report.notes)]

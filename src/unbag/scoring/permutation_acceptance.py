@@ -1,7 +1,8 @@
 """Permutation acceptance: how often shuffled pairs are predicted with the gold label (Sinha et al. 2021, section 4)."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,7 +61,25 @@ class AcceptanceBin(TypedDict):
     acceptance_f: float | None
 
 
-class PermutationAcceptanceScores(AcceptanceScores):
+class AcceptanceBins(TypedDict, total=False):
+    """Permutation acceptance by bins of the properties of the rows.
+
+    Attributes:
+        by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
+        by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
+        by_bleu_4: Acceptance by bin of BLEU-4.
+        by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
+        by_length: Acceptance by bin of the length in words (Figure 6).
+    """
+
+    by_bleu: list[AcceptanceBin]
+    by_bleu_3: list[AcceptanceBin]
+    by_bleu_4: list[AcceptanceBin]
+    by_minitree: list[AcceptanceBin]
+    by_length: list[AcceptanceBin]
+
+
+class PermutationAcceptanceScores(AcceptanceScores, AcceptanceBins):
     """Permutation acceptance, accuracy, entropies and bins. A value is None if it has no examples.
 
     Attributes:
@@ -81,11 +100,6 @@ class PermutationAcceptanceScores(AcceptanceScores):
             it, even the argmax of a near-uniform distribution counts. Present if probabilities are given.
         curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1. At 1 it counts
             the examples with all permutations accepted, the paper's Ω_1.0. Present if `curve` is true.
-        by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
-        by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
-        by_bleu_4: Acceptance by bin of BLEU-4.
-        by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
-        by_length: Acceptance by bin of the length in words (Figure 6).
     """
 
     n_examples: int
@@ -100,25 +114,41 @@ class PermutationAcceptanceScores(AcceptanceScores):
     entropy_quartiles_f: NotRequired[list[float] | None]
     confident: NotRequired[dict[str, AcceptanceScores]]
     curve: NotRequired[list[tuple[float, float]]]
-    by_bleu: NotRequired[list[AcceptanceBin]]
-    by_bleu_3: NotRequired[list[AcceptanceBin]]
-    by_bleu_4: NotRequired[list[AcceptanceBin]]
-    by_minitree: NotRequired[list[AcceptanceBin]]
-    by_length: NotRequired[list[AcceptanceBin]]
+
+
+@dataclass(frozen=True)
+class PermutedRows:
+    """Predictions for pairs with permuted words: one row per source example and permutation, in any order.
+
+    Attributes:
+        predictions: Predicted label ids, shape (n,).
+        references: Gold label ids, shape (n,), equal in all rows of a source.
+        source_id: Source example of each row, shape (n,).
+        permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
+        probabilities: Predicted distributions by label id, shape (n, n_labels); required for τ > 0 and for entropies.
+        bleu: BLEU-2 of each row against its original, in [0, 1], shape (n,), for `by_bleu`.
+        bleu_3: BLEU-3 of each row against its original, in [0, 1], shape (n,), for `by_bleu_3`.
+        bleu_4: BLEU-4 of each row against its original, in [0, 1], shape (n,), for `by_bleu_4`.
+        lengths: Number of words of each row, shape (n,), for `by_length`.
+        minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
+            (n,), for `by_minitree`; NaN where undefined.
+    """
+
+    predictions: ArrayLike
+    references: ArrayLike
+    source_id: Sequence[Hashable] | NDArray[Any]
+    permutation: ArrayLike
+    probabilities: ArrayLike | None = None
+    bleu: ArrayLike | None = None
+    bleu_3: ArrayLike | None = None
+    bleu_4: ArrayLike | None = None
+    lengths: ArrayLike | None = None
+    minitree: ArrayLike | None = None
 
 
 def permutation_acceptance(
-    predictions: ArrayLike,
-    references: ArrayLike,
-    source_id: Sequence[Hashable] | NDArray[Any],
-    permutation: ArrayLike,
+    columns: PermutedRows,
     *,
-    probabilities: ArrayLike | None = None,
-    bleu: ArrayLike | None = None,
-    bleu_3: ArrayLike | None = None,
-    bleu_4: ArrayLike | None = None,
-    lengths: ArrayLike | None = None,
-    minitree: ArrayLike | None = None,
     n_labels: int = 3,
     entropy_over: Literal["examples", "permutations"] = "examples",
     curve: bool = False,
@@ -134,17 +164,7 @@ def permutation_acceptance(
     the same label, every omega equals the share of that label.
 
     Args:
-        predictions: Predicted label ids, shape (n,).
-        references: Gold label ids, shape (n,), equal in all rows of a source.
-        source_id: Source example of each row, shape (n,). Rows may be in any order.
-        permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
-        probabilities: Predicted distributions by label id, shape (n, n_labels); required for τ > 0 and for entropies.
-        bleu: BLEU-2 of each row against its original, in [0, 1], shape (n,), for `by_bleu`.
-        bleu_3: BLEU-3 of each row against its original, in [0, 1], shape (n,), for `by_bleu_3`.
-        bleu_4: BLEU-4 of each row against its original, in [0, 1], shape (n,), for `by_bleu_4`.
-        lengths: Number of words of each row, shape (n,), for `by_length`.
-        minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
-            (n,), for `by_minitree`; NaN where undefined.
+        columns: Predictions, gold labels and properties of the rows.
         n_labels: Number of labels that the model chooses from (default: 3).
         entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
             examples have equal weight. `permutations` weights an example by its number of accepted permutations.
@@ -159,33 +179,30 @@ def permutation_acceptance(
         ValueError: If the lengths differ, there are no examples, a source lacks its unpermuted pair or a permutation, a
             row occurs twice, the gold label differs within a source, or `entropy_over` is unknown.
 
-    >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
+    >>> columns = PermutedRows([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
+    >>> scores = permutation_acceptance(columns)
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
     (1.0, 0.5, 0.5)
     """
     if entropy_over not in ("examples", "permutations"):
         raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}; use one of these")
-    rows = _Rows.from_columns(predictions, references, source_id, permutation, probabilities)
-    right = rows.predictions == rows.references
-    correct = right[rows.original]  # (sources,) whether the unpermuted pair is predicted correctly
-
+    rows = _ScoredRows(columns)
+    correct, flipped = rows.is_correct, rows.is_flipped
     parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (correct, 1.0)}
-    taus = CONFIDENCES if rows.gold is not None else CONFIDENCES[:1]
-    counts = {}
-    for tau in taus:
-        accepted = right if rows.gold is None or tau == 0 else right & (rows.gold >= tau)
-        counts[tau] = rows.per_source(accepted)
-        parts |= _parts(counts[tau], correct, rows.q, n_labels, _suffix(tau))
-    is_accepted = counts[0.0] > 0
-    flipped = ~correct & is_accepted
+    counts = {0.0: rows.n_accepted}
+    if rows.gold_probabilities is not None:
+        for tau in CONFIDENCES[1:]:
+            counts[tau] = rows.sum_permutations(rows.is_right & (rows.gold_probabilities >= tau))
+    for tau, count in counts.items():
+        parts |= _parts(count, correct, rows.q, n_labels, _suffix(tau))
     quartiles: dict[str, list[float] | None] = {}
     if rows.probabilities is not None:
-        entropy = rows.per_source(np.where(right, _entropy(rows.probabilities), 0.0))
-        means = entropy / np.maximum(counts[0.0], 1)  # of each example's accepted permutations
-        for name, subset in (("c", correct & is_accepted), ("f", flipped)):
+        entropy = rows.sum_permutations(np.where(rows.is_right, _entropy(rows.probabilities), 0.0))
+        means = entropy / np.maximum(rows.n_accepted, 1)  # of each example's accepted permutations
+        for name, subset in (("c", correct & (rows.n_accepted > 0)), ("f", flipped)):
             over_examples = entropy_over == "examples"
             parts[f"entropy_{name}"] = (
-                (means * subset, subset) if over_examples else (entropy * subset, counts[0.0] * subset)
+                (means * subset, subset) if over_examples else (entropy * subset, rows.n_accepted * subset)
             )
             quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
 
@@ -212,23 +229,72 @@ def permutation_acceptance(
         result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(100)]
-        result["curve"] = [(x, float(np.mean(counts[0.0] > round(x * rows.q, 6)))) for x in shares]
-        result["curve"].append((1.0, float(np.mean(counts[0.0] == rows.q))))
+        result["curve"] = [(x, float(np.mean(rows.n_accepted > round(x * rows.q, 6)))) for x in shares]
+        result["curve"].append((1.0, float(np.mean(rows.n_accepted == rows.q))))
+    return {**result, **_bin_acceptance(rows, columns)}
 
-    def by(values: ArrayLike, width: float) -> list[AcceptanceBin]:
-        return _by_bin(rows, right, correct, flipped, np.asarray(values, dtype=np.float64), width)
 
-    if bleu is not None:
-        result["by_bleu"] = by(bleu, BLEU_WIDTH)
-    if bleu_3 is not None:
-        result["by_bleu_3"] = by(bleu_3, BLEU_WIDTH)
-    if bleu_4 is not None:
-        result["by_bleu_4"] = by(bleu_4, BLEU_WIDTH)
-    if minitree is not None:
-        result["by_minitree"] = by(minitree, MINITREE_WIDTH)
-    if lengths is not None:
-        result["by_length"] = by(lengths, LENGTH_WIDTH)
-    return result
+class _ScoredRows:
+    """Validated rows, with the outcome of each row and each source.
+
+    Attributes:
+        source: Source index of each row, shape (n,).
+        is_original: Whether each row is the unpermuted pair of its source, shape (n,).
+        is_right: Whether each row is predicted with the gold label, shape (n,).
+        probabilities: Predicted distributions, shape (n, n_labels); None if not given.
+        gold_probabilities: Probability of the gold label in each row, shape (n,); None without `probabilities`.
+        q: Number of permutations per source.
+        n_accepted: Number of permutations of each source that are predicted with the gold label, shape (sources,).
+        is_correct: Whether each source is in D^c, shape (sources,): its unpermuted pair is predicted correctly.
+        is_flipped: Whether each source is in D^f, shape (sources,): its unpermuted pair is predicted incorrectly, but a
+            permutation is accepted.
+    """
+
+    def __init__(self, columns: PermutedRows) -> None:
+        predicted, gold = np.asarray(columns.predictions), np.asarray(columns.references)
+        index = np.asarray(columns.permutation)
+        lengths = {
+            "predictions": len(predicted),
+            "references": len(gold),
+            "source_id": len(columns.source_id),
+            "permutation": len(index),
+        }
+        self.probabilities = (
+            None if columns.probabilities is None else np.asarray(columns.probabilities, dtype=np.float64)
+        )
+        if self.probabilities is not None:
+            lengths["probabilities"] = len(self.probabilities)
+        if len(set(lengths.values())) > 1:
+            raise ValueError(
+                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row"
+            )
+        if len(predicted) == 0:
+            raise ValueError(
+                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set"
+            )
+        self.source, names = encode_names(columns.source_id)
+        self.is_original = index == ORIGINAL
+        original = _originals(self.source, self.is_original, names)
+        self.q = _check_complete(self.source, index, names)
+        if (mixed := gold != gold[original][self.source]).any():
+            raise ValueError(
+                f"references: expected the same gold label in all rows of a source, got different labels for source "
+                f"{names[self.source[mixed.argmax()]]!r}"
+            )
+        self.gold_probabilities = (
+            None if self.probabilities is None else _select_gold_probabilities(self.probabilities, gold)
+        )
+        self.is_right: Bools = predicted == gold
+        self.n_accepted = self.sum_permutations(self.is_right)
+        self.is_correct: Bools = self.is_right[original]
+        self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)
+
+    def sum_permutations(self, values: Column) -> NDArray[np.float64]:
+        """Sum values over the permutations of each source, shape (sources,)."""
+        weights = np.where(self.is_original, 0.0, values)
+        # The numpy stubs type bincount as integers, also with float weights.
+        sums: NDArray[Any] = np.bincount(self.source, weights=weights)
+        return sums
 
 
 def _suffix(tau: float) -> str:
@@ -272,16 +338,34 @@ def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return entropy
 
 
-def _by_bin(
-    rows: "_Rows", right: Bools, correct: Bools, flipped: Bools, values: NDArray[np.float64], width: float
-) -> list[AcceptanceBin]:
-    """Compute the permutation acceptance per bin [low, high): for all examples, for D^c and for D^f.
+def _bin_acceptance(rows: _ScoredRows, columns: PermutedRows) -> AcceptanceBins:
+    """Compute the acceptance by bins of each given property of the rows."""
+
+    def by(values: ArrayLike, width: float) -> list[AcceptanceBin]:
+        return _compute_bins(rows, np.asarray(values, dtype=np.float64), width)
+
+    bins: AcceptanceBins = {}
+    if columns.bleu is not None:
+        bins["by_bleu"] = by(columns.bleu, BLEU_WIDTH)
+    if columns.bleu_3 is not None:
+        bins["by_bleu_3"] = by(columns.bleu_3, BLEU_WIDTH)
+    if columns.bleu_4 is not None:
+        bins["by_bleu_4"] = by(columns.bleu_4, BLEU_WIDTH)
+    if columns.minitree is not None:
+        bins["by_minitree"] = by(columns.minitree, MINITREE_WIDTH)
+    if columns.lengths is not None:
+        bins["by_length"] = by(columns.lengths, LENGTH_WIDTH)
+    return bins
+
+
+def _compute_bins(rows: _ScoredRows, values: NDArray[np.float64], width: float) -> list[AcceptanceBin]:
+    """Compute the acceptance per bin [low, high) of one property, for all sources, for D^c and for D^f.
 
     Rows with the value NaN are excluded.
     """
-    if len(values) != len(rows.codes):
+    if len(values) != len(rows.source):
         raise ValueError(
-            f"permutation_acceptance: expected bin columns of the same length as predictions ({len(rows.codes)}), "
+            f"permutation_acceptance: expected bin columns of the same length as predictions ({len(rows.source)}), "
             f"got a column of length {len(values)}"
         )
     permuted = ~rows.is_original & ~np.isnan(values)
@@ -289,18 +373,18 @@ def _by_bin(
         return []
     # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
     index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
-    sources = rows.codes[permuted]
+    sources = rows.source[permuted]
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
         """Compute the number of permutations in each bin, and the fraction of them that is accepted."""
         counts = np.bincount(index[subset], minlength=n_bins)
-        accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
+        accepted = np.bincount(index[subset], weights=rows.is_right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
 
     n, acceptance = counted(np.ones(len(sources), dtype=bool))
-    n_c, acceptance_c = counted(correct[sources])
-    n_f, acceptance_f = counted(flipped[sources])
+    n_c, acceptance_c = counted(rows.is_correct[sources])
+    n_f, acceptance_f = counted(rows.is_flipped[sources])
     return [
         {
             "low": round(float(i * width), 6),
@@ -317,76 +401,6 @@ def _by_bin(
     ]
 
 
-class _Rows(NamedTuple):
-    """Validated inputs of the metric."""
-
-    predictions: NDArray[np.int64]
-    references: NDArray[np.int64]
-    codes: NDArray[np.int64]  # (n,) source index of each row
-    is_original: Bools  # (n,)
-    original: NDArray[np.int64]  # (sources,) row of each source's unpermuted pair
-    probabilities: NDArray[np.float64] | None  # (n, labels)
-    gold: NDArray[np.float64] | None  # (n,) probability of the gold label
-    q: int
-
-    @classmethod
-    def from_columns(
-        cls,
-        predictions: ArrayLike,
-        references: ArrayLike,
-        source_id: Sequence[Hashable] | NDArray[Any],
-        permutation: ArrayLike,
-        probabilities: ArrayLike | None,
-    ) -> "_Rows":
-        predicted, gold_ids, index = np.asarray(predictions), np.asarray(references), np.asarray(permutation)
-        lengths = {
-            "predictions": len(predicted),
-            "references": len(gold_ids),
-            "source_id": len(source_id),
-            "permutation": len(index),
-        }
-        distributions = None
-        if probabilities is not None:
-            distributions = np.asarray(probabilities, dtype=np.float64)
-            lengths["probabilities"] = len(distributions)
-        if len(set(lengths.values())) > 1:
-            raise ValueError(
-                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row"
-            )
-        if len(predicted) == 0:
-            raise ValueError(
-                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set"
-            )
-        codes, names = encode_names(source_id)
-        is_original = index == ORIGINAL
-        original = _originals(codes, is_original, names)
-        q = _check_complete(codes, index, names)
-        if (mixed := gold_ids != gold_ids[original][codes]).any():
-            raise ValueError(
-                f"references: expected the same gold label in all rows of a source, got different labels for source "
-                f"{names[codes[mixed.argmax()]]!r}"
-            )
-        gold = None
-        if distributions is not None:
-            if distributions.ndim != 2 or gold_ids.max() >= distributions.shape[1]:
-                raise ValueError(
-                    f"probabilities: expected shape ({len(index)}, n_labels) with a column for every gold label id "
-                    f"(up to {gold_ids.max()}), got shape {distributions.shape}"
-                )
-            if np.isnan(distributions).any():
-                row = int(np.isnan(distributions).any(axis=1).argmax())
-                raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions")
-            gold = distributions[np.arange(len(index)), gold_ids]
-        return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
-
-    def per_source(self, values: Column) -> NDArray[np.float64]:
-        """Sum values over the permutations of each source, shape (sources,)."""
-        weights = np.where(self.is_original, 0.0, values)
-        # The numpy stubs type bincount as integers, also with float weights.
-        sums: NDArray[Any] = np.bincount(self.codes, weights=weights, minlength=len(self.original))
-        return sums
-
-
 def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashable]) -> NDArray[np.int64]:
     """Find the row of each source's unpermuted pair."""
     counts = np.bincount(codes[is_original], minlength=len(names))
@@ -400,6 +414,20 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
     original = np.empty(len(names), dtype=np.int64)
     original[codes[rows]] = rows
     return original
+
+
+def _select_gold_probabilities(probabilities: NDArray[np.float64], gold: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Select the probability of each row's gold label, shape (n,), and validate the probabilities."""
+    if probabilities.ndim != 2 or gold.max() >= probabilities.shape[1]:
+        raise ValueError(
+            f"probabilities: expected shape ({len(gold)}, n_labels) with a column for every gold label id "
+            f"(up to {gold.max()}), got shape {probabilities.shape}"
+        )
+    if np.isnan(probabilities).any():
+        row = int(np.isnan(probabilities).any(axis=1).argmax())
+        raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions")
+    selected: NDArray[np.float64] = probabilities[np.arange(len(gold)), gold]
+    return selected
 
 
 def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: list[Hashable]) -> int:

@@ -12,7 +12,11 @@ from unbag.challenge_sets.perturbations.augmentation import (
     sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
-from unbag.challenge_sets.perturbations.soswap_addamod import iter_soswap_addamod_tables, swap_within_vocabulary_half
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    build_soswap_addamod_operators,
+    iter_soswap_addamod_tables,
+    swap_within_vocabulary_half,
+)
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
@@ -75,7 +79,8 @@ def words_by_half(parser, real_premises, adjectives):
     counts = count_words_and_bigrams(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
-        made = iter_soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
+        operators = build_soswap_addamod_operators(adjectives=adjectives, min_count=1, words=half)
+        made = iter_soswap_addamod_tables(examples, parser, operators)
         rows = [row for table in made for row in table.to_pylist()]
         words[half, "soswap"] = {tuple(_list_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {

@@ -4,7 +4,12 @@ import pyarrow as pa
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairGenerator, sample_generated_pairs
-from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, count_adjectives, iter_soswap_addamod_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    SCHEMA,
+    build_soswap_addamod_operators,
+    count_adjectives,
+    iter_soswap_addamod_tables,
+)
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 
@@ -26,10 +31,9 @@ def adjectives(parser):
     )
 
 
-def _build_rows(parser, **options):
-    return pa.concat_tables(
-        [*iter_soswap_addamod_tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]
-    ).to_pylist()
+def _build_rows(parser, counts=None, **options):
+    tables = iter_soswap_addamod_tables(EXAMPLES, parser, build_soswap_addamod_operators(**options), counts)
+    return pa.concat_tables([*tables, pa.Table.from_pylist([], schema=SCHEMA)]).to_pylist()
 
 
 def test_each_distinct_premise_is_used_once_per_kind(parser, adjectives):
@@ -79,10 +83,8 @@ def test_number_of_snli_swaps_equals_card(shared, parser):
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
     examples = open_data(path, labels=LABELS).iter_examples()
-    assert (
-        sum(len(table) for table in iter_soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
-        == counts["soswap"]
-    )
+    tables = iter_soswap_addamod_tables(examples, parser, build_soswap_addamod_operators("soswap"), counts)
+    assert sum(map(len, tables)) == counts["soswap"]
     assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))
     assert counts["soswap"] == pytest.approx(380, abs=10)
 

@@ -118,32 +118,23 @@ def get_paper_table(short_name: str, table_number: str) -> PaperTable:
 def _read(record: dict[str, Any]) -> Paper:
     fields = {name: record[name] for name in ("short", "title", "authors", "year", "url")}
     corpora = record.get("corpora", {})
-    return Paper(**fields, tables=tuple(_table(record["short"], corpora, **one) for one in record["tables"]))
+    return Paper(**fields, tables=tuple(_table(record["short"], corpora, one) for one in record["tables"]))
 
 
-def _table(
-    paper: str,
-    corpora: Mapping[str, str],
-    *,
-    values: list[str],
-    unit: str,
-    rows: list[list[Cell]],
-    keys: list[str],
-    units: Mapping[str, str] | None = None,
-    remark: str = "",
-    untrained: list[str] | None = None,
-    **fields: str,
-) -> PaperTable:
+def _table(paper: str, corpora: Mapping[str, str], record: Mapping[str, Any]) -> PaperTable:
+    values = tuple(record["values"])
     return PaperTable(
         paper=paper,
-        keys=tuple(keys),
-        values=tuple(values),
-        units={name: unit for name in values} | dict(units or {}),
-        rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in rows),
+        number=record["number"],
+        set=record["set"],
+        about=record["about"],
+        keys=tuple(record["keys"]),
+        values=values,
+        units=dict.fromkeys(values, record["unit"]) | record.get("units", {}),
+        rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in record["rows"]),
         corpora=corpora,
-        remark=remark,
-        untrained=tuple(untrained or ()),
-        **fields,
+        remark=record.get("remark", ""),
+        untrained=tuple(record.get("untrained", ())),
     )
 
 

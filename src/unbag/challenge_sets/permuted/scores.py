@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
+from unbag.scoring.permutation_acceptance import ORIGINAL, PermutedRows, permutation_acceptance
 from unbag.scoring.skill import RowScores
 from unbag.scoring.validation import encode_names
 
@@ -28,23 +28,19 @@ def compute_permuted_scores(
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
     sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples
-    return dict(
-        permutation_acceptance(
-            predictions.predicted,
-            predictions.to_label_positions(columns["label"]),
-            sources,
-            columns["permutation"],
-            probabilities=predictions.probabilities if predictions.has_probabilities else None,
-            bleu=_mean_of_sides(columns, "bleu_2"),
-            bleu_3=_mean_of_sides(columns, "bleu_3"),
-            bleu_4=_mean_of_sides(columns, "bleu_4"),
-            minitree=_minitree_ratio(columns, sources),
-            lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
-            n_labels=len(predictions.label_space),
-            curve=True,
-            resamples=resamples,
-        )
+    rows = PermutedRows(
+        predictions.predicted,
+        predictions.to_label_positions(columns["label"]),
+        sources,
+        columns["permutation"],
+        probabilities=predictions.probabilities if predictions.has_probabilities else None,
+        bleu=_mean_of_sides(columns, "bleu_2"),
+        bleu_3=_mean_of_sides(columns, "bleu_3"),
+        bleu_4=_mean_of_sides(columns, "bleu_4"),
+        minitree=_minitree_ratio(columns, sources),
+        lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
     )
+    return dict(permutation_acceptance(rows, n_labels=len(predictions.label_space), curve=True, resamples=resamples))
 
 
 def compute_permuted_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:

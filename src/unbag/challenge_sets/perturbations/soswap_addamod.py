@@ -56,23 +56,22 @@ SCHEMA: Final = pa.schema(
 _ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def iter_soswap_addamod_tables(
-    examples: Iterable[Example],
-    parser: Parser,
-    *,
+PairOperator = Callable[[Parse], SwappedSentence | AddAmodPair | str]
+"""A function that builds a pair from a premise, or returns the reason why there is none."""
+
+
+def build_soswap_addamod_operators(
     kind: str = BOTH,
+    *,
     adjectives: AdjectiveCounts | None = None,
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
     is_written_text: bool = False,
-    counts: Counter[str] | None = None,
-) -> Iterator[pa.Table]:
-    """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
+) -> dict[str, PairOperator]:
+    """Build the operators of a kind of set, by the kind of their pairs.
 
     Args:
-        examples: Examples of a corpus; a repeated premise yields pairs only once.
-        parser: Parser of the premises.
         kind: One of `KINDS` (default: `both`).
         adjectives: Counts of adjectives by noun, for AddAmod (`count_adjectives`).
         seed: Random seed of the adjectives and their positions (default: `DEFAULT_SEED`).
@@ -81,12 +80,8 @@ def iter_soswap_addamod_tables(
             (`challenge_sets.perturbations.vocabulary_split`).
         is_written_text: Whether the examples are sentences of written text, for which both operators are stricter
             (default: captions).
-        counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
-            pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
-    counts = Counter() if counts is None else counts
-    kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    operators: dict[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]] = {
+    operators: dict[str, PairOperator] = {
         SOSWAP: partial(swap_within_vocabulary_half, words=words, is_written_text=is_written_text),
         ADDAMOD: partial(
             build_addamod_pair,
@@ -97,16 +92,31 @@ def iter_soswap_addamod_tables(
             is_written_text=is_written_text,
         ),
     }
-    rows = _rows(examples, parser, {name: operators[name] for name in kinds}, counts)
-    yield from columns.iter_tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
+    return {name: operator for name, operator in operators.items() if kind in (name, BOTH)}
+
+
+def iter_soswap_addamod_tables(
+    examples: Iterable[Example],
+    parser: Parser,
+    operators: Mapping[str, PairOperator],
+    counts: Counter[str] | None = None,
+) -> Iterator[pa.Table]:
+    """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
+
+    Args:
+        examples: Examples of a corpus; a repeated premise yields pairs only once.
+        parser: Parser of the premises.
+        operators: Operators by kind of pair (`build_soswap_addamod_operators`).
+        counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
+            pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
+    """
+    counts = Counter() if counts is None else counts
+    yield from columns.iter_tables(_rows(examples, parser, operators, counts), SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
 
 def _rows(
-    examples: Iterable[Example],
-    parser: Parser,
-    operators: Mapping[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]],
-    counts: Counter[str],
+    examples: Iterable[Example], parser: Parser, operators: Mapping[str, PairOperator], counts: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
