@@ -225,7 +225,8 @@ class BuiltInKwargs(TypedDict, total=False):
     pipeline: Annotated[
         str | None,
         ModelOption(
-            "spaCy pipeline that selects content words of the built-in models, or all (default: en_core_web_sm).",
+            "spaCy pipeline of the built-in models, or all (default: en_core_web_sm).",
+            "It selects the content words.",
             metavar="NAME",
         ),
     ]
