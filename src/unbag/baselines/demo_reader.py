@@ -40,7 +40,7 @@ EncodedSide = tuple[Floats, Floats, NDArray[np.bool_]]
 
 
 def tokenize_words(sentence: str) -> list[str]:
-    """Split a sentence into lowercase words and punctuation marks. Returns a single space if there are none.
+    """Split a sentence into lowercase words and punctuation marks. Returns `[" "]` for a blank sentence.
 
     >>> tokenize_words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']

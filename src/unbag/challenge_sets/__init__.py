@@ -20,7 +20,7 @@ GROUP: Final = "unbag.challenge_sets"
 
 
 def list_set_names() -> list[str]:
-    """List the names of all challenge sets: the built-in ones and those of other installed packages."""
+    """List the names of all challenge sets: the built-in sets and the sets that other installed packages provide."""
     return sorted({*_builtin_names(), *_entry_points()})
 
 
@@ -62,7 +62,10 @@ def list_text_set_names() -> list[str]:
 
 
 def find_challenge_set(name: str) -> ChallengeSet | None:
-    """Look up a challenge set by name. Return None if it is not installed, e.g. for results from another machine."""
+    """Look up a challenge set by name. Return None if the set is not installed.
+
+    For example, results from another machine may contain a set of a package that is not installed here.
+    """
     return get_challenge_set(name) if name in list_set_names() else None
 
 

@@ -65,7 +65,7 @@ class MetricDefinition:
 
 
 def build_metric_roles(*names: Role) -> frozenset[Role]:
-    """Build the set of places where a metric is shown, as the value of `MetricDefinition.roles`."""
+    """Build a value for `MetricDefinition.roles`, which specifies where a metric is shown."""
     return frozenset(names)
 
 
@@ -174,7 +174,7 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
-        """List the metrics with the given role, i.e. those shown in a certain place, such as `unbag compare`.
+        """List the metrics with the given role. The role specifies where a metric is shown, e.g. in `unbag compare`.
 
         The skill score, if included, comes first.
         """
@@ -182,7 +182,7 @@ class ChallengeSet:
 
     @property
     def named_metrics(self) -> tuple[MetricDefinition, ...]:
-        """Metrics of the set and verifier metrics that gates, comparisons and exports can refer to by name.
+        """Metrics of the set, including verifier metrics, that commands such as `unbag check` can refer to by name.
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
@@ -193,7 +193,7 @@ class ChallengeSet:
         )
 
     def map_metrics_by_path(self) -> dict[str, MetricDefinition]:
-        """Build a dict from the path of each metric in the scores to its definition.
+        """Build a dict that maps the path of each metric in the nested scores to the definition of the metric.
 
         The dict includes the skill score and the verifier metrics.
         """

@@ -60,7 +60,7 @@ def iter_and_count_examples(source: PairSource, start: int, stop: int | None, fo
 
 
 def save_row_counts(folder: Path, range_id: int, counts: Mapping[str, int]) -> None:
-    """Store the row counts of a range: rows read, rows excluded by reason, labelled rows and annotated rows."""
+    """Store how many rows of a range were read, excluded for each reason, labelled and annotated."""
     save_range_counts(folder, _READ, range_id, counts)
 
 

@@ -42,7 +42,7 @@ _MAKES_ROWS: Final = (
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute a hash of the code, the tokenizer versions and the user's files.
+    """Compute a hash of the code, the tokenizer versions and the user's files that affect the rows of a set.
 
     The hash becomes part of the cache key of `datasets`.
 
@@ -204,7 +204,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """Fill caches in the main process, so that the worker processes do not repeat the same work."""
 
     def describe_provenance(self) -> dict[str, Any]:
-        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the results."""
+        """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model."""
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
@@ -222,9 +222,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the excluded labelled examples by reason, except the most general reason of the set.
+        """Count the labelled examples that were excluded for a specific reason, by reason.
 
-        The most general reason, `EXCLUSION_REASON`, applies to all excluded examples without another reason.
+        All other excluded examples have the general reason `EXCLUSION_REASON`, which is not counted here.
         """
         return {}
 
@@ -258,7 +258,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_row_counts(self) -> Counter[str]:
-        """Load the row counts: rows read, rows excluded by reason, labelled rows and annotated rows.
+        """Load how many source rows were read, excluded for each reason, labelled and annotated.
 
         A builder that overrides `_generate_tables` stores them with `build_stats.save_row_counts`.
         """

@@ -74,7 +74,7 @@ class SourceConfig(datasets.BuilderConfig):
         return {name: getattr(self, name) for name in sorted(list_set_option_names(type(self)))}
 
     def load_options(self) -> dict[str, Any]:
-        """Collect the data loading options that differ from their defaults, for the results. Paths are omitted."""
+        """Collect the data loading options to store in the results: those with non-default values, except paths."""
         if self.data:
             names: tuple[str, ...] = ("columns", "labels", "language", "data_config")
         else:

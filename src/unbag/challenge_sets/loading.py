@@ -119,7 +119,7 @@ def describe_set_options(name: str) -> list[OptionDescription]:
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
-    """Check whether a set is built from a single split of a corpus. Return False if it merges all splits.
+    """Check whether a set is built from a single split of a corpus. Return False if the set merges all splits.
 
     Args:
         name: Name of the set.
@@ -211,12 +211,12 @@ def load(
 
 
 def is_set_cached(dataset_builder: Any) -> bool:
-    """Check whether the set of a builder is in the cache. Does not read any rows."""
+    """Check whether the challenge set that a builder creates is in the cache. Does not read any rows."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
 def load_evaluation_split(dataset_builder: Any) -> Any:
-    """Load the set of a builder from the cache, or build it, and return its evaluation split.
+    """Build a challenge set, or load it from the cache, and return its evaluation split.
 
     Raises:
         ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.

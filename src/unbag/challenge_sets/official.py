@@ -118,7 +118,7 @@ class OfficialSetBuilder(ChallengeSetBuilder):
         return {what: list(who) for what, who in self.CREATORS.items()}
 
     def get_split_name(self, source: PairSource) -> str:
-        """Return the name of the split. The authors' pairs are test data, although their file names no split."""
+        """Return the name of the split: `test` for the authors' pairs, whose file does not specify a split."""
         return _TEST if self.config.is_official else super().get_split_name(source)
 
     def _info(self) -> datasets.DatasetInfo:

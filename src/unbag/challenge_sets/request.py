@@ -70,7 +70,7 @@ class SetRequest:
 
     @property
     def user_data_names(self) -> list[str]:
-        """Names of the files, folders or Hub datasets with the user's pairs or text. Empty for a published corpus.
+        """Names of the files, folders or Hub datasets with the user's data. The list is empty for a published corpus.
 
         >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
         ['pairs.csv']

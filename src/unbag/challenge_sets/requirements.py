@@ -28,7 +28,7 @@ class Requirement:
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
-    """Iterate over the downloads that the train splits of the given corpora require. Other names are ignored."""
+    """Iterate over the downloads that the train splits of corpora require. Names that are not corpora are ignored."""
     for name in names:
         if name in CORPORA:
             yield from iter_corpus_requirements(name, CORPORA[name].train)

@@ -21,7 +21,7 @@ from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """Raised for an option that no set has, or that conflicts with another option."""
+    """Raised for an option that no challenge set supports, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,13 @@ def list_suite_sets(*, from_text: bool = False) -> list[str]:
 
 
 def build_suite_request(name: str) -> SetRequest:
-    """Build a request for the complete set (no sampling) with default options."""
+    """Build a request for a complete challenge set (no sampling) with default options."""
     config, options = loading.resolve_config(name, None, None, {})
     return SetRequest(name, config, options)
 
 
 def apply_suite_sample(request: SetRequest) -> SetRequest:
-    """Add the sample size and options of the suite to a request. Values set in the request take precedence."""
+    """Add a set's default sample size and sampling options to a request. Values in the request take precedence."""
     challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)

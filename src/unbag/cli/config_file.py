@@ -40,7 +40,7 @@ def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
 
 
 def require_confirmation(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
-    """Require that an option in a config file is repeated on the command line (callback of `_CONFIRMED` options).
+    """Check that an option set in a config file is also passed on the command line (for `_CONFIRMED` options).
 
     Raises:
         typer.BadParameter: If the option is enabled only in the file.

@@ -42,7 +42,7 @@ _CROSS_CORPORA: Final = ("snli-test", "mnli-validation_matched", "mnli-validatio
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """Models, challenge sets, options and output locations of a command.
+    """Models, challenge sets, options and output locations of an evaluation.
 
     Attributes:
         models: Models, as given on the command line.
@@ -257,7 +257,7 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
     Sets of the suite with missing files are skipped.
 
     Raises:
-        MissingError: If a file is missing for a model or a required set, or for every set of the suite.
+        MissingResourceError: If a file is missing for a model or a required set, or for every set of the suite.
     """
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.requirements import MissingResourceError

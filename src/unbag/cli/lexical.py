@@ -97,7 +97,7 @@ def score(
     ] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Score a pair with a lexical model, and list the words that favor another label.
+    """Score a pair with a lexical model, and list words that favor a wrong label.
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """

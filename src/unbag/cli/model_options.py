@@ -31,7 +31,7 @@ _LISTS: Final = frozenset({"label_map", "train_data", "prompt"})
 
 
 def build_cli_option(name: str) -> Any:
-    """Build the type of a command's parameter from the declaration of a model option (`inference.options`)."""
+    """Build the annotated type of a CLI parameter from a model option that `inference.options` declares."""
     hint, option = MODEL_OPTIONS[name]
     kind = list[str] | None if name in _LISTS else str | None if name == "threshold" else hint
     settings: dict[str, Any] = {"help": option.help, "rich_help_panel": _find_panel(name)}
@@ -85,7 +85,7 @@ _LoadingOptions: Any = make_dataclass(
 
 @dataclass(frozen=True)
 class ModelOptions(_LoadingOptions):
-    """Options for loading and running models: those of `inference.options`, and those of the command line only."""
+    """Options for loading and running models: those in `inference.options`, and those that only the CLI has."""
 
     trust_labels: Annotated[
         bool,
@@ -108,7 +108,7 @@ class ModelOptions(_LoadingOptions):
     ] = None
 
     def build_loading_options(self) -> dict[str, Any]:
-        """Build the options that are given, for `unbag.evaluation.model_loading.load_predictor`.
+        """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`.
 
         Raises:
             ValueError: If a value is invalid.
@@ -116,7 +116,7 @@ class ModelOptions(_LoadingOptions):
         return parse_model_options({name: getattr(self, name) for name in MODEL_OPTIONS})
 
     def validate(self, models: Sequence[str]) -> None:
-        """Validate the options against the models, before the run starts.
+        """Validate that the options are compatible with the given models, before the run starts.
 
         Raises:
             typer.BadParameter: If a model is the name of a challenge set or a corpus, if `--offline` is given with an
@@ -173,7 +173,7 @@ class ModelOptions(_LoadingOptions):
 
 
 def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Build the options that record in the name of the run folder which baselines are disabled."""
+    """Collect the disabled baselines as options, which become part of the name of the run folder."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
 

@@ -86,7 +86,7 @@ def init(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Initialize an architecture for training, with vocabulary, word vectors and tags.
+    """Initialize a model for training, with a vocabulary, word vectors and tags.
 
     Training later initializes the layers above the word vectors, with the
     seed of the training run.

@@ -30,7 +30,7 @@ def label(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label a sentence pair and print the proof, or report why it is not supported.
+    """Label a sentence pair and print the proof, or the reason why the pair is not supported.
 
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis
     "No poodle is chasing a black cat."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that a command's dataclass parameters declare, after the other options of the command.
+    """Convert the dataclass parameters of a command to CLI options, which follow its other options.
 
     The command receives one instance of each dataclass, filled from the command line:
 
@@ -96,7 +96,10 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Options that select the source pairs and configure the challenge sets; see `options.with_shared_options`."""
+    """Options that select the source pairs and configure the challenge sets.
+
+    Commands receive these options through `options.with_shared_options`.
+    """
 
     corpus: Annotated[
         list[str] | None,
@@ -340,7 +343,7 @@ def list_requested_corpora(pairs: PairOptions) -> Sequence[str]:
 def build_requests_per_corpus(
     pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[EvaluationFailure, str], None]"
 ) -> "list[SetRequest]":
-    """Build requests for each set on each corpus, without duplicates.
+    """Build one request for each combination of challenge set and corpus, without duplicates.
 
     With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora.
 
@@ -392,7 +395,7 @@ NumGpus = Annotated[
 
 
 def validate_engine(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
-    """Validate `--engine` together with `--num-gpus` and `--shard`.
+    """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`.
 
     Raises:
         typer.BadParameter: For the reasons of `evaluation.backends.validate_engine_options`.

@@ -193,7 +193,7 @@ def show_results(
     are_tables_printed: bool = False,
     output_location: str | None = None,
 ) -> None:
-    """Print results and write their tables to the folder. Does nothing in processes without results.
+    """Print the results of a run and write their tables to a folder. Does nothing if there are no results.
 
     The summary covers all results in the folder, including those of earlier runs.
 
@@ -232,7 +232,9 @@ def show_results(
 def write_tables(
     results: Any, folder: Path, *, cross_domain: bool = False
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Write the tables and the HTML report of a folder. Returns the run's tables, and a summary of all results.
+    """Write the tables and the HTML report of a results folder.
+
+    Returns the tables of this run, and the summary of all results in the folder.
 
     Args:
         results: Results of the run.
@@ -254,7 +256,7 @@ def write_tables(
 
 
 def print_failures(failures: "Sequence[EvaluationFailure]", *, with_model: bool, is_named: bool = False) -> None:
-    """Print the sets without a result to standard error, one line per reason.
+    """Print the failed and skipped sets to standard error, one line per reason.
 
     Args:
         failures: Sets that failed or were skipped.

@@ -45,7 +45,7 @@ def prefetch(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Download all files that an evaluation needs, to run it without a network.
+    """Download all files that an evaluation needs, so that it can run offline.
 
     Accepts the same models, sets and source pairs as `unbag evaluate`. Downloads
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'

@@ -43,7 +43,7 @@ class BuildProgressBar:
         self._task: Any = None
 
     def update(self, description: str, done: int, total: int) -> None:
-        """Update the number of built sets. The bar stops after the last set, before the bars of the models start."""
+        """Update the number of built sets. After the last set, the bar is removed."""
         if self._task is None:
             self._bars.start()
             self._task = self._bars.add_task(description, total=total)
@@ -53,7 +53,7 @@ class BuildProgressBar:
             self.stop()
 
     def stop(self) -> None:
-        """Remove the bar."""
+        """Stop the progress bar and remove it from the display."""
         if self._task is not None:
             self._bars.stop()
 

@@ -50,7 +50,7 @@ app = typer.Typer(
 
 @dataclass(frozen=True)
 class PublishingOptions:
-    """Options of all publishing commands: target repository, and whether to write or preview."""
+    """Options shared by all publishing commands: the target repository, and whether to publish or only preview."""
 
     repo_id: Annotated[
         str,
@@ -78,7 +78,7 @@ class PublishingOptions:
     as_json: AsJson = False
 
     def resolve_repo(self, name: str) -> str:
-        """Build the repository id from `--repo-id`. If this option is an organization, append the given name."""
+        """Build the repository id from `--repo-id`. If the option contains only an organization, append `name`."""
         return resolve_repo_id(self.repo_id, name)
 
 
@@ -191,7 +191,7 @@ def _print_preview(planned: "HubUploadPlan") -> None:
 
 
 def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None:
-    """Print the changes and the commit of a published repository, to standard error if `err` is true."""
+    """Print the changes and the commit of a published repository. If `err` is true, print to standard error."""
     planned = result.plan
     if result.commit is None:
         echo(f"{result.url}: no changes", err=err)
@@ -307,7 +307,7 @@ def results(
     files: ResultFiles,
     sets_org: Annotated[str, typer.Option(metavar="ORG", help="Hub organization of the published challenge sets.")],
 ) -> None:
-    """Add results to a model on the Hub: .eval_results and the model-index.
+    """Add results to a model repository: .eval_results files and the model-index.
 
     The rest of the card is unchanged. Use --pull-request for a model of another
     owner.
@@ -340,7 +340,7 @@ def results_dataset(
         str | None, typer.Option(help="Hub id of the model; required if the results are from a local model folder.")
     ] = None,
 ) -> None:
-    """Add results to a results dataset.
+    """Add results to a results dataset on the Hub.
 
     The dataset has one row per model, set, config and metric. Concurrent
     additions by other users are merged. Load the dataset with
@@ -501,7 +501,7 @@ def leaderboard(
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish a Space with the tables of a results dataset.
+    """Publish a leaderboard Space for a results dataset.
 
     unbag publish leaderboard --repo-id ORG --yes
     """
@@ -528,7 +528,7 @@ def pair(
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish a Space that runs a model and a bag of words on a single pair.
+    """Publish a demo Space that classifies a pair with a model and a bag of words.
 
     The Space shows predictions for the original and for shuffled word order.
 

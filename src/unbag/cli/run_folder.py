@@ -29,7 +29,7 @@ _UNLISTED: Final = (
 def build_run_folder(
     names: Sequence[str], requests: "Sequence[SetRequest]", options: Mapping[str, Any], *, title: str
 ) -> Path:
-    """Build the default folder of a run. Identical commands have identical folders.
+    """Build the path of the default folder of a run. Identical commands get the same path.
 
     Args:
         names: Models or predictions file, as given on the command line.

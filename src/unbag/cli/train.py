@@ -59,7 +59,7 @@ _LIST: Final = "LIST"
 
 
 def add_recipe_command(recipe: Recipe, app: typer.Typer) -> None:
-    """Add the command of a recipe to an app."""
+    """Add the training command of a recipe to a Typer app."""
     app.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
 
 

@@ -94,7 +94,7 @@ def validate_output_location(location: str | None) -> str | None:
 
 
 def validate_set_output_location(location: str) -> str:
-    """Validate that a Parquet file or folder, given as a path or URL, is writable (option callback)."""
+    """Validate that a challenge set can be written to a Parquet file or folder at a path or URL (option callback)."""
     from unbag.utils.storage import StorageFolder, is_url
 
     if not is_url(location):
@@ -123,7 +123,7 @@ def validate_output_file(path: Path | None) -> Path | None:
 
 
 def validate_set_output(path: Path) -> Path:
-    """Validate that a local Parquet file or folder is writable."""
+    """Validate that a challenge set can be written to a local Parquet file or folder."""
     return _writable(path, folder=path.suffix != _PARQUET)
 
 

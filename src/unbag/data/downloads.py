@@ -34,7 +34,7 @@ class PinnedFile:
 
 
 def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
-    """Locate the user's copy of a pinned file.
+    """Locate a local copy of a remote file at a path or in a folder that the user specifies.
 
     Args:
         pinned_file: The file.
@@ -62,7 +62,7 @@ def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
 
 
 def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
-    """Locate a pinned file: the user's copy, the cached copy, or a new download.
+    """Get a verified copy of a remote file: the user's copy, the cached copy, or a new download.
 
     The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
     the user has configured for the Hub (`set_client_factory`). No token is sent. Only complete and verified files are

@@ -147,7 +147,7 @@ def is_missing_label(value: str | int | None) -> bool:
 
 
 def get_label_id(name: str) -> int:
-    """Look up the id of one of `LABELS`.
+    """Look up the id of a label in `LABELS`.
 
     Raises:
         LabelError: If the name is `not_entailment`, which is neutral or contradiction.

@@ -22,7 +22,7 @@ _LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded indi
 def iter_row_batches(
     file: Path | IO[bytes], location: object, file_size: int, row_groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Iterate over batches of the rows of a file. Text columns are dictionary-encoded.
+    """Iterate over the rows of a Parquet file in batches. Text columns are dictionary-encoded.
 
     Args:
         file: Path, or seekable file.

@@ -54,7 +54,7 @@ class SetPredictions(NamedTuple):
         return gold
 
     def to_label_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Convert the predictions to an equal or smaller label space. Adds the probabilities of merged labels."""
+        """Convert the predictions to the same or a smaller label space. Adds the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(map_label_to_space(label, label_space)) for label in self.label_space]

@@ -361,7 +361,7 @@ DATA_FILE_EXTENSIONS: Final = (*_TEXT, _PARQUET)
 
 @dataclass(frozen=True)
 class DataFile:
-    """Rows of a csv, tsv, jsonl or parquet file."""
+    """Data file in csv, tsv, jsonl or parquet format."""
 
     path: Path
     columns: Sequence[str]
@@ -396,7 +396,7 @@ class DataFile:
         return tuple(zip([0, *firsts], [*firsts, None], strict=True))
 
     def sha256(self) -> str:
-        """Compute the hash of the file's bytes."""
+        """Compute the SHA-256 hash of the file's content."""
         return hash_file(self.path)
 
 

@@ -184,7 +184,10 @@ class PairSource:
         )
 
     def count_rows(self) -> Counter[str]:
-        """Count all `rows`, the `labelled` rows, and the excluded rows by reason."""
+        """Count all rows, the labelled rows, and the excluded rows by reason.
+
+        The keys are `rows`, `labelled` and the exclusion reasons, such as `unlabelled`.
+        """
         counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
         counts["labelled"] = sum(1 for _ in self.iter_examples(counts=counts))
         return counts
@@ -396,7 +399,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class UnknownLabelError(DataError):
-    """Raised for a gold label with unknown meaning: an unknown spelling, or a number or truth value without a name.
+    """Raised for a gold label of unknown meaning: an unknown spelling, or a number or Boolean without a label name.
 
     Attributes:
         label: The label as written in the data.

@@ -106,7 +106,7 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def build_text_file_names(files: Sequence[str]) -> list[str]:
-    """Build the names of text files, without folders, for the results. The id of a Hub dataset is unchanged."""
+    """Build the names that results record for texts: file names without folders, or the id of a Hub dataset."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
 

@@ -39,7 +39,7 @@ class Engine(Protocol):
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> StoredPredictions:
-        """Predict all rows, like `inference.runner.predict_rows`. `predictor` comes from `load_predictor`."""
+        """Predict all rows with a predictor from `load_predictor`, like `inference.runner.predict_rows`."""
         ...
 
 

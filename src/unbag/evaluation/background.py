@@ -27,7 +27,7 @@ _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 
 
 class BackgroundBuild:
-    """Background process that fits the lexical baseline, then builds the challenge sets, starting with the last.
+    """Background process that fits the lexical baseline, then builds the challenge sets in reverse order.
 
     The first process builds its sets from the first to the last, so that both rarely need the same set. `datasets`
     locks a set that is being built. The process ends with the first process, even if that is killed.

@@ -33,7 +33,7 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def build_demo_requests(output_dir: Path) -> list[SetRequest]:
-    """Build the requests for the demo's challenge sets, in suite order. Sets that are bundled as files are omitted.
+    """Build the requests for the demo's challenge sets, in the order of the suite. Bundled sets are omitted.
 
     Args:
         output_dir: Folder where `run_demo` writes the pairs and the word vectors.
@@ -58,10 +58,10 @@ def build_demo_requests(output_dir: Path) -> list[SetRequest]:
 
 
 def list_demo_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
-    """List all challenge sets of the demo, in suite order.
+    """List all challenge sets of the demo, in the order of the suite.
 
     Args:
-        output_dir: See `requests`.
+        output_dir: See `build_demo_requests`.
     """
     order = selection.list_suite_sets()
     built = map(read_exported_set, demo.BUILT_SETS.values())

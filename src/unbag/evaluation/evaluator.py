@@ -201,7 +201,7 @@ class _Evaluation:
         self._waiting: list[tuple[BuiltSet, list[_Scorer]]] = []
 
     def run(self, requests: Sequence[SetRequest | BuiltSet]) -> None:
-        """Build each set, predict it with each model, and score the predictions."""
+        """Build each set, predict its rows with each model, and score the predictions."""
         for set_index, request in enumerate(requests):
             self._evaluate_set(set_index, request)
         self._score_waiting()

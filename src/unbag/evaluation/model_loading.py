@@ -98,7 +98,7 @@ PROMPT_MARK: Final = " · "
 
 
 class ModelVariant(NamedTuple):
-    """Model with the options that apply to it.
+    """Model with the options that apply to it, including at most one prompt.
 
     Attributes:
         model: Model by name or as an object.
@@ -293,7 +293,7 @@ def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_options_record(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Build the JSON record of a model's options. Return None for a model that is an object.
+    """Build the JSON record of a model's options. Return None if the model is a Python object instead of a name.
 
     The revision is omitted, since the predictor's identity contains its commit. A label map is recorded as the order of
     the outputs.
@@ -307,7 +307,7 @@ def build_options_record(model: Model, predictor: Predictor, options: Mapping[st
 
 
 def get_label_order(predictor: Predictor) -> tuple[str, ...]:
-    """Get the label of each output of a model. The default is the model's `label_space`."""
+    """Get the labels of a model's outputs, in output order. The default is the predictor's `label_space`."""
     return tuple(getattr(predictor, "order", predictor.label_space))
 
 

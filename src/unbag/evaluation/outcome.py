@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class EvaluationCallbacks(NamedTuple):
-    """Callbacks of an evaluation. None for no call.
+    """Callbacks of an evaluation. Callbacks that are None are not called.
 
     Attributes:
         on_set: Called with the name of the next set, before it is built.
@@ -33,7 +33,7 @@ class EvaluationCallbacks(NamedTuple):
     on_failure: Callable[[EvaluationFailure], None] | None = None
 
     def for_step(self, name: str) -> Callable[[int, int], None] | None:
-        """Build the progress callback of one step, called with (done, total)."""
+        """Build a progress callback for one step of the evaluation. It is called with (done, total)."""
         on_progress = self.on_progress
         if on_progress is None:
             return None
@@ -42,7 +42,7 @@ class EvaluationCallbacks(NamedTuple):
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """Outcome of an evaluation.
+    """Outcome of an evaluation: the results and the skipped sets.
 
     Attributes:
         results: One result per model and set, ordered by model. Empty in all processes but the first, and in shards
@@ -55,7 +55,7 @@ class EvaluationOutcome:
 
 
 class FailureLog:
-    """Failures of a run.
+    """Log of the failed and skipped challenge sets of a run.
 
     Args:
         skipped: Earlier failures.

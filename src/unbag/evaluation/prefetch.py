@@ -108,7 +108,10 @@ def list_training_requirements(model: str, corpora: Sequence[str], *, revision: 
 
 
 def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
-    """Download all requirements. Returns the error message of each failed download, by requirement name."""
+    """Download all required resources, such as models and corpora.
+
+    Returns the error message of each failed download, by resource name.
+    """
     reasons = {}
     for each in requirements:
         try:
@@ -119,10 +122,10 @@ def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
 
 
 def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
-    """Validate that all requirements are available offline.
+    """Validate that all required resources, such as models and corpora, are available offline.
 
     Raises:
-        MissingError: If any requirement is missing; the message lists all of them.
+        MissingResourceError: If any resource is missing. The message lists all of them.
     """
     if lacking := fetch_requirements(requirements):
         raise MissingResourceError(

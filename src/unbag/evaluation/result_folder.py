@@ -28,7 +28,7 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result in a results folder. For a result of an earlier run, `number` is the previous index.
+    """Result in a results folder, with its previous index if an earlier run stored it.
 
     Attributes:
         result: The result.
@@ -116,7 +116,7 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[Fo
 
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results that a run replaces although their rows, options or weights differ."""
+    """Describe the earlier results that a run replaces with results on different rows, options or weights."""
     described = []
     for result in new:
         before = [each for each in earlier if _slot(each) == _slot(result)]

@@ -26,7 +26,7 @@ _META: Final = b"unbag.labels"
 
 
 class RowLabels(NamedTuple):
-    """Predicted labels of n rows, in order. Each row takes five bytes.
+    """Predicted labels of n rows, in order. Each row requires five bytes of memory.
 
     Attributes:
         source: Number of each row's source example, shape (n,); rows of one source are not independent.
@@ -59,7 +59,7 @@ def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
 
 
 def compute_source_indices(rows: Any) -> NDArray[np.int32]:
-    """Compute an integer code for each row's source example (0, 1, …), shape (n,).
+    """Compute the index (0, 1, …) of each row's source example, shape (n,).
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.

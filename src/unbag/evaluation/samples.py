@@ -73,7 +73,7 @@ def write_samples(
 
 
 def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, Sample] | None:
-    """Read the samples (values per source example) of each metric, by metric path. Return None if none are stored.
+    """Read the samples (values per source example) of a result by metric. Return None if none are stored.
 
     Args:
         folder: Folder with results.json.

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class ScoredResult(NamedTuple):
-    """Result with its example selection and predicted labels.
+    """Result of a model on a challenge set, with the predicted labels and the examples selected for reports.
 
     Attributes:
         result: The result.
@@ -52,7 +52,7 @@ class ScoredResult(NamedTuple):
 
 
 class ScoredModel(NamedTuple):
-    """What scoring needs to know about a model.
+    """Properties of a model that are required to score its predictions.
 
     Attributes:
         record: Record of the model in the results.
@@ -66,7 +66,7 @@ class ScoredModel(NamedTuple):
 
     @classmethod
     def from_predictor(cls, predictor: Predictor, record: Mapping[str, Any]) -> "ScoredModel":
-        """Combine the record of a model with the attributes of its predictor."""
+        """Build the object from a model's JSON record and the attributes of its predictor."""
         return cls(record, getattr(predictor, "threshold", None), getattr(predictor, "may_abstain", False))
 
 
@@ -133,7 +133,7 @@ def score_predictions(
 
 
 def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPredictions) -> ScoredResult:
-    """Combine a result with its example selection and its predicted labels."""
+    """Combine a result with the predicted labels and the examples selected for reports."""
     return ScoredResult(
         result,
         report_examples.select_examples(result, built_set.rows, predictions),

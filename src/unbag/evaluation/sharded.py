@@ -47,7 +47,7 @@ class _Turn(NamedTuple):
 
 
 class ShardedEvaluation:
-    """Evaluation that is divided among several processes. Each instance runs the part of one process.
+    """Evaluation that is divided among several processes. Each process uses its own instance.
 
     Args:
         shard: Index of this process and number of processes.
@@ -81,7 +81,7 @@ class ShardedEvaluation:
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Store the task for one model and set, then predict the shards of its chunks that no other process has leased.
+        """Store the task of one model and set, then predict the rows that no other process has predicted or leased.
 
         Does not wait for other processes.
 
@@ -116,7 +116,7 @@ class ShardedEvaluation:
         self._turns.append(_Turn(_file(position), built_set.request.name, model.name, jobs, progress))
 
     def finish(self, output_dir: Path, failures: FailureLog, callbacks: EvaluationCallbacks) -> list[Result]:
-        """Wait for all predictions, complete the predictions of stopped processes, and score all predictions.
+        """Wait until all rows are predicted, take over the rows of stopped processes, and score the predictions.
 
         Only one process scores.
 
@@ -151,7 +151,7 @@ class ShardedEvaluation:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """Stored description of a task: one model on one challenge set.
+    """Stored description of a task, which is the evaluation of one model on one challenge set.
 
     Attributes:
         request: Fields of the set's `SetRequest`.

@@ -39,7 +39,7 @@ class LocatedResult:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """Values per source example, by metric path. None if the run stored none."""
+        """Values per source example of each metric. None if the run stored no such values."""
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
@@ -53,7 +53,7 @@ class LocatedResult:
         return self.result.scores.get("labels")
 
     def describe_difference(self, other: "LocatedResult") -> str:
-        """List the task fields that differ between two results."""
+        """Describe the task fields in which two results differ, with both values."""
         ours, theirs = (
             {f"data {name}": run.result.data.get(name) for name in _SAME}
             | dict(to_json(run.result.config))
@@ -84,7 +84,7 @@ class ComparedSystem:
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
     def group_by_task(self) -> dict[str, list[LocatedResult]]:
-        """Group the runs by task.
+        """Group the results of the system by task.
 
         Raises:
             ValueError: If two runs of a seed have the same task.
@@ -165,10 +165,10 @@ def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
 
 
 def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
-    """Find the only model in `models`, and return its item. Baselines are ignored, unless there is no other model.
+    """Select the object of the only model in `models`. Baselines are ignored, unless there is no other model.
 
     Args:
-        models: Name, one result and the item of each model.
+        models: Name, one result and an object for each model.
         path: Path of the results, for error messages.
 
     Raises:

@@ -76,13 +76,13 @@ class SetVerdict(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Reason for an inconclusive verdict if the set has too few source examples. Empty otherwise."""
+        """Reason for an inconclusive verdict on a set with too few source examples. Otherwise, an empty string."""
         has_few_sources = self.score.low is not None and self.min_detectable is None
         return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
 
     @property
     def needs_control(self) -> bool:
-        """Whether predictions for shuffled words are part of the baseline of this set."""
+        """Whether the baseline of this set includes the model's predictions for shuffled words."""
         described = challenge_sets.find_challenge_set(self.result.set)
         return described is None or described.has_shuffled_control
 

@@ -13,7 +13,7 @@ _SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # keys of a result's config if only 
 
 
 class Benchmark(NamedTuple):
-    """Hub benchmark, which is one config of a challenge set.
+    """Benchmark on the Hub, which consists of one config of a challenge set.
 
     Attributes:
         repo: Dataset repository, `organization/name`.

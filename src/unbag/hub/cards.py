@@ -47,7 +47,7 @@ def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
 
 
 def find_card_blocks(text: str) -> dict[str, str]:
-    """Find the blocks between unbag's comments in the text of a card, as a dict from block name to content."""
+    """Find the blocks of a card's text that unbag's comments enclose. Returns their contents by block name."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 

@@ -37,7 +37,7 @@ _UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
 class SplitStatistics:
-    """Statistics of a split, updated table by table. The memory use is 8 bytes per row.
+    """Statistics of a split that are updated one table at a time. They use 8 bytes of memory per row.
 
     Args:
         names: Label names, indexed by label id.

@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class ResultContext(NamedTuple):
-    """Information about results that the results files do not contain.
+    """Additional information about results that is not stored in the results files.
 
     Attributes:
         tasks: Benchmark tasks on the Hub (`benchmark_file.fetch_published_tasks`).
@@ -112,7 +112,7 @@ def build_eval_results(
 
 
 def build_model_index(results: Iterable[Result], organization: str) -> "list[EvalResult]":
-    """Build the entries of `ModelCardData.eval_results`, one for each metric that model cards quote from a result.
+    """Build the `ModelCardData.eval_results` entries of a model: one per result and metric shown in model cards.
 
     Args:
         results: Results of one model. Later results on the same config replace earlier ones.
@@ -177,7 +177,7 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
 
 
 def get_hub_metric_name(metric: str) -> str:
-    """Map a metric to its name on the Hub, if there is one.
+    """Map a metric to its name on the Hub. Metrics without a special Hub name are returned unchanged.
 
     >>> get_hub_metric_name("accuracy_cs_0.7"), get_hub_metric_name("p_c")
     ('accuracy', 'p_c')

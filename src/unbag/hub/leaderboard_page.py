@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 
 
 def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
-    """Rank the results for a set, config and metric (each a name or `ALL`), best first within each metric.
+    """Rank the results of a set, config and metric, best first within each metric. `ALL` selects all values.
 
     The columns are defined in `_DATATYPES`. Values are rounded to three digits.
     """
@@ -190,7 +190,10 @@ def list_filter_choices(results: pd.DataFrame, column: str, set_name: str) -> li
 
 
 def choose_default_set(results: pd.DataFrame) -> str:
-    """Choose the set that the page shows first: the first set with a score, or else the first set; `ALL` if empty."""
+    """Choose the set that the page shows first: the first set with a score, otherwise the first set.
+
+    Returns `ALL` if there are no results.
+    """
     names = list_filter_choices(results, "set", ALL)[1:]
     return next((name for name in names if not _comparable_rows(results, name).empty), next(iter(names), ALL))
 

@@ -9,7 +9,7 @@ _LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
 def replace_paths_with_file_names(value: Any) -> Any:
-    """Replace paths in a record with file names, and tuples with lists.
+    """Replace the local paths in a record with their file names. Tuples are converted to lists.
 
     >>> replace_paths_with_file_names({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
     {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}

@@ -188,7 +188,7 @@ def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, An
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Compute the scores of a metric from its columns and from options in JSON.
+    """Compute the scores of a metric from table columns and from options in JSON.
 
     Args:
         metric: Function of columns.
@@ -248,7 +248,7 @@ class ScoreLine:
 
 
 def iter_score_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
-    """Iterate over the values in nested scores, in order.
+    """Iterate over the values in nested scores, in order. Each line has the keys that lead to the value.
 
     In a list of dicts, the entries before the first nested value identify a dict. Without nested values, all entries
     except the last identify it.

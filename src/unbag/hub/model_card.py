@@ -50,7 +50,7 @@ _REST: Final = "terms-of-its-sources"
 
 @dataclass(frozen=True)
 class ModelCardContent:
-    """Content of a model card.
+    """Data from which a model card is built.
 
     Attributes:
         repo: Model repository, `organization/name`.
@@ -91,7 +91,7 @@ class ModelCardContent:
 
     @property
     def license(self) -> str:
-        """License that the model inherits."""
+        """License that the model inherits from its sources, such as the base model and the training data."""
         return derive_license(list(self.sources.values()))
 
     @property
@@ -376,7 +376,7 @@ def build_results_section(
     residual_results: Sequence[Result] = (),
     compare_with: Mapping[str, Sequence[Result]] = {},
 ) -> str:
-    """Build the results section of a model card.
+    """Build the results section of a model card as Markdown.
 
     Args:
         repo: Model repository, `organization/name`.

@@ -59,7 +59,9 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
 
 
 def compute_remote_folder_revision(repo: str) -> str | None:
-    """Compute the folder revision of a repository without downloading the weights. None if it does not exist.
+    """Compute the revision that a local copy of a Hub model would have, without downloading the weights.
+
+    Returns None if the repository does not exist.
 
     For a repository with bundled code, the revision is that of the folder before the code was added.
 

@@ -90,7 +90,7 @@ class LexicalScorer:
         return _softmax(self._matrix(pairs) @ self._weights + self._bias)
 
     def find_misleading_features(self, pair: Pair, label: str) -> list[Any]:
-        """Find the words and word pairs that most favor the most probable label other than `label`."""
+        """Find the words and word pairs that favor the most probable wrong label over the gold label `label`."""
         matrix, gold = self._matrix([pair]), np.array([self._ours.LABELS.index(label)])
         probabilities = self.probabilities([pair])
         [features] = self._ours.rank_misleading_features(
@@ -104,7 +104,9 @@ class LexicalScorer:
 
 
 def build_pair_variants(unbag_module: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
-    """Build variants of a pair with descriptions: the original pair, the swapped pair, and pairs with permuted words.
+    """Build the variants of a pair: the original pair, the swapped pair, and pairs with permuted words.
+
+    Returns (description, pair) tuples.
 
     Permutation modes for which the sentences are too short are omitted.
     """
@@ -192,7 +194,7 @@ def render_predictions_html(
     misleading_features: Sequence[Any],
     gold_label: str | None,
 ) -> str:
-    """Render the predictions as HTML."""
+    """Render the predictions for all variants of a pair as HTML."""
     parts = [f"<p><b>{escape(summarize_prediction_agreement(scored_pairs, labels))}</b></p>"]
     for each in scored_pairs:
         predictions = "".join(

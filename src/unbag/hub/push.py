@@ -337,7 +337,7 @@ class HubUploadResult:
 
 
 def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
-    """Plan the changes of `publish_files` without writing anything.
+    """Plan the changes that `publish_files` would make, without writing anything.
 
     Raises:
         HubError: If the publication would certainly fail, or the Hub cannot be read.

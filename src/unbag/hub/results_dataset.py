@@ -191,7 +191,9 @@ def _describe_head(result: Result) -> str:
 
 
 def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: bytes | None) -> bytes:
-    """Merge rows into the Parquet file, sorted by `KEY`. Returns `existing_file` if no row changes.
+    """Merge new rows into the existing Parquet file, and sort all rows by the columns in `KEY`.
+
+    Returns `existing_file` if no row changes.
 
     Raises:
         ValueError: If the existing file has other columns.

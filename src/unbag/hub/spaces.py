@@ -23,7 +23,7 @@ GRADIO: Final = "6.31.0"
 
 
 def read_page_source(name: str) -> str:
-    """Read the source code of a page module in this folder."""
+    """Read the source code of a page module in the package `unbag.hub`."""
     return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
 
@@ -77,7 +77,7 @@ if __name__ == "__main__":
 
 
 def build_metric_space(name: str, repo: str) -> HubUpload:
-    """Build the Space for a metric in `metrics/`.
+    """Build the Space for one of the metrics in the folder `metrics/`.
 
     The Space contains the metric's module and a copy of the unbag functions that it imports (`hub.vendoring`), so that
     numpy is its only requirement. The page is `hub/metric_page.py`. It starts with the metric's `example.csv` and uses

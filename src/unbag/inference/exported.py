@@ -143,7 +143,7 @@ class ExportedPredictor(PairClassifier):
 
 
 def is_dynamically_quantized(path: Path) -> bool:
-    """Check whether an ONNX model is dynamically quantized, which means input ranges are computed at run time."""
+    """Check whether an ONNX model is dynamically quantized (input ranges are computed at run time)."""
     # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
     # another key. The package onnx, which parses the file, is no dependency.
     fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]

@@ -49,7 +49,7 @@ class OutputCountError(LabelError):
         return type(self), (self._order, self.n_outputs)
 
     def with_suggested_order(self, suggested_order: Sequence[str] | None) -> "OutputCountError":
-        """Copy the error with a message that suggests a label order. None means that no label order fits."""
+        """Copy the error and suggest a label order in its message. None means that no label order fits."""
         return OutputCountError(self._order, self.n_outputs, suggested_order)
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:

@@ -159,7 +159,7 @@ class MislabelledError(LabelError):
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
-    """Build an error that suggests `--label-map` as confirmation of the declared label order.
+    """Build an error that suggests confirming the declared label order with `--label-map`.
 
     For commands that have no option `--trust-labels`.
     """

@@ -298,7 +298,7 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Return `max_length`, or the model's limit if `max_length` is None, in tokens.
+        """Get the maximum input length in tokens: `max_length`, or the model's limit if `max_length` is None.
 
         Returns None if there is neither.
 

@@ -71,7 +71,7 @@ def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int)
 
 
 class LongPremisePredictor:
-    """Predictor that splits long premises into chunks and returns the prediction for the best-supporting chunk.
+    """Predictor that splits long premises into chunks and uses the chunk that best supports the hypothesis.
 
     The probabilities of a pair are those of the chunk in which entailment is most probable (contradiction, for a
     contradiction classifier). If several chunks are equal, the first is used. A premise of one chunk gives the

@@ -183,7 +183,7 @@ class CausalKwargs(TypedDict, total=False):
 
 
 class EndpointKwargs(TypedDict, total=False):
-    """Options of a language model, or a classifier, behind an endpoint."""
+    """Options of a language model or classifier that is served by an endpoint."""
 
     base_url: Annotated[str | None, ModelOption("Endpoint URL, ending in /v1, /predict, /rerank, /classify or /score.")]
     num_fewshot: _NumFewshot
@@ -233,7 +233,7 @@ class BuiltInKwargs(TypedDict, total=False):
 
 
 class FunctionKwargs(TypedDict, total=False):
-    """Options of a function."""
+    """Options of a model that is a Python function."""
 
     label_map: _LabelMap
     long_premise: _LongPremise
@@ -275,12 +275,12 @@ def _describe_options(entry: re.Match[str]) -> str:
 
 
 def get_default(name: str) -> Any:
-    """Get the value that the loaders use for an option that is not given. None for options of no public class."""
+    """Get the default value of a model option. Return None if no public class declares the option."""
     return MODEL_OPTIONS[name][1].default if name in MODEL_OPTIONS else None
 
 
 def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Validate the values of model options, and convert them to those that the loaders take.
+    """Validate model options, and convert their values to the types that the loaders expect.
 
     A parsed value can be parsed again.
 

@@ -148,7 +148,7 @@ class PredictionStore:
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
     def compute_row_range(self, chunk: int) -> tuple[int, int]:
-        """Compute the range of a chunk's rows: the first index, and the last index + 1."""
+        """Compute the row range (start, stop) of a chunk, without the row at `stop`."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
     def list_chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
@@ -156,13 +156,13 @@ class PredictionStore:
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
     def is_stored(self, chunk_shard: ChunkShard) -> bool:
-        """Check whether the predictions of a chunk shard are stored."""
+        """Check whether the predictions for a shard of a chunk are stored."""
         return self.folder.exists(_chunk_file(chunk_shard.chunk)) or (
             chunk_shard.shards > 1 and self._unfinished.exists(_shard_file(chunk_shard))
         )
 
     def select_missing(self, chunk_shards: Sequence[ChunkShard]) -> list[ChunkShard]:
-        """Select the chunk shards whose predictions are not stored. Checks file names only."""
+        """Select those of the given shards that have no stored predictions. Checks file names only."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
         chunks, shards = set(self.folder.list_names()), set(self._unfinished.list_names())
         return [
@@ -362,7 +362,7 @@ def build_key_fields(
     chunk_rows: int,
     label_space: Sequence[str],
 ) -> dict[str, Any]:
-    """Build the fields from which a store key is computed.
+    """Build the fields from which the key of a prediction store is computed.
 
     The fields determine the predictions, and the manifest contains them.
 
@@ -384,7 +384,7 @@ def build_key_fields(
 
 
 def compute_store_key(key_fields: Mapping[str, Any]) -> str:
-    """Compute a store key from `build_key_fields`. Predictors without an identity get a random key.
+    """Compute the key of a prediction store from `build_key_fields`. Predictors without an identity get a random key.
 
     A random key prevents the reuse of predictions.
     """
@@ -407,7 +407,7 @@ class StoredPredictions:
 
     @classmethod
     def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
-        """Open the predictions in a store's folder.
+        """Open the predictions in the folder of a prediction store.
 
         Raises:
             StoreError: If it has no manifest of this version.

@@ -122,7 +122,7 @@ def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dic
 
 
 def build_one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
-    """Build the probabilities for a predicted label: 1 for this label, 0 for the others. None gives a uniform row.
+    """Build the probabilities for a predicted label: 1 for this label, 0 for the others. For None, all are equal.
 
     >>> build_one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]

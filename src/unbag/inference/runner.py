@@ -49,7 +49,9 @@ RowCallback = Callable[[int], None]
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Job that runs one predictor on one data set, in units of work for several processes (`ChunkShard`).
+    """Job that runs one predictor on one data set.
+
+    The work is divided into units (`ChunkShard`) that several processes can run.
 
     Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
     result is the same.
@@ -126,7 +128,7 @@ class PredictionJob:
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
     def estimate_rows(self, chunk_shard: ChunkShard) -> int:
-        """Estimate the number of rows in a chunk shard. The number is exact if the chunk has a single shard."""
+        """Estimate the number of rows in one shard of a chunk. The number is exact if the chunk has a single shard."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
         first, end = self.store.compute_row_range(chunk_shard.chunk)
         rows = end - first
@@ -135,7 +137,7 @@ class PredictionJob:
     def predict(
         self, chunk_shard: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
     ) -> None:
-        """Predict the rows of a chunk shard and store the predictions. After the last shard, store the complete chunk.
+        """Predict one shard of a chunk and store the predictions. After the last shard, store the complete chunk.
 
         Stored predictions of a process that was killed are reused.
 
@@ -170,7 +172,7 @@ def predict_chunk_shard(
     save_every: float = SAVE_EVERY,
     row_callback: RowCallback | None = None,
 ) -> None:
-    """Predict a chunk shard like `PredictionJob.predict`. Needs only the rows of the chunk.
+    """Predict one shard of a chunk, like `PredictionJob.predict`. Rows of other chunks are not required.
 
     Raises:
         ValueError: As `PredictionJob.predict`.
@@ -307,10 +309,11 @@ class RowCounter:
 
     @contextmanager
     def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
-        """Yield a callback that counts the predicted rows of a chunk shard, at most `rows`, the estimated number.
+        """Yield a callback that counts the predicted rows of one shard of a chunk.
 
-        The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
-        counts beyond the estimate. On exit, all rows of the estimate are counted.
+        The count of the shard never exceeds `rows`, its estimated number of rows.
+
+        Some rows of the shard may have had predictions before. On exit, all `rows` rows are counted.
         """
         end = self._done + rows
         yield lambda new: self.update(min(self._done + new, end))

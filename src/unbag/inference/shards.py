@@ -165,12 +165,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard i/n of an evaluation, run by one process.
+    """One of n shards of an evaluation. Each process runs one shard.
 
     Attributes:
         index: Number of the shard, from 0.
         of: Planned number of shards; fewer or more may be started.
-        lease: Seconds until a lease expires (default: 60); see `leases.LEASE`.
+        lease: Seconds until a lease expires (default: 60); see `LEASE`.
 
     >>> str(Shard.parse("0/3"))
     '0/3'
@@ -234,9 +234,9 @@ def predict_shard(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> StoredPredictions:
-    """Predict one shard of a job, then help with the unfinished parts of other shards.
+    """Predict one shard of a job, then help with the unfinished chunks of other shards.
 
-    Skips parts that are stored, or leased by another process.
+    Skips chunks that are stored, or leased by another process.
 
     Args:
         job: Job from `build_shared_job`.

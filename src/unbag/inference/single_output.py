@@ -127,7 +127,7 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     predictions: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
-    """Compute the predictions and the ranking metrics of a model with a threshold on one set.
+    """Compute predictions and ranking metrics on one set, for a model with a threshold.
 
     Args:
         predictions: Predictions for n pairs, in a two-label space.
@@ -154,7 +154,7 @@ def rank_predictions(
 
 
 def compute_break_even_score(predictions: SetPredictions, labels: ArrayLike) -> float:
-    """Compute the score threshold at which the number of positive predictions equals that of positive pairs.
+    """Compute the score threshold at which there are as many positive predictions as positive pairs.
 
     Args:
         predictions: Predictions for n pairs, in a two-label space.
@@ -185,7 +185,9 @@ def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[n
 
 
 def compute_entailment_probabilities(predictions: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
-    """Compute the unshifted probabilities of entailment, shape (n,). Return None for contradiction classifiers.
+    """Undo the centring at the threshold, and compute the entailment probabilities, shape (n,).
+
+    Returns None for contradiction classifiers.
 
     Predictors centre the probabilities at the threshold: they subtract its `compute_threshold_logit` from the output,
     so that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
@@ -206,7 +208,7 @@ def _positive_column(answers: SetPredictions) -> int:
 
 
 def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: str = ENTAILMENT) -> str:
-    """Describe how a model with a threshold was evaluated on a set, for the report."""
+    """Describe for the report how the threshold of a model was applied to a set."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:

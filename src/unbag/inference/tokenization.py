@@ -26,7 +26,7 @@ model."""
 
 
 def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDArray[np.intp]]:
-    """Split rows into batches of similar length, longest first.
+    """Split rows into batches of rows with similar lengths. The batches with the longest rows come first.
 
     Deterministic: rows of equal length keep their order. The longest come first, so that a batch too large for the
     memory fails at once and not after hours.
@@ -56,7 +56,9 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
 def iter_unfinished_batches(
     batches: Iterator[NDArray[np.intp]], is_done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield the batches of a shard that still lack predictions. See `predictor.BatchPredictor.iter_batches`.
+    """Yield the batches of a shard in which at least one row has no prediction yet.
+
+    See `predictor.BatchPredictor.iter_batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
     >>> is_done = np.array([True, False, True, False])
@@ -73,7 +75,7 @@ def iter_unfinished_batches(
 def iter_process_batches(
     batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield the batches of one process. Each batch has a flag that is False if the batch repeats an earlier one.
+    """Yield tuples (batch, is_new) for one process. `is_new` is False if the batch repeats an earlier one.
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.
@@ -220,7 +222,7 @@ class BatchPadding:
         return arrays
 
     def build_pair_arrays(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-        """Build the padded model inputs for the pairs at `rows`, as arrays of shape (b, longest)."""
+        """Build the padded model inputs for b pairs, given by their indices `rows`, as arrays of shape (b, longest)."""
         types = pairs.token_type_ids
         return self.build_arrays(
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]

@@ -49,7 +49,7 @@ class BuiltChallengeSet:
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
-        """Premises and hypotheses of all rows, followed by those of the rows with shuffled words."""
+        """Premises and hypotheses of all rows. The rows with shuffled words come last."""
         parts = (self.rows,) if self.control is None else (self.rows, self.control)
         premises, hypotheses = (
             [text for rows in parts for text in read_column(rows, side).to_pylist()]
@@ -58,7 +58,7 @@ class BuiltChallengeSet:
         return premises, hypotheses
 
     def compute_metrics(self, predictions: SetPredictions) -> dict[str, float]:
-        """Compute the metrics that model cards quote, and the bounds of their intervals, by name.
+        """Compute the metrics quoted in model cards, with the limits of their confidence intervals, by metric name.
 
         For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
 
@@ -88,7 +88,7 @@ def build_metric_names(metric: MetricDefinition) -> tuple[str, str, str]:
 
 
 def iter_logged_metrics(requests: Sequence[SetRequest]) -> Iterator[tuple[str, MetricDefinition]]:
-    """Yield the name `<set>_<metric>` and the definition of each metric and interval bound that may be logged."""
+    """Yield a tuple (`<set>_<metric>`, definition) for each metric and interval limit that may be logged."""
     for request in requests:
         for quantity in challenge_sets.get_challenge_set(request.name).list_metrics_with_role("quoted"):
             for name in build_metric_names(quantity):
@@ -136,7 +136,7 @@ def build_set(request: SetRequest) -> BuiltChallengeSet:
 
 
 def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltChallengeSet]:
-    """Build challenge sets with at most `max_rows` rows in total, including rows with shuffled words.
+    """Build challenge sets with at most `max_rows` rows in total. Rows with shuffled words are counted as well.
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
 

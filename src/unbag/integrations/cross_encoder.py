@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class CrossEncoderEvaluator(BaseEvaluator):
-    """Evaluator of a `CrossEncoder` on challenge sets. Returns the metrics as `<name>_<set>_<metric>`.
+    """Evaluator of a `CrossEncoder` on challenge sets. Keys of the returned metrics are `<name>_<set>_<metric>`.
 
         evaluator = unbag.CrossEncoderEvaluator(["permuted", "swapped"])
         evaluator(model)["unbag_permuted_p_c"]

@@ -104,7 +104,7 @@ class UnbagCallback(TrainerCallback):
         self._log_cost(kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Discard the cached metrics, because the Trainer may load the weights of the best step."""
+        """Discard the cached metrics. They do not apply to the best weights, which the Trainer may load afterwards."""
         self._training, self._last = False, None
 
     def on_evaluate(

@@ -168,7 +168,7 @@ class FusedAttention(nn.Module):
 
 
 class FeatureWeights(CustomInitModule):
-    """Layer that multiplies each feature by a trained weight."""
+    """Layer that multiplies each feature by a learned weight."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class FeatureWeights(CustomInitModule):
         return values * self.vector
 
     def init_parameters(self) -> None:
-        """Apply Glorot initialization, as for a linear layer with `size` inputs and one output."""
+        """Apply Glorot initialization, as for a linear layer with one input per feature and one output."""
         initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 
 

@@ -166,5 +166,5 @@ class QueryScorer(CustomInitModule):
         return nodes @ self.vector * self.scale
 
     def init_parameters(self) -> None:
-        """Initialize the vector with a small standard deviation, as in the authors' code."""
+        """Initialize the vector with a small standard deviation, as in the code published with the paper."""
         initialization.normal_(self.vector, std=0.01)

@@ -76,7 +76,7 @@ class SuperficialBranch(nn.Module):
 
     @classmethod
     def from_weights(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalize: bool) -> "SuperficialBranch":
-        """Create a branch with the weights from a `state_dict`."""
+        """Create a branch from the weights of a `state_dict` and a word table."""
         outputs, width = weights["decoder.weight"].shape
         branch = cls(table, outputs, width=width, normalize=normalize)
         branch.load_state_dict(weights)
@@ -170,7 +170,7 @@ class ResidualHead(nn.Module):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Add a forward hook that replaces the logits of a network with F_L(x).
+        """Add a forward hook that replaces the logits of a network with the residual logits F_L(x).
 
         The weights do not change.
 

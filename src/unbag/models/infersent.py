@@ -52,7 +52,7 @@ class InferSentForSequenceClassification(SentenceEncoder):
 
 
 class BiLstmLastConfig(InferSentConfig):
-    """Configuration of a BiLSTM encoder that uses the last states as sentence embedding."""
+    """Configuration of a BiLSTM encoder whose sentence embedding consists of the last states of both directions."""
 
     model_type = "unbag-bilstm-last"
 

@@ -59,7 +59,7 @@ class BiLstm(nn.Module):
 
 
 class PositionWiseLayer(nn.Module):
-    """Fully connected layer with ReLU, applied to each token. Replaces `BiLstm`, and has the same output size.
+    """Fully connected layer with ReLU, applied to each token. It can replace a `BiLstm` of the same output size.
 
     It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
     fully-connected layers".

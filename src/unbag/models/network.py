@@ -84,7 +84,7 @@ class PairNetwork(PreTrainedModel):
         raise NotImplementedError
 
     def extra_identity(self) -> dict[str, str]:
-        """Get the additional inputs that affect the logits, besides config and weights, as a dict (default: empty)."""
+        """Get the inputs that affect the logits in addition to config and weights, as a dict (default: empty)."""
         return {}
 
     def embed(self, side: SentenceBatch) -> Tensor:

@@ -50,12 +50,12 @@ class TreeLstmCell(nn.Module):
         return NodeStates(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: NodeStates, right: NodeStates, inputs: Tensor | None = None) -> NodeStates:
-        """Compute the states of parent nodes from their children and, optionally, from inputs."""
+        """Compute the states of parent nodes from their children's states and, optionally, from the parents' inputs."""
         added = None if inputs is None else self.compute_input_gates(inputs)
         return self.compute_parents(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
     def compute_input_gates(self, inputs: Tensor) -> Tensor:
-        """Compute the contribution of inputs, shape (…, inputs), to the gates of inner nodes, shape (…, 5 hidden)."""
+        """Compute how inputs, shape (…, inputs), contribute to the gates of inner nodes, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
@@ -63,7 +63,7 @@ class TreeLstmCell(nn.Module):
     def compute_parents(
         self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None
     ) -> NodeStates:
-        """Compute the states of parent nodes from the states of their children: h, shape (…, 2 hidden), and c."""
+        """Compute the states of parent nodes from h, shape (…, 2 hidden), and c of their children."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added

@@ -49,7 +49,7 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
-    """Format the label and the message of a badge. Inconclusive sets do not count as better.
+    """Format the label and the message of a badge. The message counts the sets on which the model is better.
 
     Raises:
         ValueError: If no challenge set was evaluated.

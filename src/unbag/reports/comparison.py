@@ -31,7 +31,7 @@ _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
 def build_comparison_view(comparison: Comparison) -> RenderableType:
-    """Build the terminal view of a comparison: a list of systems, one table per pair of systems, notes and verdict."""
+    """Build the terminal view of a comparison: the systems, one table per pair of systems, notes, and the verdict."""
     system_lines = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems
@@ -50,7 +50,7 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
 
 
 def export_comparison(comparison: Comparison) -> ExportedTable:
-    """Build the tables of a comparison for export. The tables name the better system for each metric."""
+    """Build the tables of a comparison for export. The tables show which system is better on each metric."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (
         *(f"{note}." for note in comparison.notes),
@@ -62,7 +62,7 @@ def export_comparison(comparison: Comparison) -> ExportedTable:
 
 
 def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False) -> str:
-    """Format the significant differences as a sentence.
+    """Format the verdict of a comparison as a sentence that lists the significant differences.
 
     Args:
         comparison: Comparison of two or more systems.

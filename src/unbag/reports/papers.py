@@ -15,7 +15,7 @@ DEVIATION: Final = " ±"
 
 
 def format_cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
-    """Format the column names and rows of a table. Standard deviations are shown in the column of their means."""
+    """Format the column names and cells of a table. A mean and its standard deviation share a column."""
     names = [*table.keys, *table.values]
     decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
     columns = [name for name in names if not name.endswith(DEVIATION)]
@@ -58,7 +58,7 @@ def convert_tables_to_json(tables: Sequence[PaperTable]) -> list[dict[str, Any]]
 
 
 def format_unit(units: Mapping[str, str]) -> str:
-    """Format the unit of a table as a suffix of its title. Return an empty string for fractions."""
+    """Format the unit of a table for its title, such as ", in percent". Return an empty string for fractions."""
     return ", in percent" if "percent" in units.values() else ""
 
 

@@ -55,7 +55,7 @@ class Report(Sequence[Result]):
 
     @property
     def verdict(self) -> str:
-        """Verdict in one sentence, which lists the sets on which the model is better than its baseline."""
+        """Verdict in one sentence that lists the sets on which the model is better than its baseline."""
         return verdict.format_verdict(verdict.compute_model_verdict(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -19,7 +19,7 @@ _COMMIT: Final = 40  # hexadecimal digits
 
 
 class ReproduceCommand(NamedTuple):
-    """A command that reproduces a result, or the reason why none exists.
+    """A command that reproduces a result, or the reason why there is no such command.
 
     Attributes:
         command: Command line; empty if no command reproduces the result.
@@ -158,7 +158,7 @@ def _listed(value: Any) -> Any:
 
 
 def list_remarks(result: Result) -> list[str]:
-    """List remarks on a result: output threshold, truncated pairs, and code from the model's repository."""
+    """List remarks on a result, about the output threshold, truncated pairs and code from the model's repository."""
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):

@@ -17,7 +17,7 @@ _NOTE = "p50 and p99 are the latency until the prediction of a pair. All times d
 
 
 def build_speed_view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
-    """Build the terminal view of speed timings, with one row per batch size (pairs per call)."""
+    """Build the terminal view of speed measurements, with one row per batch size (pairs per call)."""
     table = Table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
         column.justify, column.no_wrap = "right", True
@@ -28,7 +28,7 @@ def build_speed_view(timings: Sequence[SpeedTiming], title: str) -> RenderableTy
 
 
 def export_speed(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
-    """Build the table of speed timings for export.
+    """Build the table of speed measurements for export.
 
     Args:
         timings: Timings of all numbers of pairs per call.

@@ -106,7 +106,7 @@ def format_row_name(result: Result, results: Sequence[Result]) -> str:
 
 
 def build_cross_domain_table(results: Sequence[Result]) -> RenderableType:
-    """Build the cross-domain table from results on the `plain` set, with one row per corpus and model."""
+    """Build the cross-domain table from results on the set `plain`, with one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
     scores = {(result.model["name"], result.corpus): result.scores for result in results}

@@ -36,7 +36,7 @@ def build_mend_view(record: Mapping[str, Any], comparison: Comparison | None) ->
 
 
 def format_in_domain_change(comparison: Comparison) -> str:
-    """Format the change in accuracy on the unmodified pairs of each corpus as a sentence."""
+    """Format as a sentence how the accuracy on the unmodified pairs of each corpus changes."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
         return "In domain: not evaluated."
@@ -77,7 +77,7 @@ def build_mend_card(
 
 
 def build_interpolation_section(record: Mapping[str, Any]) -> str:
-    """Build the Markdown section on weight interpolation from a `training.json`. Return "" if it has none."""
+    """Build the Markdown section on weight interpolation. Return "" if the training record has no interpolation."""
     if (found := record.get("interpolation")) is None:
         return ""
     rows = []

@@ -21,8 +21,8 @@ def compute_reordering_bleu(
         ngram_orders: The n of each requested BLEU-n, each at least 1.
 
     Returns:
-        Fractions in [0, 1], shape (q, len(orders)); higher means closer to the original. The value is 0 if some n-gram
-        length up to n has no match, and if the sentence is shorter than n words.
+        Fractions in [0, 1], shape (q, len(ngram_orders)); higher means closer to the original. The value is 0 if some
+        n-gram length up to n has no match, and if the sentence is shorter than n words.
 
     >>> orders = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]])
     >>> compute_reordering_bleu([0, 1, 2, 3], orders, [2]).round(3).tolist()

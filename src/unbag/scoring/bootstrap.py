@@ -196,7 +196,7 @@ def estimate_named_ratios(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
-    """Estimate several ratios like `estimate_ratios`, but identify them by name instead of column index.
+    """Estimate several ratios as in `estimate_ratios`. Ratios are identified by name instead of column index.
 
     Args:
         ratios: Numerators and denominators of each ratio by name, shape (n,) each. A scalar denominator applies to all
@@ -254,7 +254,7 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
 def estimate_proportion(
     hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
 ) -> Estimate:
-    """Estimate the fraction of hits among the selected rows, with a confidence interval.
+    """Estimate the fraction of the selected rows for which `hits` is True, with a confidence interval.
 
     The interval treats the rows of each source as a cluster. `n` counts rows.
 

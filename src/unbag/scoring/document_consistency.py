@@ -52,7 +52,7 @@ class EvidencePositionScores(DocumentScores):
 
 
 class DocumentOperationScores(DocumentScores):
-    """Scores on the rows of one operation, together with the entailed rows of the same groups.
+    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups.
 
     Attributes:
         operation: Name of the operation.
@@ -196,13 +196,13 @@ class _LabelledRows:
         self._source_of_group[group] = source
 
     def select_with_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Compute a mask of the not-entailed rows in `rows`, and of the entailed rows in their groups, shape (n,)."""
+        """Compute a mask of the not-entailed rows in `rows` and of the entailed rows in the same groups, shape (n,)."""
         negatives = rows & ~self.is_entailed
         selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])
         return selected
 
     def ratios(self, inside: NDArray[np.bool_]) -> dict[str, tuple[Column, Column]]:
-        """Compute numerators and denominators of the metrics on a subset, summed by source, shape (sources,) each."""
+        """Compute the numerator and denominator of each metric on a subset, summed by source, shape (sources,) each."""
         entailed, others = inside & self.is_entailed, inside & ~self.is_entailed
         # Both labels have equal weight. Balanced accuracy is undefined if one of them has no rows.
         weights = np.zeros(len(inside))

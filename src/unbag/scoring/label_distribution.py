@@ -31,7 +31,7 @@ class LabelFractions(TypedDict):
 
 
 class LabelDistributionScores(LabelFractions):
-    """Fraction of each predicted label on all pairs and on each subset.
+    """Fraction of pairs with each predicted label, over all pairs and per subset.
 
     Attributes:
         by_subset: `LabelFractions` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.

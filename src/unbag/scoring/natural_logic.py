@@ -40,7 +40,7 @@ class MacroScores(TypedDict):
 
 
 class LabelScores(TypedDict):
-    """F1, precision and recall of one label, and the counts of this label in the gold labels and the predictions."""
+    """F1, precision and recall of one label. `gold` and `predicted` are its counts in gold labels and predictions."""
 
     f1: float
     precision: float
@@ -60,7 +60,7 @@ class PairGroupScores(MacroScores):
 
 
 class NaturalLogicScores(PairGroupScores):
-    """Scores overall, per label and per group of pairs.
+    """Natural-logic scores over all pairs, per label and per group of pairs.
 
     Attributes:
         n_examples: Number of scored pairs.

@@ -32,7 +32,7 @@ class NegationScores(TypedDict):
 
 
 class NegationOperationScores(NegationScores):
-    """Scores on the rows of one operation.
+    """Scores on the rows that one operation (type of negation) produced.
 
     Attributes:
         operation: Name of the operation.
@@ -42,7 +42,7 @@ class NegationOperationScores(NegationScores):
 
 
 class NegationConsistencyScores(NegationScores):
-    """Scores on all rows and for each operation.
+    """Scores on all rows, and for each operation (type of negation).
 
     Attributes:
         n_examples: Number of rows.

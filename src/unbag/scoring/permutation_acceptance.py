@@ -80,7 +80,7 @@ class AcceptanceBins(TypedDict, total=False):
 
 
 class PermutationAcceptanceScores(AcceptanceScores, AcceptanceBins):
-    """Permutation acceptance, accuracy, entropies and bins. A value is None if it has no examples.
+    """Permutation acceptance, accuracy, entropies and bins. A value is None if it would be computed from no examples.
 
     Attributes:
         n_examples: Number of examples.
@@ -155,7 +155,7 @@ def permutation_acceptance(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> PermutationAcceptanceScores:
-    """Compute how often permuted pairs are predicted with the gold label of the original pair.
+    """Compute how often the gold label of the original pair is predicted for permuted pairs.
 
     For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
     2021, https://aclanthology.org/2021.acl-long.569, equation 1).
@@ -290,7 +290,7 @@ class _ScoredRows:
         self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)
 
     def sum_permutations(self, values: Column) -> NDArray[np.float64]:
-        """Sum values over the permutations of each source, shape (sources,)."""
+        """Sum values over the permutations of each source example, shape (sources,)."""
         weights = np.where(self.is_original, 0.0, values)
         # The numpy stubs type bincount as integers, also with float weights.
         sums: NDArray[Any] = np.bincount(self.source, weights=weights)

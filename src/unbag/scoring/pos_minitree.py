@@ -159,7 +159,7 @@ def compute_type_signature(
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
 ) -> float:
-    """Compute the POS mini-tree overlap β^k of one sentence as in the authors' code.
+    """Compute the POS mini-tree overlap β^k of one sentence as in the code published with the paper.
 
     It is the mean over the word types of the sentence. Unknown words count as 0.
 
@@ -240,7 +240,7 @@ def compute_sentence_signature(
 
 
 def validate_definition(definition: str) -> Definition:
-    """Validate the name of a mini-tree definition, `code` or `text`.
+    """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it.
 
     Raises:
         ValueError: If the name is unknown.
@@ -252,7 +252,7 @@ def validate_definition(definition: str) -> Definition:
 
 
 class MiniTreeBin(NamedTuple):
-    """Number of permutations with a ratio in [low, high), and the fraction of them that is accepted."""
+    """Number of permutations with a mini-tree ratio in [low, high), and the fraction of them that is accepted."""
 
     low: float
     high: float
@@ -282,7 +282,7 @@ class MiniTreeScores(TypedDict):
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
 ) -> MiniTreeScores:
-    """Compute the mini-tree ratios of permuted sentences and, optionally, the acceptance rate by ratio.
+    """Compute the ratios β^k(permuted) / β^k(original) of mini-tree overlap and, optionally, acceptance by ratio.
 
     Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code, the ratio of a
     pair is a ratio of means. For pairs, pass the mean β^k of permuted premise and hypothesis, and the mean of the

@@ -43,7 +43,7 @@ _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.
 
 
 def compute_sample_value(sample: Sample) -> float:
-    """Compute a statistic on the original examples. Return NaN if it is undefined."""
+    """Compute a statistic on the original examples (without resampling). Return NaN if the statistic is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
 
@@ -111,7 +111,7 @@ def compute_paired_difference(
 def compute_difference_from_draws(
     first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
 ) -> PairedDifference:
-    """Compute the difference of a statistic between two systems from the values that `resample_statistics` returned.
+    """Compute the difference of a statistic between two systems from the bootstrap values of `resample_statistics`.
 
     For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
     other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
@@ -156,7 +156,7 @@ def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[
 
 
 def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Compute the difference of two independent estimates, second minus first, with its interval.
+    """Compute the difference of two independent estimates (second minus first) with its confidence interval.
 
     The interval combines the intervals of the two estimates (Newcombe 1998; Zou & Donner 2008, "Construction of
     confidence limits about effect measures", https://doi.org/10.1002/sim.3095). The distance between the difference and
@@ -215,7 +215,7 @@ class McNemarResult(NamedTuple):
 
 
 def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
-    """Test whether two systems have the same accuracy with the mid-p version of McNemar's test.
+    """Run the mid-p version of McNemar's test, which tests whether two systems have the same accuracy.
 
     McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, each discordant example is correct
     for either system with probability 1/2. The count of each system is then binomial(d, 1/2) for d discordant examples.
@@ -296,7 +296,10 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class SeedSpread(NamedTuple):
-    """Mean, sample standard deviation and number of seeds. The deviation of a single seed is None."""
+    """Mean and sample standard deviation of a score over seeds, and the number of seeds.
+
+    The deviation of a single seed is None.
+    """
 
     mean: float
     standard_deviation: float | None

@@ -13,14 +13,14 @@ PARTITIONS: Final = 20
 
 
 class PartitionRow(TypedDict):
-    """Accuracy on the examples in one uncertainty partition."""
+    """Accuracy on one partition of the examples. Partitions are ordered by difficulty."""
 
     partition: int
     accuracy: Estimate
 
 
 class UncertaintyPartitionsScores(TypedDict):
-    """Accuracy on each partition of the examples, from the easiest to the hardest.
+    """Accuracy on all examples and on each partition. Partitions are ordered from the easiest to the hardest examples.
 
     All scores except ρ are `Estimate`s (value, low, high, n): accuracies in [0, 1] (higher is better) and the drop in
     [-1, 1] (lower is better).
@@ -57,7 +57,7 @@ def uncertainty_partitions(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> UncertaintyPartitionsScores:
-    """Compute accuracy by partition of the pairs, from the easiest to the hardest for a bag-of-words model.
+    """Compute the accuracy per partition of the pairs. Partitions are ordered by difficulty for a bag-of-words model.
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word

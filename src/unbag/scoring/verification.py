@@ -33,7 +33,7 @@ _DECIMALS: Final = 9  # of a probability: rounding removes the errors of float64
 
 
 class RiskCoverage(TypedDict):
-    """Risk-coverage curve: the error rate on the most confident fraction of the predictions, for each fraction.
+    """Risk-coverage curve: the error rate on the most confident predictions, for each fraction of the predictions.
 
     Attributes:
         aurc: Area under the curve, in [0, 1]; lower is better.
@@ -286,7 +286,7 @@ def _balanced_accuracy(
 
 
 def compute_balanced_accuracy(sums: Floats) -> Floats:
-    """Compute balanced accuracy from the numbers of pairs and of correct predictions of each label.
+    """Compute balanced accuracy from the numbers of pairs and of correct predictions per label.
 
     Args:
         sums: Numbers of correctly predicted entailed pairs, of entailed pairs, of correctly predicted not-entailed

@@ -15,7 +15,7 @@ __path__ = [str(_HERE), str(ROOT)]
 
 
 def list_script_folders(parent_folder: str) -> list[str]:
-    """List the scripts in a folder that contains one subfolder per script, such as `dataset_scripts`."""
+    """List the scripts in a folder such as `dataset_scripts`, in which each script has its own subfolder."""
     return sorted(path.name for path in (ROOT / parent_folder).iterdir() if (path / f"{path.name}.py").is_file())
 
 
@@ -42,7 +42,7 @@ def import_script_module(parent_folder: str, name: str) -> Any:
 
 
 def list_script_files(parent_folder: str) -> list[str]:
-    """List the scripts in a folder that contains one file per script, such as `trainers`."""
+    """List the scripts in a folder such as `trainers`, in which each script is a single file."""
     return sorted(path.stem for path in (ROOT / parent_folder).glob("*.py"))
 
 

@@ -180,7 +180,7 @@ def find_augmented_groups(examples: Sequence[Example]) -> list[Rows]:
 
 
 def find_augmented_strata(examples: Sequence[Example]) -> list[list[Rows]]:
-    """Divide the augmented pairs into strata with the same kind of augmentation and the same labels.
+    """Divide the augmented pairs into strata by the kind of augmentation and the gold labels.
 
     A unit of a stratum is a group of pairs, or a single pair without a group. The labels of a group are those of its
     pairs, in their order.

@@ -50,7 +50,7 @@ class BiasedModel(Protocol):
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
-    """Build a biased model by cross-fitting a bag-of-words model to the pairs.
+    """Build a biased model: a bag-of-words model that is cross-fitted to the pairs.
 
     Depending on `name`, the model reads both sentences or only the hypothesis, or is the product of these two models.
 
@@ -135,7 +135,7 @@ class OriginalModelTeacher:
         self.identity = model.identity
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
+        """Compute log-probabilities, shape (n, 3). For augmented pairs, all labels except the gold label get −∞."""
         is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
@@ -257,7 +257,7 @@ EDGES: Final = (0.3, 0.5, 0.7)
 
 
 def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign pairs to groups by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
+    """Assign pairs to groups by lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
     Args:
         probabilities: Label probabilities of a bag of words, shape (n, labels).
@@ -289,11 +289,11 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """Interface of functions that compute features of training pairs. The features are equal in all processes."""
+    """Interface of functions that compute features of training pairs. All processes compute equal features."""
 
     @property
     def identity(self) -> str:
-        """Identifier of the models. Models whose features may differ have different identifiers."""
+        """Identifier of the models that compute the features. Different features imply different identifiers."""
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
@@ -319,7 +319,7 @@ class BiasFeatures:
 
     @property
     def identity(self) -> str:
-        """Identifier of the models. Models whose features may differ have different identifiers."""
+        """Identifier of the models that compute the features. Different features imply different identifiers."""
         named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 

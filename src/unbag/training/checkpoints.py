@@ -61,7 +61,7 @@ class CheckpointManager:
         accelerator.register_load_state_pre_hook(_unwrapping(accelerator))
 
     def save(self, step: int, state: Mapping[str, Any], *, best: int | None = None) -> None:
-        """Write a checkpoint, and delete all others except the last two and the best.
+        """Write a checkpoint, and delete the other checkpoints except the best and the last two.
 
         All processes must call this method together.
 
@@ -173,7 +173,7 @@ class CheckpointManager:
 
 
 def list_json_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
-    """List the differences between the JSON values of two runs, one line per difference.
+    """List the differences between two JSON values, one line per difference.
 
     >>> list_json_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
@@ -268,7 +268,7 @@ class HubCheckpointUploader:
 
 
 def fetch_checkpoint(name: str) -> Path:
-    """Locate the checkpoint folder for a path or Hub repository. Checkpoints on the Hub are downloaded.
+    """Find a checkpoint folder by path or Hub id. Checkpoints on the Hub are downloaded.
 
     Raises:
         CheckpointError: If there is no such folder, or no such repository with a checkpoint.

@@ -82,7 +82,7 @@ def validate_english(languages: Collection[str]) -> None:
 
 
 def compute_augmentation_counts(entries: Sequence[str], default_count: int, n_training_pairs: int) -> dict[str, int]:
-    """Compute the number of augmented pairs per epoch for each kind.
+    """Compute the number of augmented pairs per epoch for each kind of augmentation.
 
     Args:
         entries: Entries of `--augment`.
@@ -136,7 +136,7 @@ _BOOKKEEPING: Final = frozenset(
 
 
 def declare_option(help: str, panel: str, **default: Any) -> Any:
-    """Declare a config field with its help text and its panel on the help page."""
+    """Declare a config field with its help text and the panel of the help page that lists the option."""
     return field(metadata={"help": help, "panel": panel}, **default)
 
 
@@ -306,7 +306,7 @@ class TrainConfig:
         return values
 
     def build_prerequisite_configs(self, work_dir: Path) -> "Mapping[str, TrainConfig]":
-        """Build the configs of models that must be trained first, by purpose (such as `teacher`).
+        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`.
 
         Args:
             work_dir: Folder for their results, deleted once this model is complete.
@@ -317,7 +317,7 @@ class TrainConfig:
         return {}
 
     def list_files(self) -> list[Path]:
-        """List the entries of `corpus` and `validation` that are files."""
+        """List the entries of `corpus` and `validation` that are local files."""
         named = [Path(parse_weighted_corpus(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 

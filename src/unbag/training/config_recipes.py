@@ -91,7 +91,7 @@ class DebiasConfig(TrainConfig):
         return super().to_json() | {"bias": strip_parent_folders(self.bias)}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
-        """Build the configs of models that must be trained first, by purpose (such as `teacher`).
+        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`.
 
         Args:
             work_dir: Folder for their results.
@@ -178,7 +178,7 @@ class ConfidenceConfig(DebiasConfig):
         return super().to_json() | {"teacher": strip_parent_folders(self.teacher) if self.teacher else None}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
-        """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
+        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`."""
         return super().build_prerequisite_configs(work_dir) | (
             {} if self.teacher else {"teacher": self._plain(work_dir / "teacher")}
         )
@@ -197,7 +197,7 @@ class SelfDebiasingConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBalancedConfig(DebiasConfig):
-    """Training options of the group-balanced recipe. `balance` is the strength of the group weights."""
+    """Training options of the group-balanced recipe. `balance` determines how much the group weights differ from 1."""
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
@@ -310,7 +310,7 @@ class MendConfig(DebiasConfig):
         return bool(self.bias_strength or self.anneal or self.balance)
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
-        """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
+        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`."""
         return super().build_prerequisite_configs(work_dir) if self.uses_bias else {}
 
     def select_cache_key_fields(self) -> dict[str, Any]:
@@ -465,7 +465,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             yield f"test_examples: expected at least 1, got {self.test_examples}"
 
     def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Build the config of a recipe that trains one of the models. The fields that both configs have are copied."""
+        """Build the config of another recipe, which trains one of the models. Shared fields are copied."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 

@@ -66,12 +66,12 @@ class TrainingData:
         return languages[0]
 
     def map_parts(self, function: Callable[[PairDataset], PairDataset], *, held_out: bool) -> "TrainingData":
-        """Apply a function to all training parts and, if `held_out` is true, to all held-out parts."""
+        """Apply a function to all training datasets and, if `held_out` is true, to all held-out datasets."""
         kept = tuple(map(function, self.held_out)) if held_out else self.held_out
         return replace(self, training=tuple(map(function, self.training)), held_out=kept)
 
     def build_record(self) -> dict[str, Any]:
-        """Build a JSON object with the source and the hash of each part."""
+        """Build a JSON object with the source and the hash of each dataset."""
         return {
             name: [
                 {"name": part.name, **part.record, "pairs": len(part.examples), "sha256": _hash(part.examples)}
@@ -152,7 +152,7 @@ def load_training_data(
 def validate_corpora(
     corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **load_options: Any
 ) -> None:
-    """Validate the names of corpora and files without reading them completely.
+    """Validate that corpora and files can be used for training, without reading them completely.
 
     Looks up the columns of files and reads their first labelled pair.
 
@@ -231,7 +231,7 @@ def convert_rows_to_examples(rows: Any) -> list[Example]:
 
 
 def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example]) -> PairDataset:
-    """Keep a subset of the pairs of a part. The part's record counts the excluded pairs under `reason`."""
+    """Replace the pairs of a dataset with a subset. The dataset's record counts the excluded pairs under `reason`."""
     lost = len(dataset.examples) - len(examples)
     if not lost:
         return replace(dataset, examples=examples)
@@ -276,7 +276,7 @@ def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: i
 
 
 def sample_dataset(dataset: PairDataset, n: int, seed: int | str) -> PairDataset:
-    """Sample n pairs from a dataset, or keep all pairs if there are fewer."""
+    """Sample n pairs from a dataset. If the dataset has fewer than n pairs, keep all of them."""
     lots = sorted(range(len(dataset.examples)), key=lambda e: int(rng.compute_key(seed, dataset.examples[e].source_id)))
     return filter_dataset(dataset, "not drawn", [dataset.examples[e] for e in sorted(lots[:n])])
 
@@ -363,7 +363,7 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
 
 
 def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
-    """Compute the number of pairs per epoch, the length of the list from `mix_datasets`."""
+    """Compute the number of pairs per epoch, which is the length of the list from `mix_datasets`."""
     return sum(
         int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in datasets
     )

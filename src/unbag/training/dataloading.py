@@ -37,7 +37,7 @@ Tokens = tuple[list[int], list[int] | None]
 
 
 class EncodedPairArray:
-    """Token ids of n pairs in one array, which takes a tenth of the memory of Python lists.
+    """Token ids of n pairs in one array, which needs a tenth of the memory that Python lists need.
 
     Attributes:
         lengths: Number of tokens of each pair, shape (n,).
@@ -175,9 +175,9 @@ class EpochDataset(Dataset[Batch]):
         return len(self.batches) * self.place.gradient_accumulation_steps
 
     def compute_bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs that it predicts.
+        """Compute the accuracy of the biased model on the pairs for which its probabilities are not uniform.
 
-        Returns None if the biased model predicts no pairs.
+        Returns None if there are no such pairs.
         """
         if BIAS not in self.features:
             return None
@@ -330,7 +330,7 @@ class EpochBatches:
         }
 
     def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
-        """Iterate endlessly over the parts of batches that belong to this process, starting at a given step."""
+        """Iterate endlessly over this process's parts of the batches, starting at a given step."""
         number, done = divmod(step, self.steps)
         while True:
             yield from self.build_epoch(number).iter_items(

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 
 
 class DebiasedObjective(Objective):
-    """Objective Σ w_i · l_i / n − α · H: the weighted loss minus α times the mean entropy H on permuted pairs.
+    """Objective Σ w_i · l_i / n − α · H: mean weighted loss minus α times mean prediction entropy H on permuted pairs.
 
     Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). Evaluation and publishing use
     the network without the bias.
@@ -128,7 +128,7 @@ class DebiasedObjective(Objective):
         )
 
     def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build pairs with permuted words from the examples. The list is empty if α = 0."""
+        """Build pairs with permuted words from the examples. If α = 0, no pairs are built."""
         return self._permuted.build_extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
@@ -137,7 +137,7 @@ class DebiasedObjective(Objective):
 
     @property
     def strength(self) -> float:
-        """Strength of the bias in the current step."""
+        """Strength of the bias at the current step."""
         first, last = self.options.bias_strength, self.options.anneal
         if last is None:
             return first
@@ -146,7 +146,7 @@ class DebiasedObjective(Objective):
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
-        """Compute the loss of a batch. `parts` has the plain cross-entropy and the entropy of permuted pairs."""
+        """Compute the loss of a batch, with the plain cross-entropy and the entropy on permuted pairs as `parts`."""
         names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
         b = len(labels)

@@ -22,7 +22,7 @@ class WorkerError(ValueError):
 
 @contextmanager
 def explain_training_errors(config: TrainConfig) -> Iterator[None]:
-    """Convert library errors raised in this context to one-line messages that name the options to change.
+    """Convert library errors in the `with` block to one-line messages that name the options to change.
 
     Batch size and precision are never changed automatically, since they determine the weights.
 

@@ -135,7 +135,7 @@ class _AllReduce(torch.autograd.Function):
 
 @dataclass
 class BiasSnapshot:
-    """Copy of a layer's bias vector from one forward pass.
+    """Copy of the bias vector of a layer, recorded in one forward pass.
 
     Attributes:
         bias: Copy of the bias, if the layer has one; gradients flow back to the layer.
@@ -159,7 +159,7 @@ class BiasHook:
 
     @contextmanager
     def record_bias(self) -> Iterator[BiasSnapshot]:
-        """Record a copy of the bias vector when the network runs in this context."""
+        """Record a copy of the bias vector when the network runs in the `with` block."""
         self._snapshot = BiasSnapshot()
         try:
             yield self._snapshot
@@ -386,7 +386,7 @@ class HexObjective(Objective):
         return plain
 
     def build_provenance(self) -> dict[str, Any]:
-        """Build the JSON record of the embeddings of branch g. Empty if g uses the network's own embeddings."""
+        """Build the JSON record of the embeddings of branch g. It is empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
     def begin(self, step: int, steps: int) -> None:
@@ -410,7 +410,7 @@ class HexObjective(Objective):
         self.omega = solve_coefficients(summed[:, :k], summed[:, k:]).float()
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write g, W_g and ω* for `residual.ResidualHead.load`. Call `finish` first."""
+        """Save g, W_g and ω* to a folder for `models.hex.ResidualHead.load`. Call `finish` first."""
         assert self.omega is not None, "finish fits what save writes"
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)

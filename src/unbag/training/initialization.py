@@ -136,7 +136,7 @@ _PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
 def build_options_class(architecture: Architecture) -> type:
-    """Build a class with the config fields that users can set, and their types."""
+    """Build a class whose annotations are the config fields that users can set, with their types."""
     ours = [each for each in architecture.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
     free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in architecture.options}
@@ -300,7 +300,7 @@ _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
 def count_parameters(architecture: Architecture, **options: Any) -> int:
-    """Count the parameters of a model architecture without its word embeddings.
+    """Count the parameters of a model architecture, excluding its word embeddings.
 
     The word embeddings have 300 dimensions.
 

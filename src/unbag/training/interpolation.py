@@ -80,7 +80,7 @@ def get_chosen_metrics(interpolation: Record) -> Metrics:
 
 
 def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -> float:
-    """Choose the largest α that loses at most `max_accuracy_loss` points of accuracy on each validation corpus.
+    """Choose the largest α at which accuracy drops by at most `max_accuracy_loss` points on each validation corpus.
 
     The loss is measured against α = 0.
 

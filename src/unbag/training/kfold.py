@@ -147,7 +147,7 @@ def _official(config: KFoldConfig) -> SetRequest:
 
 
 def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
-    """Select the training and held-out pairs for predicting a fold.
+    """Select the training and held-out pairs of the model that predicts a fold.
 
     `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
     tenth of them, rounded up, is held out. `spread` and `whole_seeds`: both rows of each pair, each with its own label
@@ -309,7 +309,7 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
 
 
 def compute_seed_leak_mask(built_set: BuiltSet) -> NDArray[np.bool_]:
-    """Compute a mask of the rows whose seed sentence also occurs in other folds, shape (n,).
+    """Compute a mask of the rows whose seed (unmodified pair) also occurs in other folds, shape (n,).
 
     The model that predicts the row is trained on these other folds.
     """

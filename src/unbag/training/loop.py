@@ -163,7 +163,10 @@ class TrainingHistory:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """Best evaluation by accuracy on all held-out pairs (the first if tied). None before the first evaluation."""
+        """Evaluation with the best accuracy on all held-out pairs (the first if tied).
+
+        None before the first evaluation.
+        """
         return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
     def is_stopped(self, patience: int | None) -> bool:
@@ -173,7 +176,7 @@ class TrainingHistory:
         return len(self.evaluations) - 1 - self.evaluations.index(self.best) >= patience
 
     def add(self, metrics: Metrics) -> None:
-        """Append the metrics of an evaluation at the current step."""
+        """Append the metrics of an evaluation at the current training step."""
         self.evaluations.append({"step": self.step, **metrics})
 
 

@@ -18,7 +18,7 @@ from unbag.training.objective import BatchLoss, Objective
 
 
 class PermutedPairs:
-    """Permuted copies of the pairs in a batch, and the mean entropy of a network's predictions for these copies.
+    """Permuted copies of the pairs in a batch, and the mean entropy of the predictions for these copies.
 
     A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
     entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.

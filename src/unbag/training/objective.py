@@ -52,7 +52,7 @@ class Objective(nn.Module):
         self.network.tie_weights()
 
     def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build unlabelled pairs that are appended to the examples of a batch. Empty by default.
+        """Build unlabelled pairs that are appended to the examples of a batch. By default, there are none.
 
         Args:
             examples: Examples of the batch, b in number.
@@ -84,11 +84,11 @@ class Objective(nn.Module):
         return logits
 
     def build_provenance(self) -> dict[str, Any]:
-        """Build a JSON record of additional inputs that determine the weights. Empty by default."""
+        """Build a JSON record of additional inputs that determine the weights. By default, the record is empty."""
         return {}
 
     def begin(self, step: int, steps: int) -> None:
-        """Prepare for training from a given step. Does nothing by default."""
+        """Prepare the objective for training from a given step. Does nothing by default."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
         """Fit quantities that depend on the final weights. Does nothing by default.

@@ -30,7 +30,7 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Hardware of a run, and time since this object was created. Earlier interrupted runs do not count."""
+    """Hardware of a run, and time since this object was created. The time of interrupted runs is not included."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -60,7 +60,7 @@ def get_work_folder(output_dir: Path) -> Path:
 
 @contextmanager
 def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
-    """Lock the output folder in this context. All processes of the run share the lock.
+    """Lock the output folder until the `with` block ends. All processes of the run share the lock.
 
     Raises:
         locks.LockedError: In the first process, if another run holds the lock.
@@ -110,7 +110,7 @@ def write_model_folder(
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Save a tokenizer without the truncation and padding settings of its last batch."""
+    """Save a tokenizer without the truncation and padding settings that were used for its last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:  # otherwise they would be saved as the model's own
         backend.no_truncation()

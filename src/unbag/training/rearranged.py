@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
 
 def get_record_path(model: Path) -> Path:
-    """Build the path of a model's JSON record. The file is kept when the model's folder is deleted."""
+    """Build the path of a model's JSON record. The record is kept when the model's folder is deleted."""
     return model.with_name(f"{model.name}.json")
 
 
 def load_or_train(
     config: TrainConfig, data: TrainingData, train_and_predict: Callable[[], Record], *, keep_model: bool
 ) -> Record:
-    """Load the stored record and predictions of a model, or train the model and predict.
+    """Load the stored record of a model with its predictions, or train the model and compute the predictions.
 
     Args:
         config: Training options of the model, with its folder.

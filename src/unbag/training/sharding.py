@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def allow_missing_gpu() -> Iterator[None]:
-    """Make accelerate's FSDP 1 configs work in this context on machines without a GPU.
+    """Make accelerate's FSDP 1 configs work on machines without a GPU until the `with` block ends.
 
     Without a GPU, accelerate shards nothing (`configure_sharding` logs this). But by default
     (`fsdp_sync_module_states`) FSDP 1 broadcasts weights through a GPU, and would fail to start without one.
@@ -28,7 +28,7 @@ def allow_missing_gpu() -> Iterator[None]:
 
 
 def describe_sharding(accelerator: Accelerator) -> str | None:
-    """Describe how a checkpoint shards weights and optimizer state. Return None if it does not shard them."""
+    """Describe how weights and optimizer state are sharded in checkpoints. Return None if they are not sharded."""
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         return f"FSDP {plugin.fsdp_version}, {plugin.state_dict_type.name}"
@@ -93,7 +93,7 @@ def configure_sharding(
 
 @contextmanager
 def disable_sharded_loading(accelerator: Accelerator) -> Iterator[None]:
-    """Disable sharded loading in this context, so that each process loads complete weights.
+    """Disable sharded loading until the `with` block ends, so that each process loads complete weights.
 
     Sharded loading (`fsdp_cpu_ram_efficient_loading`, `zero3_init_flag`) would leave empty weights until the model is
     wrapped. But the objective inspects them before: it looks for the last layer and for matrices. A classifier fits

@@ -103,7 +103,7 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
 
 
 def interpolate_weights(weights_a: Weights, weights_b: Weights, alpha: float) -> dict[str, Tensor]:
-    """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
+    """Interpolate weights linearly: (1 − α) θ_A + α θ_B, as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
     Args:
         weights_a: Weights θ_A, those of α = 0, on the CPU.

@@ -145,7 +145,7 @@ _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 
 
 
 def build_spelling_table(words: Sequence[str]) -> Tables:
-    """Build a table with the UTF-8 bytes of each word, truncated to a maximum length. Special tokens get zeros."""
+    """Build a table with the UTF-8 bytes of each word. Long words are truncated, and special tokens get zeros."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
         letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # drops a truncated last character

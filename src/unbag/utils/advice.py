@@ -14,7 +14,7 @@ _offered: frozenset[str] | None = None
 
 @contextmanager
 def register_command_options(names: Iterable[str]) -> Iterator[None]:
-    """Register the long options of the running command, as a context manager."""
+    """Register the long options of the running command until the `with` block ends."""
     global _offered
     before, _offered = _offered, frozenset(names)
     try:
@@ -38,7 +38,7 @@ def has_command_options(text: str) -> bool:
 
 
 def format_option_name(name: str) -> str:
-    """Format an option name for the running command, or for Python if the command does not have the option.
+    """Format an option name as a flag if the running command has the option. Otherwise, return the name unchanged.
 
     >>> with register_command_options(["--label-map"]):
     ...     format_option_name("label_map"), format_option_name("batch_tokens")
@@ -51,7 +51,7 @@ def format_option_name(name: str) -> str:
 
 
 def format_available_option_names(names: Iterable[str]) -> list[str]:
-    """Format the names of the options that the running command supports. If no command is running, format all names.
+    """Format the names of the options that the running command supports. If no command is running, return all names.
 
     >>> with register_command_options(["--label-map"]):
     ...     format_available_option_names(["batch_tokens", "label_map"])
@@ -74,7 +74,7 @@ def choose_advice(*choices: str) -> str:
 
 
 def join_advice(*choices: str) -> str:
-    """Join the texts whose options the running command supports with commas and "or".
+    """Join texts with commas and "or". Texts with options that the running command does not support are omitted.
 
     >>> with register_command_options(["--dtype"]):
     ...     join_advice("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")

@@ -40,7 +40,7 @@ def compute_file_checksum(path: Path) -> str:
 
 
 def compute_cells_checksum(*cells: str | bytes) -> int:
-    """Compute one hash of several text or bytes values, as a 64-bit integer for SQLite.
+    """Compute one hash of several text or bytes values. The hash is a 64-bit integer for SQLite.
 
     The hash depends on the boundaries between cells.
 
@@ -94,7 +94,7 @@ def find_corruption(folder: Path) -> str | None:
 
 
 def quarantine_path(path: Path, reason: str) -> None:
-    """Rename a corrupted file or folder, and log a warning. An earlier renamed copy is replaced.
+    """Rename a corrupted file or folder, and log a warning. A copy that was renamed earlier is replaced.
 
     Args:
         path: Corrupted file or folder.

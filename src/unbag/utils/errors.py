@@ -47,7 +47,7 @@ def is_rust_panic(error: BaseException) -> bool:
 
 @contextmanager
 def convert_rust_panics() -> Iterator[None]:
-    """Convert Rust panics to `RuntimeError`, as a context manager.
+    """Convert Rust panics in the `with` block to `RuntimeError`.
 
     Raises:
         RuntimeError: If a library panics; contains its message.

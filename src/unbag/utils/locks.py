@@ -28,7 +28,7 @@ class LockedError(ValueError):
 
 @contextmanager
 def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a path, as a context manager. A thread can acquire the same lock again.
+    """Hold the lock of a path until the `with` block ends. A thread can acquire the same lock again.
 
     Args:
         path: File or folder to write. It need not exist. Its parent folder is created if necessary.

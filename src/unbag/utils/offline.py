@@ -40,7 +40,7 @@ def enable_offline_mode() -> None:
 
 @contextmanager
 def use_cache_if_unreachable() -> Iterator[str]:
-    """Switch Hub clients to offline mode if the Hub is unreachable, as a context manager.
+    """Switch Hub clients to offline mode until the `with` block ends, if the Hub is unreachable.
 
     Yields:
         The reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.

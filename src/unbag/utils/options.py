@@ -118,7 +118,7 @@ def describe_options(config: type, names: frozenset[str]) -> list[OptionDescript
 
 
 def split_names(*texts: str) -> tuple[str, ...]:
-    """Split one or several texts at commas.
+    """Split comma-separated names, given in one or more texts.
 
     >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')

@@ -23,7 +23,7 @@ without `if __name__ == "__main__":` would then start processes in its processes
 
 @contextmanager
 def set_num_proc(num_proc: int) -> Iterator[None]:
-    """Set the number of processes, as a context manager.
+    """Set the number of processes until the `with` block ends.
 
     Raises:
         ValueError: If it is not a positive integer.

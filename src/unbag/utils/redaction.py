@@ -48,7 +48,7 @@ def redact(text: str) -> str:
 
 
 def extract_first_line(error: BaseException, *, max_length: int | None = None) -> str:
-    """Extract the first line of an error message, or the error type if it is empty. Secrets are redacted.
+    """Extract the first line of an error message and redact secrets. Return the error type if the message is empty.
 
     Args:
         error: The error.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def import_hub_http() -> ModuleType:
-    """Import the HTTP library that huggingface_hub uses (`httpx` or `httpx2`, by version)."""
+    """Import the HTTP library of the installed huggingface_hub version (`httpx` or `httpx2`)."""
     from huggingface_hub.errors import HfHubHTTPError
 
     # The base class of the Hub's errors is the only public indication of the library in use.
@@ -136,7 +136,7 @@ def has_reached_server(error: BaseException) -> bool:
 
 
 def read_requested_wait(error: BaseException) -> float | None:
-    """Read the seconds to wait from the Hub's response (`Retry-After` or rate-limit headers)."""
+    """Read the waiting time in seconds from the `Retry-After` or rate-limit headers of the Hub's response."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 
     cause = find_http_cause(error)

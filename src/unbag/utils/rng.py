@@ -29,7 +29,7 @@ def generate_random_numbers(key: np.uint64, *counters: NDArray[np.int64]) -> NDA
     """Compute 64-bit random numbers for a key and counters, with SplitMix64.
 
     Args:
-        key: Key from `key`.
+        key: Key from `compute_key`.
         counters: Integer arrays that broadcast against each other, the outermost counter first.
 
     Returns:

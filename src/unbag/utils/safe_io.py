@@ -96,7 +96,7 @@ def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterato
 def iter_limited_lines(
     file: IO[bytes], name: object, stored_bytes: int, *, skipped_lines: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the line number (from 1) and content of each line in an open file, and enforce size limits.
+    """Yield the number (from 1) and content of each line in an open file. Raises `DataError` above a size limit.
 
     Args:
         file: File of bytes; it may decompress as it reads.

@@ -139,7 +139,7 @@ class StorageFolder:
 
     @cached_property
     def is_exclusive(self) -> bool:
-        """Whether `create` is atomic, so that it succeeds in exactly one of several processes."""
+        """Whether `create` is atomic. If several processes create the same file, exactly one of them succeeds."""
         if self.is_local:
             return True
         if not _EXCLUSIVE.intersection([self._place.partition("://")[0]]):

@@ -250,7 +250,7 @@ def validate_embedding_table_name(name: str) -> None:
 
 
 def pin_embedding_table_name(name: str) -> str:
-    """Add the current commit to the Hub id of an embedding table. Paths and pinned names are unchanged.
+    """Add the current commit to the Hub id of an embedding table. Paths and ids with a commit are unchanged.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
@@ -262,7 +262,7 @@ def pin_embedding_table_name(name: str) -> str:
 
 
 def compute_embedding_table_identity(name: str) -> str:
-    """Compute the identity of an embedding table from its name, as in `EmbeddingTableLocation.identity`.
+    """Compute the identity of an embedding table: the Hub id and commit, or the SHA-256 of its files.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.

@@ -99,7 +99,7 @@ class FeatureVocabulary:
 
     @property
     def is_valid(self) -> bool:
-        """Whether `codes` is ascending and refers only to existing words. Downloaded files may be invalid."""
+        """Whether `codes` is ascending and refers only to words of the vocabulary. Downloaded files may be invalid."""
         if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
             return False
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)

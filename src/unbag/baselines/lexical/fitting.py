@@ -113,7 +113,7 @@ def _language_of(training: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class TrainingFold:
-    """Fold of the training pairs for cross-fitting. Equal pairs are in the same fold.
+    """Fold of the training pairs for cross-fitting. Identical pairs are always in the same fold.
 
     Attributes:
         index: Index of the fold, starting at 0.
@@ -347,7 +347,7 @@ FLOOR: Final = 1e-6
 
 
 class CrossFittedModel:
-    """Cross-fitted bag-of-words model: each pair is predicted by a model that was not fitted to it.
+    """Cross-fitted bag-of-words model: each pair is predicted by a model that was fitted without this pair.
 
     All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
     they require no tagger, and they do not depend on word order. Each model is stored in the cache as soon as it is

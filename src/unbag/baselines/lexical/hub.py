@@ -38,7 +38,7 @@ _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository contains a lexical model. False if it does not exist."""
+    """Check whether a folder or Hub repository contains a lexical model. Return False if neither exists."""
     if is_hub_id(str(name)):
         from huggingface_hub import hf_hub_download
 

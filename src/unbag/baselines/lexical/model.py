@@ -50,7 +50,7 @@ class LexicalModel:
 
     @property
     def record_hash(self) -> str:
-        """Hash of the model's record, which identifies the model. The weights are not included.
+        """Hash of the provenance of the model (`record`), which identifies the model. The weights are not hashed.
 
         The last digits of the weights depend on the processor; predictions agree to about ten decimals.
         """

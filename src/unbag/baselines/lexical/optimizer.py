@@ -77,7 +77,7 @@ class InverseHessian:
             self._change_change[new] = self._change_change[:, new]
 
     def multiply_gradient(self) -> Vector:
-        """Multiply the approximation of the inverse Hessian by the last gradient, shape (variables,)."""
+        """Multiply the approximate inverse Hessian by the last gradient. Return an array of shape (variables,)."""
         if not self._n_stored:
             return self._gradient.copy()
         rows = (self._newest + 1 + np.arange(-self._n_stored, 0)) % self._memory  # oldest step first

@@ -169,7 +169,7 @@ NO_PARTITION: Final = -1
 
 
 class Rearrangement(NamedTuple):
-    """Assignment of each example to a split and, for test examples, to a partition by uncertainty.
+    """Split of each example and, for test examples, a partition number that increases with the uncertainty.
 
     Attributes:
         split: Indices in `SPLITS`, shape (n,).

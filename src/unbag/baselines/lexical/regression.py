@@ -77,7 +77,7 @@ class PenalizedCrossEntropy:
             return logits
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
-            """Store the gradient of the losses with respect to the logits, and return the sum of the losses."""
+            """Compute the total loss of the rows, and store its gradient with respect to their logits."""
             row_logits = np.stack([its[rows] for its in logits])
             gold = self._gold[:, rows]
             label_values = self._contrasts @ row_logits  # logits, then exponentials, then probabilities, in place
@@ -91,7 +91,7 @@ class PenalizedCrossEntropy:
             return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0)))
 
         def of_contrast(c: int) -> float:
-            """Store the gradient with respect to the weights of one contrast, and return the penalty of the weights."""
+            """Compute the L2 penalty of the weights of one label contrast, and store the gradient of the objective."""
             penalised = self._penalty * weights[c]
             gradient[c] = penalised
             for rows, columns, block in self._blocks:

@@ -62,7 +62,7 @@ class ExampleScorer:
         self._hypothesis_only = record["hypothesis_only"]
 
     def score(self, examples: Sequence[Example]) -> list[LexicalScore]:
-        """Score examples, in order. Each example is scored by the model that was not fitted to its fold."""
+        """Score examples, in order. With cross-fitting, an example is scored by the model fitted without its fold."""
         words = self._reader.select_words(
             {text for example in examples for text in (example.premise, example.hypothesis)}
         )

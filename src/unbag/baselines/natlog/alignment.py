@@ -115,7 +115,10 @@ def _fill_places(
 
 
 def find_aligned_ancestor(tree: DependencyTree, token: int, aligned_tokens: set[int]) -> int | None:
-    """Find the nearest aligned ancestor of a token, or an aligned conjunct of an unaligned ancestor."""
+    """Find the nearest ancestor of a token that is aligned or has an aligned conjunct.
+
+    Return the ancestor if it is aligned, otherwise its conjunct. Return None if there is no such ancestor.
+    """
     below = token
     for above in tree.iter_ancestors(token):
         if above in aligned_tokens:
@@ -133,7 +136,7 @@ def are_tokens_aligned(premise_token: int | None, hypothesis_token: int | None, 
 
 
 class UnsupportedPairError(Exception):
-    """Sentence pair that the rules do not cover. The message states the reason."""
+    """Raised for a sentence pair that the rules do not cover. The message states the reason."""
 
 
 class EditKind(Enum):

@@ -21,7 +21,7 @@ from unbag.baselines.natlog.scopes import (
 
 
 def iter_comparison_operators(tree: DependencyTree) -> Iterator[ScopeOperator]:
-    """Iterate over the scope operators of comparisons in a sentence, such as "than" and superlatives."""
+    """Iterate over the comparison words of a sentence, such as "than" and superlatives, as scope operators."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
         is_than = lemma == "than"

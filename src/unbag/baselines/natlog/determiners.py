@@ -39,7 +39,7 @@ from unbag.baselines.natlog.relations import Monotonicity, Region, Relation, cla
 
 
 class DeterminerKind(Enum):
-    """Type of a determiner, which specifies its condition (see the table in the module docstring)."""
+    """Type of a determiner, such as "every" or "at most k" (see the table in the module docstring)."""
 
     SOME = "some"
     EXACTLY = "exactly"
@@ -55,7 +55,7 @@ class DeterminerKind(Enum):
 
 @dataclass(frozen=True)
 class Determiner:
-    """Determiner, defined by a condition on the sizes of two sets.
+    """Determiner, such as "every" or "at most two", defined by a condition on the sizes of two sets.
 
     Attributes:
         kind: Condition of the determiner.
@@ -76,7 +76,7 @@ class Determiner:
     words: str = ""
 
     def is_satisfied_by(self, n: int, m: int) -> bool:
-        """Check whether the condition holds if n members of X are in Y and m members of X are not."""
+        """Check whether the determiner is satisfied if n members of X are in Y and m members of X are not."""
         k = self.number
         match self.kind:
             case DeterminerKind.SOME:
@@ -104,7 +104,7 @@ class Determiner:
 
     @property
     def is_existential(self) -> bool:
-        """Whether the condition requires n > 0, so that "he sang in Q cities" entails "he sang"."""
+        """Whether Q(X, Y) requires a member of X in Y, so that "he sang in Q cities" entails "he sang"."""
         return self.kind is not DeterminerKind.OTHER and not any(
             self.is_satisfied_by(0, m) for m in range(1, self.number + 2)
         )
@@ -125,7 +125,7 @@ _HALF: Final = 50
 
 
 def compute_determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
-    """Compute the relation of Q(X, Y) to R(X, Y) for two determiners Q and R. None if it is unknown.
+    """Compute the relation of Q(X, Y) to R(X, Y) for two determiners Q and R. Return None if unknown.
 
     >>> [compute_determiner_relation(*pair).value for pair in ((EVERY, A), (NO, A), (EVERY, NO))]
     ['forward_entailment', 'negation', 'alternation']

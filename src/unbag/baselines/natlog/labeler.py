@@ -86,7 +86,7 @@ class NatlogLabeler:
         return verdict
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogResult]:
-        """Iterate over the verdicts of n pairs, in the order of the pairs."""
+        """Label n pairs of sentences, and yield the results in the order of the pairs."""
         for start in range(0, len(premises), _BATCH_SIZE):
             batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
             distinct = list(dict.fromkeys([*batch[0], *batch[1]]))
@@ -172,7 +172,7 @@ class NatlogPredictor:
         return cls(NatlogLabeler.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, shape (n, 3). Unlabeled pairs get probabilities of 1/3."""
+        """Predict the label probabilities of n pairs, shape (n, 3). Unsupported pairs get probabilities of 1/3."""
         verdicts = self._labeler.iter_verdicts(*validate_pairs(premises, hypotheses))
         rows = [build_one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))

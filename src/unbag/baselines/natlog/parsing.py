@@ -380,7 +380,7 @@ class NounPhrase:
     adjective: str | None = None
 
     def is_referential(self, coreferent: bool) -> bool:
-        """Check whether the phrase can refer to the same individuals as a phrase of the other sentence."""
+        """Check whether the phrase can denote the same individuals as a phrase of the other sentence in the pair."""
         return self.quantifier is Quantifier.THE or (coreferent and self.quantifier in WEAK)
 
     def is_satisfied_by(self, n: int, m: int) -> bool:

@@ -42,14 +42,14 @@ _WIDE: Final = frozenset("some someone somebody something several certain".split
 
 
 def list_operators_around(tree_operators: list[ScopeOperator], token: int) -> list[ScopeOperator]:
-    """List the operators around a token, from the innermost to the outermost."""
+    """List the operators whose scope contains a token, from the innermost to the outermost."""
     return sorted((each for each in tree_operators if token in each.domain), key=lambda each: len(each.domain))
 
 
 def list_operators_outside(
     tree: DependencyTree, tree_operators: list[ScopeOperator], token: int
 ) -> list[ScopeOperator]:
-    """List the operators around the determiner of a noun or the negation of a verb, innermost first."""
+    """List the operators whose scope contains a noun's determiner or a verb's negation, innermost first."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
     domain = (
         (collect_scope(tree, token) | tree.collect_subtree(token))
@@ -70,7 +70,7 @@ def resolve_determiner(tree: DependencyTree, noun: int) -> Determiner:
 
 
 def find_operators(tree: DependencyTree, *, is_coreferent: bool = True) -> list[ScopeOperator]:
-    """Find all operators of a sentence, with their domains and projections.
+    """Find all operators of a sentence, such as determiners and negations, with their scopes and projections.
 
     Args:
         tree: Tree of the sentence.

@@ -102,7 +102,9 @@ def _generality(step: ProofStep) -> int:
 
 
 def derive_label(possible_relations: frozenset[Relation]) -> tuple[str, Relation]:
-    """Derive the label, and the most specific relation that is compatible with all possible relations.
+    """Derive the label and a single relation from the possible relations of a premise to a hypothesis.
+
+    The relation is the most specific one that is compatible with all possible relations.
 
     >>> derive_label(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
     ('contradiction', <Relation.ALTERNATION: 'alternation'>)

@@ -143,7 +143,7 @@ _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
 def to_four_way_label(relation: Relation) -> str | None:
-    """Convert a relation to a four-way label (Akoju et al. 2023, section 4.1, item 2); None for equivalence.
+    """Convert a relation to a four-way label (Akoju et al. 2023, section 4.1, item 2). Return None for equivalence.
 
     >>> to_four_way_label(Relation.ALTERNATION), to_four_way_label(Relation.COVER)
     ('contradiction', 'neutral')

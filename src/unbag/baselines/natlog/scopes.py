@@ -148,7 +148,7 @@ def _outside_of(tree: DependencyTree, noun: int) -> frozenset[int]:
 
 
 def find_adverbial(tree: DependencyTree, noun: int) -> int | None:
-    """Find the head of the adverbial that contains a noun phrase; None if the phrase is not in an adverbial.
+    """Find the head of the adverbial that contains a noun phrase. Return None if the phrase is not in an adverbial.
 
     The head is the noun in "every morning", and the preposition in "on every morning".
     """

@@ -45,7 +45,7 @@ _NOT_ONE_CLAUSE: Final = frozenset(
 
 @dataclass(frozen=True)
 class SeedNoun:
-    """Noun phrase of a seed sentence.
+    """Noun phrase of a seed sentence, i.e. of a sentence to which modifiers are added.
 
     Attributes:
         determiner: Determiner (`a`, `the`, `two`, …); empty if there is none.
@@ -60,7 +60,7 @@ class SeedNoun:
 
 @dataclass(frozen=True)
 class SeedConstituents:
-    """Constituents of a seed sentence.
+    """Constituents of a seed sentence, i.e. of a sentence to which modifiers are added.
 
     Attributes:
         subject: Noun phrase of the subject.
@@ -172,7 +172,7 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
 
 
 def build_noun_phrase(noun: SeedNoun, sorted_numbers: Sequence[int]) -> NounPhrase:
-    """Convert the noun phrase of a seed sentence to its logical form.
+    """Convert a `SeedNoun` to its logical form.
 
     Args:
         noun: Noun phrase of the seed.
@@ -188,7 +188,7 @@ def build_noun_phrase(noun: SeedNoun, sorted_numbers: Sequence[int]) -> NounPhra
 def build_clauses(
     premise: SeedConstituents, hypothesis: SeedConstituents
 ) -> tuple[ClauseLogicalForm, ClauseLogicalForm]:
-    """Convert the constituents of a seed pair to the logical forms of their clauses."""
+    """Convert the constituents of a premise and a hypothesis to one logical form per sentence."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
@@ -210,7 +210,7 @@ _RELATION_OF: Final = {
 
 
 def infer_word_relations(premise: SeedConstituents, hypothesis: SeedConstituents, label: str) -> WordRelations | None:
-    """Infer the lexical relations of a seed pair from its label.
+    """Infer the relations between the words of a premise and a hypothesis from the label of the pair.
 
     Equal words are equivalent. Different words have the relation of the label: forward entailment, alternation, or
     independence. In a contradiction, the verbs are exclusive if they differ, otherwise the nouns are. If a sentence is

@@ -24,7 +24,7 @@ LABEL_OF: Final[Mapping[WordNetRelation, str]] = {
 
 
 class WordNetPredictor:
-    """Predictor for pairs that differ in one word or phrase, based on the WordNet relation of the two phrases.
+    """Predictor for pairs that differ in one word or phrase, based on the WordNet relation of the differing phrases.
 
     The predictor looks up the difference itself, then the difference with adjacent shared words ("living room" for
     "dining room"). If it finds no relation, it looks up the parts of both phrases, from the longest to the shortest

@@ -28,7 +28,7 @@ class Lexicon(Protocol):
     """Interface of a lexicon with senses, hypernyms and antonyms. Senses are hashable."""
 
     def senses(self, phrase: str) -> Collection[Hashable]:
-        """Look up the senses of a word or phrase, which may be inflected. Empty if there is no entry."""
+        """Look up the senses of a word or phrase, which may be inflected. The result may be empty."""
         ...
 
     def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
@@ -55,7 +55,7 @@ def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
 
 
 def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
-    """Compute the minimum number of hypernym edges from a sense of the first phrase to one of the second.
+    """Compute the minimum number of hypernym edges from any sense of `first` to any sense of `second`.
 
     Returns:
         Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
@@ -67,7 +67,7 @@ def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int |
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, max_edges: int = DEFAULT_EDGES) -> bool:
-    """Check whether two phrases have senses with a common hypernym at most `max_edges` edges above both."""
+    """Check whether two phrases have senses that share a hypernym at most `max_edges` edges above each sense."""
     above = compute_ancestor_distances(lexicon, lexicon.senses(first), max_edges)
     return any(sense in above for sense in compute_ancestor_distances(lexicon, lexicon.senses(second), max_edges))
 

@@ -48,7 +48,7 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy overall, by gold label, by category and, if available, by similarity and frequency.
+    """Build the table of accuracy: overall, by label, by category and, if available, by word similarity and frequency.
 
     If the pairs have annotators' labels, a column shows the accuracy of one annotator.
     """
@@ -122,7 +122,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build figures of the accuracy by category and, if available, by similarity and frequency."""
+    """Build figures of the accuracy by category and, if available, by word similarity and frequency."""
     order = _order(group)
     human = tuple(
         FigurePoint(row["category"], row["human"])

@@ -15,7 +15,7 @@ from unbag.scoring.skill import RowScores
 def compute_breaking_nli_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the accuracy by category. Examples that share a premise are resampled together.
+    """Compute the accuracy by category. The bootstrap resamples examples that share a premise together.
 
     A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which
     its WordNet baseline finds no relation. The scores by similarity and frequency cover contradictions only, as in

@@ -59,7 +59,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize how the accuracy on CS_0.7 compares with the best constant prediction and with all pairs."""
+    """Summarize the accuracy on CS_0.7, compared with the best constant prediction and the accuracy on all pairs."""
     subsets = result.scores["subsets"]
     hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
     if hardest is None or hardest["n"] < _MIN_PAIRS:

@@ -35,9 +35,10 @@ _ENOUGH: Final = 20  # premises of an operation, below which its accuracy says l
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy, false-entailment rate and consistency on mirrored pairs, overall and by operation.
+    """Build the table of the metrics, overall and by operation.
 
-    Mirrored pairs have the same hypothesis, the same words in the premise, and different labels.
+    The metrics are the accuracy, the false-entailment rate and the consistency on mirrored pairs. Mirrored pairs have
+    the same hypothesis, the same words in the premise, and different labels.
     """
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
@@ -50,7 +51,10 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy, the consistency on mirrored pairs, and the operation with the lowest accuracy."""
+    """Summarize the accuracy, the hardest operation, and the consistency on premises with the same words.
+
+    The consistency is the share of mirrored pairs with two correct predictions.
+    """
     scores = result.scores
     lowest = _lowest_operation(scores)
     hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_percentage(lowest['accuracy'])})"

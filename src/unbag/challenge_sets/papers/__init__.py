@@ -76,7 +76,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and its tables, in the order of the paper."""
+    """A paper and its tables, in the order in which they appear in the paper."""
 
     short: str
     title: str
@@ -142,7 +142,7 @@ _CORPUS: Final = "corpus"
 
 
 class PublishedColumn(NamedTuple):
-    """A column of a paper's table that reports a metric of one of our challenge sets.
+    """Column of a table in a paper that reports a metric of a challenge set.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".

@@ -53,7 +53,7 @@ _MIN_ORDERS: Final = 50  # from 50 permutations in a bin the standard error of t
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of all metrics with intervals. Further columns require more confident predictions."""
+    """Build the table of all metrics. Additional columns show the values at higher confidence thresholds."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
     grid = create_result_table(

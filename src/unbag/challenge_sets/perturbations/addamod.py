@@ -164,7 +164,7 @@ class AdjectiveCounts:
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
     def is_property(self, adjective: str, min_count: int) -> bool:
-        """Check whether an adjective names a property.
+        """Check whether an adjective denotes a property such as size or color.
 
         This holds if the adjective has a rank in English adjective order, or occurs as a predicate at least `min_count`
         times.

@@ -281,7 +281,7 @@ def _above() -> dict[str, frozenset[str]]:
 
 
 def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusionReason:
-    """Find the replaceable arguments of a claim, in the order of `ArgumentRole`, or the reason why there are none."""
+    """Find the arguments of a claim that can be replaced, ordered by role, or the reason why there are none."""
     clause = _unfit_claim(parse)
     if isinstance(clause, ClaimExclusionReason):
         return clause
@@ -315,7 +315,7 @@ def iter_replacement_arguments(parse: Parse) -> Iterator[Argument]:
 
 @lru_cache(maxsize=1 << 14)
 def is_generic_noun(noun: str) -> bool:
-    """Check whether a noun is generic, i.e. can denote almost any person, thing or place (`GENERIC`)."""
+    """Check whether a noun is in `GENERIC`, the list of nouns for almost any person, thing or place."""
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
@@ -333,7 +333,7 @@ def is_counted_noun_unique(sentence: str, number: Argument) -> bool:
 
 
 def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tuple[str, str]] = frozenset()) -> bool:
-    """Check whether replacing `old` by `new` in a claim yields a claim that does not follow from the evidence.
+    """Check whether replacing `old` with `new` in a claim yields a claim that does not follow from the evidence.
 
     Args:
         old: Argument of a claim.

@@ -266,7 +266,7 @@ class LabelProver(Protocol):
     """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogResult]:
-        """Prove the labels of n pairs with natural logic, and yield the verdicts in the order of the pairs."""
+        """Prove the labels of n pairs with natural logic, and yield the results in the order of the pairs."""
         ...
 
 
@@ -348,7 +348,7 @@ class ReversedPairGenerator:
 
 
 def get_proved_label(result: NatlogResult) -> str | None:
-    """Determine the label that follows from a natural-logic verdict. Return None if no label is proved.
+    """Get the label that a natural-logic result proves. Return None if no label is proved.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).

@@ -39,7 +39,7 @@ _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
 class ContrastSetGenerator:
-    """Generator that builds contrast sets from premises."""
+    """Generator that builds contrast sets: groups of four similar pairs with different labels."""
 
     kind = "contrast"
     balanced = False

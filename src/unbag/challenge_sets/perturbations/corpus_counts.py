@@ -115,7 +115,7 @@ def is_bigram_file(name: str) -> bool:
 
 
 def read_bigrams(path: Path) -> BigramCounts:
-    """Read bigram counts from a text with one sentence per line, or from a table of bigram counts.
+    """Read bigram counts from a text file with one sentence per line, or from a table of bigram counts.
 
     Each line of a table has two words and a number, separated by tabs; a space may separate the words. Words are
     converted to lower case. The first line determines whether the file is a table.

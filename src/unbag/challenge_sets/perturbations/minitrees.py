@@ -104,19 +104,22 @@ class MiniTrees:
         return word.lower() in self._numbers
 
     def compute_tag_distributions(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Compute ψ of n words, shape (n, 17). Words that do not occur in the corpus get zeros."""
+        """Compute the tag distributions ψ of n words, shape (n, 17). Words that are not in the corpus get zeros."""
         indices = [self._numbers.get(word.lower(), -1) for word in words]
         shares = self._sums[indices] / np.maximum(self._totals[indices], 1)[:, None]
         shares[np.array(indices) < 0] = 0
         return shares
 
     def compute_table(self) -> dict[str, list[float]]:
-        """Compute ψ of all words, as input for `pos_minitree.compute_sentence_signature` and the mini-tree metric."""
+        """Compute the tag distributions ψ of all words in the corpus, as a dict from words to lists.
+
+        The dict is an input of `pos_minitree.compute_sentence_signature` and of the mini-tree metric.
+        """
         words = list(self._numbers)
         return dict(zip(words, self.compute_tag_distributions(words).tolist(), strict=True))
 
     def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
-        """Compute β^k of a sentence in its original order. Return NaN if it is undefined, e.g. for an empty sentence.
+        """Compute the signature β^k of a sentence. Return NaN if β^k is undefined, e.g. for an empty sentence.
 
         By the paper's text, β^k is also undefined if no word of the sentence occurs in the corpus.
         """
@@ -129,7 +132,7 @@ class MiniTrees:
     def compute_permuted_signatures(
         self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
     ) -> NDArray[np.float64]:
-        """Compute β^k of permutations of a sentence. Words keep their original tags, as described in the paper.
+        """Compute the signatures β^k of permutations of a sentence. As in the paper, words keep their original tags.
 
         Args:
             tagged: Tagged sentence in its original order, n words.

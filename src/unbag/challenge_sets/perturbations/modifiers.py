@@ -210,7 +210,9 @@ forward_entailment.
 
 
 def split_change_by_sentence(change: Change, position: str) -> tuple[Change, Change]:
-    """Split a change into the change of the premise and the change of the hypothesis, depending on its position.
+    """Determine the change of each sentence, given a change and the position where it applies.
+
+    The position is the premise, the hypothesis or both. Return the changes of the premise and of the hypothesis.
 
     The change of an unmodified sentence is empty.
     """
@@ -232,7 +234,7 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
 
 
 def build_modified_logical_form(logical_form: PairLogicalForm, premise: Change, hypothesis: Change) -> PairLogicalForm:
-    """Build the logical form of a modified pair by applying the changes of both sentences to the form of its seed."""
+    """Build the logical form of a modified pair by applying changes to both clauses of the given logical form."""
     return PairLogicalForm(
         _clause(logical_form.premise, premise),
         _clause(logical_form.hypothesis, hypothesis),

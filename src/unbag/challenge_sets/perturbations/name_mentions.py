@@ -227,7 +227,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 
 def is_name_type_evident(parse: Parse, mention: NameMention) -> bool:
-    """Check whether the verb or a title implies the type of a name (person or organization). True for all places.
+    """Check whether the verb or a title implies the type of a name (person or organization). Always True for places.
 
     For example, only persons nod, but both persons and organizations begin.
     """

@@ -397,7 +397,7 @@ class NegationMirrorGenerator:
         return len(self._premises)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate two mirrored pairs for each source sentence.
+        """Generate two pairs per source sentence, with the same hypothesis and the same words in the premises.
 
         The seed selects the operation, the pairs and the words.
         """

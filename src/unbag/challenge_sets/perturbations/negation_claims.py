@@ -108,7 +108,7 @@ class Claim(NamedTuple):
 
     @property
     def relative_pronoun(self) -> str | None:
-        """Relative pronoun for the subject: *who* or *which*. None if the noun is in no list of people or things."""
+        """Relative pronoun for the subject: *who* for people, *which* for things. None for other subjects."""
         lemma = self.parse.lemmas[self.noun].lower()
         if self.parse.tags[self.noun] not in ("NN", "NNS"):
             return None
@@ -124,7 +124,7 @@ class Claim(NamedTuple):
 
     @property
     def countable_subject(self) -> str | None:
-        """Subject without its determiner. None if the determiner cannot be replaced by other quantifiers.
+        """Subject without its determiner. None if the determiner cannot be replaced with another quantifier.
 
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
         """

@@ -102,7 +102,7 @@ class MirrorPremises(NamedTuple):
 
 
 class ClaimSampler:
-    """Sampler of words and sentences to combine with a claim.
+    """Sampler that chooses the words and sentences to combine with a claim.
 
     The choices depend on the seed and on the part of the vocabulary: all words, or the training or held-out half.
     """
@@ -119,7 +119,7 @@ class ClaimSampler:
         self._distractors = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
-        """Choose a random item whose phrase is in the requested part of the vocabulary; None if there is none."""
+        """Choose a random item whose phrase is in the requested vocabulary half. Return None if there is none."""
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 

@@ -241,7 +241,7 @@ _MOST_CHARACTERS: Final = 500
 
 
 def find_numbers(sentence: str) -> list[NumberMention]:
-    """Find the numbers of a sentence, in order. Numbers whose kind is not clear from the context are omitted.
+    """Find the numbers of a sentence and their kinds, such as year. Numbers of uncertain kind are omitted.
 
     >>> [(each.kind.value, str(each.value)) for each in find_numbers("In 1995, only twelve men paid $1.5 million.")]
     [('year', '1995'), ('quantity', '12'), ('currency', '1500000.0')]

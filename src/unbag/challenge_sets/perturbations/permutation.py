@@ -106,7 +106,7 @@ class Permuter:
     def permute_texts(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> list[tuple[str, str]]:
-        """Compute the texts of the q permutations of a pair. Faster than `permute_pair`, because BLEU is omitted.
+        """Compute the texts of the q permutations of a pair, without the BLEU scores of `permute_pair`.
 
         Raises:
             TooFewPermutationsError: If there are fewer than q different pairs.
@@ -205,7 +205,10 @@ class _Shuffler:
 
     @cached_property
     def max_orders(self) -> int:
-        """Upper bound on the number of different orders. Computed on first use, since it is slow for long sentences."""
+        """Upper bound on the number of different word orders.
+
+        Computed on first use, because the computation is slow for long sentences.
+        """
         n = len(self._words)
         if not self._moves:
             return 1

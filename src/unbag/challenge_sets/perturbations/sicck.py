@@ -124,7 +124,7 @@ class SicckRow(NamedTuple):
 
     @property
     def four_way(self) -> str | None:
-        """Four-way label.
+        """Four-way label: forward entailment, reverse entailment, contradiction or neutral.
 
         None for rows that the paper excludes: those with Equivalence or with two different labels.
         """
@@ -283,7 +283,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
 class SicckPair(NamedTuple):
-    """A pair in its original order. The set contains each pair twice, once per order of the sentences."""
+    """A pair in its original order. The set also contains the pair with premise and hypothesis swapped."""
 
     id: str
     source_id: str
@@ -398,7 +398,9 @@ def _record(
 
 
 def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
-    """Parse the seed pairs of the authors' file, which have no modifier. Returns a dict from seed ids to seed pairs.
+    """Parse the seed pairs of the official SICCK file, i.e. its rows without a modifier.
+
+    Returns a dict from seed ids to seed pairs.
 
     Raises:
         ValueError: If a seed cannot be parsed.
@@ -414,7 +416,7 @@ def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
 
 
 def build_official_logical_forms(rows: Sequence[SicckRow]) -> list[PairLogicalForm]:
-    """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
+    """Build the logical form of each row by adding its modifier to the logical form of its seed pair."""
     seeds = parse_official_seed_pairs(rows)
     return [build_modified_logical_form(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
@@ -514,7 +516,7 @@ EVERYONE: Final = "everyone of man"
 
 
 def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the pairs of the authors' file that `modify_seed_pair` reproduces, and the causes of all differences.
+    """Count the pairs of the official SICCK file that `modify_seed_pair` reproduces, and the causes of differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

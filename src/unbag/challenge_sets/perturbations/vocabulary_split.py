@@ -59,7 +59,7 @@ def get_vocabulary_half(word: str) -> str:
 
 
 def are_in_vocabulary_half(vocabulary_half: str, candidate_words: Iterable[str]) -> bool:
-    """Check whether all words are in the requested half of the vocabulary. True if `vocabulary_half` is `all`.
+    """Check whether all words are in the requested half of the vocabulary. Return True if `vocabulary_half` is `all`.
 
     >>> are_in_vocabulary_half("all", ["dog", "chase"]), are_in_vocabulary_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)

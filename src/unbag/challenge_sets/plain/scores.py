@@ -11,7 +11,7 @@ from unbag.scoring.skill import RowScores
 def compute_plain_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the accuracy overall and per gold label. Rows from the same source are resampled together.
+    """Compute the accuracy overall and per gold label. The bootstrap resamples rows with the same source together.
 
     Args:
         columns: Columns of n rows.

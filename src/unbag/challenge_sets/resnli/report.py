@@ -37,7 +37,7 @@ _BAR: Final = 30  # characters of a bar for an accuracy of 1
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy on all pairs and per partition, from easiest to hardest. Bars show the values."""
+    """Build the table of accuracy, overall and per difficulty partition (easiest first). Bars show the accuracy."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "accuracy [95 %]", "")
     grid.columns[-1].justify = "left"

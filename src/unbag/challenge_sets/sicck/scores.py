@@ -18,7 +18,9 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 def compute_sicck_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute accuracy, macro F1, precision and recall of four-way labels. Pairs of a seed are resampled together.
+    """Compute accuracy, macro F1, precision and recall of four-way labels.
+
+    The bootstrap resamples all pairs that are built from the same seed pair together.
 
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
     neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its

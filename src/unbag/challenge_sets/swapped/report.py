@@ -34,7 +34,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy for the original and the exchanged pairs, by label.
+    """Build the table of accuracy by label, before and after premise and hypothesis are exchanged.
 
     The table also contains accuracy drop and prediction agreement. The numbers are those of the paper's Table 1.
     """
@@ -84,7 +84,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the figure of accuracy by label, for the original and the exchanged pairs."""
+    """Build the figure of accuracy by label, before and after premise and hypothesis are exchanged."""
     return [
         build_group_figure(
             group,
@@ -113,7 +113,7 @@ MARK_MEANINGS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select exchanged pairs whose prediction became wrong, became correct, or stayed wrong."""
+    """Select pairs whose prediction became wrong, became correct, or stayed wrong after swapping the sentences."""
     pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))

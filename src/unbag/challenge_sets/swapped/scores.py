@@ -15,7 +15,7 @@ from unbag.scoring.swap_consistency import swap_consistency
 def compute_swapped_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the accuracy before and after premise and hypothesis are exchanged, and the prediction agreement.
+    """Compute the accuracy before and after exchanging premise and hypothesis, and the agreement of predictions.
 
     The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
     the one of the two that the pair is.

@@ -236,7 +236,7 @@ def truncate_line(line: ExampleLine, max_length: int) -> ExampleLine:
 
 
 def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Round probabilities to `PROBABILITY_DECIMALS`, so that output and sort order are identical on all processors."""
+    """Round probabilities to `PROBABILITY_DECIMALS` decimals, so that results and order agree on all processors."""
     exact: NDArray[np.float64] = values.astype(np.float64)
     return np.round(exact, PROBABILITY_DECIMALS)
 

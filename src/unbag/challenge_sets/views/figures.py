@@ -113,7 +113,7 @@ class FigureSeries:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of values between 0 and 1: a curve, or a dot plot with one row per name.
+    """A figure of values between 0 and 1: a curve, or a dot plot with one row per category.
 
     Attributes:
         title: Title.

@@ -24,7 +24,7 @@ written by `challenge_sets.request.export_challenge_set`."""
 
 
 def get_demo_file(split: str) -> Path:
-    """Locate the file that contains the pairs of a split.
+    """Locate the demo file that contains the pairs of a split.
 
     Raises:
         ValueError: If there is no such split.
@@ -35,7 +35,7 @@ def get_demo_file(split: str) -> Path:
 
 
 def iter_demo_pairs(split: str) -> Iterator[Example]:
-    """Iterate over the pairs of a split. Each group of three pairs (0-2, 3-5, …) contains all three labels.
+    """Iterate over the demo pairs of a split. Each group of three pairs (0-2, 3-5, …) contains all three labels.
 
     Raises:
         ValueError: If there is no such split.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def compute_dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Compute the ordered children of each token from the heads of all tokens. A root is its own head."""
+    """List the children of each token in order, based on the heads of all tokens. A root is its own head."""
     children: list[list[int]] = [[] for _ in heads]
     for i, head in enumerate(heads):
         if i != head:

@@ -125,7 +125,7 @@ def capitalize(word: str) -> str:
 
 
 def decapitalize(word: str, pos: str) -> str:
-    """Convert the first word of a sentence to its form inside a sentence.
+    """Lower-case the first word of a sentence, unless the word is always capitalized, such as a name.
 
     Proper nouns, adjectives of nationality or faith, `I`, and words with other capitals are unchanged.
 
@@ -393,7 +393,7 @@ class PhraseDifference:
     right: tuple[str, ...]
 
     def phrases(self) -> Iterator[tuple[str, str]]:
-        """Iterate over candidate pairs (old phrase, new phrase), in order of increasing shared context.
+        """Iterate over pairs (old phrase, new phrase), starting with those that contain the fewest shared words.
 
         >>> difference = find_phrase_difference("A dog in the living room.", "A dog in the dining room.")
         >>> list(difference.phrases())[:2]

@@ -16,7 +16,7 @@ from unbag.data.text.tagging import PIPELINE, Reader, open_annotation_cache, pre
 
 
 class GrammaticalPerson(Enum):
-    """Person and number of a subject, as marked on English verbs."""
+    """Person and number of a subject, as far as English verb forms distinguish them."""
 
     I = "I"  # noqa: E741 - the name is the pronoun
     SINGULAR = "singular"

@@ -123,7 +123,9 @@ _worker_reader: Reader | None = None  # reader of the current worker process
 
 
 def precompute_annotations(create_reader: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Annotate sentences in several processes (`utils.parallel.get_num_proc`). Does nothing with one process.
+    """Annotate sentences in several processes, and store the annotations on disk.
+
+    Does nothing if `utils.parallel.get_num_proc()` is 1.
 
     Args:
         create_reader: Function that creates a reader. Each process creates its own.
@@ -225,7 +227,7 @@ class Tagger:
         self._store = open_annotation_cache("tagged", self.identity, cache)
 
     def tag(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
-        """Compute the universal tags of each distinct sentence.
+        """Compute the universal POS tags of each distinct sentence.
 
         Args:
             sentences: Sentences to tag; duplicates are allowed.
@@ -235,7 +237,7 @@ class Tagger:
         return self._tags(sentences, _UNIVERSAL, keep=keep)
 
     def tag_fine_grained(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Compute the fine-grained tags of each distinct sentence.
+        """Compute the fine-grained POS tags of each distinct sentence.
 
         Skips the attribute ruler, which takes nearly half of the time and derives the universal tags.
         """

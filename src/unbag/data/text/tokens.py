@@ -27,7 +27,7 @@ SEGMENTER: Final = "rjieba"
 
 @dataclass(frozen=True, slots=True)
 class TokenizedSentence:
-    """Tokenized sentence.
+    """Sentence with its tokens and the positions of its words.
 
     Attributes:
         sentence: Original sentence.
@@ -97,7 +97,7 @@ def has_word_tokenizer(language: str) -> bool:
 
 
 def is_segmenter_required(language: str, *, characters: bool = False) -> bool:
-    """Check whether tokenization of a language requires a word segmenter, as for Chinese words."""
+    """Check whether tokenization requires a word segmenter, as for Chinese text that is split into words."""
     return language == "zh" and not characters
 
 
@@ -158,7 +158,7 @@ class WordSpan(NamedTuple):
 
     @property
     def is_mark(self) -> bool:
-        """Whether the span is a punctuation mark."""
+        """Whether this is a punctuation mark, not a word or a number."""
         return not self.text[0].isalnum()
 
 

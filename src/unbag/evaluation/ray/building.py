@@ -124,7 +124,7 @@ _USED: Final = "used"
 
 
 class SplitFile(NamedTuple):
-    """File that contains one part of the rows of a split.
+    """File with some of the rows of a split.
 
     Attributes:
         file: Name of the file.

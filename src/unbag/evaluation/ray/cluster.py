@@ -63,7 +63,7 @@ def connect_to_cluster() -> Iterator[Any]:
 
 @contextmanager
 def translate_ray_errors() -> Iterator[None]:
-    """Convert Ray errors raised in this context to errors with a one-line message.
+    """Convert Ray errors that occur in this context to a `ValueError` with a one-line message.
 
     Raises:
         ValueError: Instead of an error of Ray.

@@ -158,7 +158,9 @@ class RayEngine:
         *,
         progress: Progress | None = None,
     ) -> StoredPredictions:
-        """Predict all rows with Ray actors, like `inference.runner.predict_rows`. The actors share a folder.
+        """Predict all rows with Ray actors, like `inference.runner.predict_rows`.
+
+        All actors read and write the same folder.
 
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 

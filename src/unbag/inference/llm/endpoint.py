@@ -321,7 +321,7 @@ class EndpointPredictor:
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, shape (n, len(label_space)). An abstention gives a uniform row.
+        """Predict the label probabilities of n pairs, shape (n, len(label_space)). Abstentions get equal probabilities.
 
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.

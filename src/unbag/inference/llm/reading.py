@@ -19,7 +19,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
-    """Extract the label from a response. Return None if the response names no label unambiguously.
+    """Extract the label from a response. Return None if the response contains no label or is ambiguous.
 
     The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
     response, or follows the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are ignored. A word
@@ -43,7 +43,7 @@ def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
 
 
 def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
-    """Extract the label from a JSON object in a response. Return None if the field contains no known label.
+    """Extract the label from a JSON object in a response. Return None if `field` contains no known label.
 
     Thoughts, and text or code fences around the object, are ignored.
 

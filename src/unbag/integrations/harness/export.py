@@ -36,7 +36,7 @@ _SPLIT: Final = "test"
 
 @dataclass(frozen=True)
 class ExportedTasks:
-    """Exported task files with the command that runs them.
+    """Exported task files, and the command that runs them.
 
     Attributes:
         files: Paths relative to the folder, including data.

@@ -55,7 +55,7 @@ _CONFIG: Final = {
 
 
 def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Choose the color, shape and dash pattern of a series. For a model, they depend on its position in `models`."""
+    """Choose the color, shape and dash pattern of a series. A model's style depends on its position in `models`."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
         return "var(--reference)", bar, _REFERENCE_DASHES[series.reference_index % len(_REFERENCE_DASHES)]
@@ -79,7 +79,7 @@ def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Mark
 
 
 def wrap_name(name: str) -> str:
-    r"""Split a name into lines at `_BREAK`. Long lines are also split after a space, a slash or a hyphen.
+    r"""Split a name into lines at each colon. Long lines are also split after a space, a slash or a hyphen.
 
     >>> wrap_name("ynie/roberta-large-snli-mnli-anli"), wrap_name("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')

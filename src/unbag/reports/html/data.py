@@ -134,7 +134,7 @@ VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]
 
 
 def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, SetVerdict]]:
-    """Compute the verdict on each model for each group of results (one set and corpus).
+    """Compute the verdict on each model for each group. A group contains the results on one challenge set and corpus.
 
     The p values of a model are corrected for multiple testing over the groups.
     """
@@ -147,6 +147,6 @@ def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, Se
 
 
 def select_main_model_result(group: ResultGroup, report_data: ReportData) -> ScoredModel:
-    """Select the result of the main model in a group, or the first result if the main model has none."""
+    """Select the main model's result in a group. If the group has none, select the first result."""
     own = [scored for scored in group.scored_models if scored.model == report_data.main_model]
     return (own or list(group.scored_models))[0]

@@ -78,7 +78,7 @@ def format_example(example: ReportExample) -> ExampleView:
 
 
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
-    """Split a sentence into highlighted and plain parts, as tuples (text, type of mark). Plain text has the type "".
+    """Split a sentence into highlighted and plain parts, as tuples (text, type). The type of a plain part is "".
 
     >>> from unbag.challenge_sets.views.examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
@@ -105,13 +105,13 @@ def format_percent(probability: float | None) -> str:
 
 
 def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
-    """Iterate over the results of all models as tuples (group, result), model by model."""
+    """Iterate over all results as tuples (group, result), one model after the other."""
     for model in report_data.models:
         yield from report_data.list_results_of_model(model)
 
 
 def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
-    """Iterate over the selected examples of all models."""
+    """Iterate over the examples that the gallery of the report shows, for all models."""
     # The pairs of `plain` come last, because errors on them reveal the least about word order.
     for group, each in sorted(
         iter_scored_results(report_data), key=lambda pair: challenge_sets.get_challenge_set(pair[0].set).is_control
@@ -122,7 +122,7 @@ def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
 
 
 def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
-    """List the types of highlighting that occur in the examples, as tuples (type, meaning)."""
+    """List the types of highlighting that occur in the examples, as tuples (type, explanation)."""
     used = {
         mark.kind
         for each in iter_gallery_examples(report_data)
@@ -136,7 +136,7 @@ def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
 
 
 def collect_selection_rules(report_data: ReportData) -> dict[str, str]:
-    """Collect the rule by which the examples of each set were selected. The keys are set titles."""
+    """Collect the rules by which the examples were selected, as a mapping from set title to rule."""
     return {
         challenge_sets.get_challenge_set(group.set).title: each.selection.rule
         for group, each in iter_scored_results(report_data)
@@ -172,7 +172,9 @@ class FeaturedPair(NamedTuple):
 
 
 def select_featured_pairs(report_data: ReportData) -> dict[str, FeaturedPair]:
-    """Select the sentence pair to show on the card of each group. Groups without examples are omitted.
+    """Select the sentence pair to show on the report card of each group (challenge set and corpus).
+
+    Groups without examples are omitted.
 
     Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
     among these, pairs whose unchanged form is predicted correctly. Errors of another model rank next. Ties are broken
@@ -219,7 +221,7 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
 
 
 def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Compute the sort key that decides which pair is featured.
+    """Compute the sort key that decides which sentence pair a report card shows.
 
     The pair with the highest key of a group is featured. The cards are sorted by the keys of their pairs.
     """
@@ -232,7 +234,7 @@ def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, bool
 
 @dataclass(frozen=True)
 class ReportCard:
-    """A card at the top of the report, with the skill score and one pair of a set.
+    """A card at the top of the report, with the skill score on a challenge set and one sentence pair of the set.
 
     Attributes:
         key: Key of the set's section.
@@ -265,7 +267,9 @@ class ReportCard:
 
 
 def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
-    """Build one card per group, sorted by `compute_featured_pair_sort_key` in descending order.
+    """Build one report card per group (challenge set and corpus).
+
+    Cards are sorted by `compute_featured_pair_sort_key` in descending order.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
     that cards with the same width share rows.

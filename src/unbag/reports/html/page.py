@@ -107,7 +107,7 @@ class RenderedFigure:
 
 @dataclass(frozen=True)
 class VerifierSection:
-    """The collapsible part of a report section with verification metrics. It is expanded if `is_open` is true."""
+    """The collapsible part of a report section that shows verification metrics. It is expanded if `is_open` is true."""
 
     is_open: bool
     summaries: tuple[tuple[str, str], ...]
@@ -118,7 +118,7 @@ class VerifierSection:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section of the report page, on one set and corpus.
+    """A section of the report page, with the results on one challenge set and corpus.
 
     Attributes:
         key: Key of the group.
@@ -193,7 +193,7 @@ def _format_sets(skipped: Iterable[SkippedSet]) -> str:
 
 
 def format_lead_paragraph(report_data: ReportData, verdicts: VerdictsByModel) -> str:
-    """Format the lead paragraph of the report: the verdict on the main model."""
+    """Format the first paragraph of the report, which states the verdict on the main model."""
     return verdict.format_verdict(list(verdicts[report_data.main_model.name].values()))
 
 
@@ -224,7 +224,7 @@ def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Fi
 
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
-    """Build the table of the spread of metrics over several prompts. Return None if each model has one prompt."""
+    """Build the table that shows how metrics vary over several prompts. Return None if each model has one prompt."""
     spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored_models])
     if not spreads:
         return None

@@ -26,7 +26,7 @@ _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 def find_written_text_exclusion_reason(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
 ) -> SoswapExclusionReason | None:
-    """Find a reason to exclude a clause of written text. Return None if there is none.
+    """Check the exclusion criteria for written text. Return the reason for exclusion, or None if there is none.
 
     Args:
         parse: Parse of the sentence.
