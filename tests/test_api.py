@@ -362,7 +362,7 @@ def test_invalid_model_option_is_rejected(options, said):
 
 
 def test_unknown_model_option_is_rejected():
-    with pytest.raises(TypeError, match=r"expected an option of a model, got 'treshold', did you mean 'threshold'\?"):
+    with pytest.raises(TypeError, match=r"expected a model option, got 'treshold', did you mean 'threshold'\?"):
         asked(treshold=0.5)
 
 

@@ -40,7 +40,7 @@ def test_option_with_set_name_applies_to_that_set():
 @pytest.mark.parametrize(
     ("option", "why"),
     [
-        ("sicck.seed=1", "option 'sicck.seed': expected one of the sets permuted, swapped, got 'sicck'"),
+        ("sicck.seed=1", "option 'sicck.seed': expected one of the sets permuted, swapped before the dot, got 'sicck'"),
         ("swapped.seed=1", "no option 'seed'; swapped has none"),
     ],
 )
@@ -81,8 +81,8 @@ def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, m
     with pytest.raises(typer.BadParameter) as caught:
         _build_requests(["plain", "breaking_nli"], **options)
     assert caught.value.message == (
-        f"--official-file (option file of breaking_nli): cannot be combined with {source}, because breaking_nli would "
-        f"be generated from other pairs; omit --official-file, or {source}"
+        f"--official-file (-o breaking_nli.file): cannot be combined with {source}, which generates breaking_nli from "
+        "other pairs instead of the official file; omit one of them"
     )
 
 

@@ -344,7 +344,7 @@ def test_build_set_option_is_parsed_and_validated(folder):
     )
     (folder / "a.txt").write_text("A dog runs.\n")
     of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
-    assert "--official-file (option file of breaking_nli): cannot be combined with --text" in get_message(
+    assert "--official-file (-o breaking_nli.file): cannot be combined with --text" in get_message(
         run_unbag("build", "breaking_nli", *of_text, cwd=folder)
     )
 

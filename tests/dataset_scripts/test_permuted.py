@@ -220,7 +220,7 @@ def test_missing_segmenter_error_names_extra(chinese, monkeypatch):
     monkeypatch.setitem(sys.modules, "rjieba", None)
     tokens._tokenizer.cache_clear()
     tokenize.cache_clear()
-    with pytest.raises(ImportError, match=re.escape("needs rjieba: pip install 'unbag[zh]'")):
+    with pytest.raises(ImportError, match=re.escape("requires rjieba: pip install 'unbag[zh]'")):
         _load(chinese, language="zh")
     assert len(_load(chinese, language="zh", characters=True)) == 5
 

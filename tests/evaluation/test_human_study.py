@@ -85,7 +85,7 @@ def test_sample_depends_on_seed():
     [
         (N, 6, "--num-pairs: expected a positive multiple of 4, got 6"),
         (N, 0, "expected a positive multiple of 4, got 0"),
-        (N, 40, r"expected 10 shorter examples in D\^c with an accepted permutation, got 6"),
+        (N, 40, r"10 shorter examples with an accepted permutation in the subset D\^c, got 6"),
     ],
 )
 def test_invalid_sample_request_is_rejected(n, pairs, words):

@@ -109,7 +109,7 @@ def test_check_names_runs_without_labels(tmp_path):
         in run_check(after, "--no-worse-than", before)[1]
     )
     with pytest.raises(
-        ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
+        ValueError, match="expected predicted labels for the same rows of plain in both runs, got labels for no set"
     ):
         run_check(after, "--no-worse-than", before, *GATE)
 

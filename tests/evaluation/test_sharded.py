@@ -156,7 +156,7 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
         )
-    with pytest.raises(ValueError, match="got a folder without tasks"):
+    with pytest.raises(ValueError, match="got a folder without task files"):
         score_sharded_predictions(StorageFolder(tmp_path / "nothing"), output_dir=tmp_path)
 
 
@@ -174,7 +174,7 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
             "--no-lexical-baseline: cannot be combined with --run-dir",
         ),
         (["score"], "expected FILE or --run-dir, got neither"),
-        (["score", "--run-dir", "nowhere"], "got a folder without tasks"),
+        (["score", "--run-dir", "nowhere"], "got a folder without task files"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),
     ],
 )

@@ -64,7 +64,7 @@ def test_merge_card_lists_licenses_of_published_configs():
 
 
 def test_merge_card_with_less_restrictive_license_raises():
-    with pytest.raises(ValueError, match=r"at least as restrictive as cc-by-sa-4.0 of the config a, got mit"):
+    with pytest.raises(ValueError, match=r"as restrictive as cc-by-sa-4.0, the license of the config a, got mit"):
         _merge(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
 

@@ -166,7 +166,7 @@ def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
         build_checkpoint_upload(folder, "me/model", PublishedResults(own=[build_folder_result(other)]))
-    with pytest.raises(ValueError, match="got results of this model"):
+    with pytest.raises(ValueError, match="got results of the published model"):
         build_checkpoint_upload(folder, "me/model", PublishedResults(compare_with=[build_folder_result(folder)]))
 
 

@@ -167,5 +167,5 @@ def test_load_transformer_with_invalid_hub_id_raises():
 def test_pair_space_with_unsupported_lexical_model_raises(lexical_model, tmp_path, other):
     model = LexicalModel.load(lexical_model)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
-    with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):
+    with pytest.raises(ValueError, match="expected an English lexical model fitted with tags="):
         build_pair_space("org/try-a-pair", "org/model", tmp_path)

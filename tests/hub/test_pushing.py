@@ -146,7 +146,7 @@ def test_missing_token_fails_before_run(tiny_hub, tmp_path, monkeypatch, capsys)
     [
         (ALICE, "org", None),
         (ALICE, "alice/model", None),
-        (ALICE_READS, "org", "expected a token with role write, got a read-only token of alice"),
+        (ALICE_READS, "org", "expected a token with write access, got a read-only token of alice"),
         (BOB, "org", r"expected a namespace of bob \(bob\), got org"),
     ],
 )

@@ -144,7 +144,7 @@ def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="absent, which does not exist"):
         TransformerPredictor.load(tmp_path / "absent")
     (tmp_path / "notes.txt").write_text("nothing here")
-    with pytest.raises(ModelError, match=re.escape("got no config.json but ['notes.txt']")):
+    with pytest.raises(ModelError, match=re.escape("expected a model folder with config.json, got only ['notes.txt']")):
         TransformerPredictor.load(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "of-the-future"}))
     with pytest.raises(ModelError, match="expected a config that transformers can load"):

@@ -61,5 +61,5 @@ def test_invalid_arguments_are_rejected(make_model, tiny_bert, requests, tmp_pat
     with pytest.raises(ValueError, match=r"primary: expected one of swapped_skill_no_lexical"):
         unbag.CrossEncoderEvaluator(requests[1:], primary="p_c")
     (tmp_path / evaluator.csv_file).write_text("epoch,steps,Accuracy\n")
-    with pytest.raises(ValueError, match="with the columns of these sets, got other columns"):
+    with pytest.raises(ValueError, match=r"expected the columns of the evaluated sets in .*, got other columns"):
         evaluator(CrossEncoder(str(tiny_bert), device="cpu"), str(tmp_path))

@@ -34,7 +34,8 @@ def holding(path, seconds=60, more="pass"):
 def test_second_process_error_names_holder(tmp_path):
     holder = holding(tmp_path / "out")
     told = (
-        rf"out: expected no other writer, got process {holder.pid} on {socket.gethostname()} \(training since 20.*wait"
+        rf"out: expected no other process that writes to this path, got process {holder.pid} "
+        rf"on {socket.gethostname()} \(training since 20.*wait"
     )
     with pytest.raises(locks.LockedError, match=told), locks.hold_lock(tmp_path / "out", "training"):
         pass

@@ -155,7 +155,7 @@ def test_crossed_groups_combine_values():
     assert crossed == natural_logic(PREDICTED, GOLD, groups={"joined": by_hand})["by"]["joined"]
     assert crossed["no+verb"]["confusion"] == {F: {F: 1}, R: {F: 1}}
     assert crossed["all+verb"]["confusion"] == {C: {C: 1}, N: {N: 2}}
-    with pytest.raises(ValueError, match=r"names of columns in groups \(type, part\), got \['position'\]"):
+    with pytest.raises(ValueError, match=r"column names from groups \(type, part\), got \['position'\]"):
         natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "position"]])
 
 

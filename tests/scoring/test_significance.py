@@ -127,7 +127,7 @@ def test_metric_of_only_one_system_has_no_difference():
 
 
 def test_samples_of_other_examples_raise():
-    with pytest.raises(ValueError, match=r"expected samples with the same examples, got lengths \[3, 4\]"):
+    with pytest.raises(ValueError, match=r"expected samples of the same examples, got lengths \[3, 4\]"):
         resample_statistics([_build_ratio_sample([1, 0, 1]), _build_ratio_sample([1, 0, 1, 1])])
 
 

@@ -42,7 +42,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
     first = start_training(pairs_path, dropout_model, out, "--max-steps", "3000", *more)
     wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
     with pytest.raises(
-        locks.LockedError, match=rf"out: expected no other writer, got process {first.pid} on .* \(training since"
+        locks.LockedError, match=rf"writes to this path, got process {first.pid} on .* \(training since"
     ):
         finetune(output_dir=out)
     os.kill(first.pid, number)

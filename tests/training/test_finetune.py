@@ -146,7 +146,7 @@ def test_finished_run_is_not_repeated(finetune, options):
     stamp = (options["output_dir"] / "model.safetensors").stat().st_mtime_ns
     assert finetune()[0] == record
     assert (options["output_dir"] / "model.safetensors").stat().st_mtime_ns == stamp
-    with pytest.raises(ValueError, match=re.escape("holds another run: config.seed was 13, is 14")):
+    with pytest.raises(ValueError, match=re.escape("contains the output of another run: config.seed was 13, is 14")):
         finetune(seed=14)
     changed = write_pairs(options["output_dir"].parent / "pairs.csv", PAIRS[:60])
     with pytest.raises(ValueError, match=re.escape("pairs.csv has changed")):

@@ -114,7 +114,7 @@ def test_interrupted_run_rejects_changed_word_vectors(train, options, tmp_path):
     assert record["embeddings"] == f"sha256:{sha256(vectors.read_bytes()).hexdigest()}"
     assert train(HEX, **told)[0] == record, "it is finished already"
     write(3, 4)
-    with pytest.raises(ValueError, match=r"holds another run: .*vectors\.txt has changed"):
+    with pytest.raises(ValueError, match=r"contains the output of another run: .*vectors\.txt has changed"):
         train(HEX, **told)
 
 

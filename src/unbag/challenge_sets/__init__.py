@@ -43,8 +43,8 @@ def get_challenge_set(name: str) -> ChallengeSet:
         )
     if challenge_set.name != name:
         raise ValueError(
-            f"{challenge_set.package}: expected the description of the set {name}, got {challenge_set.name}; "
-            "correct the entry point"
+            f"{challenge_set.package}: expected a ChallengeSet with the name {name}, got the name "
+            f"{challenge_set.name}; correct the entry point"
         )
     return challenge_set
 

@@ -246,7 +246,7 @@ def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> d
     from pydantic import ValidationError
 
     if faulty := _first_nonfinite(record):
-        raise ValueError(f"{expected}, got {faulty}, which is not finite; the file is corrupted, create it again")
+        raise ValueError(f"{expected}, got {faulty}, which is not finite; the corrupted file must be created again")
     try:
         _adapter(schema).validate_python(dict(record), strict=True)
     except ValidationError as error:

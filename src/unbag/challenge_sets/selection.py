@@ -83,7 +83,8 @@ class PairSelection:
             of_set, _, bare = option.rpartition(".")
             if of_set and of_set not in options_of:
                 raise OptionError(
-                    f"option {option!r}: expected one of the sets {', '.join(options_of)}, got {of_set!r}"
+                    f"option {option!r}: expected one of the sets {', '.join(options_of)} before the dot, got "
+                    f"{of_set!r}"
                 )
             candidates = {of_set: options_of[of_set]} if of_set else options_of
             if not any(bare in each for each in candidates.values()):
@@ -120,8 +121,8 @@ class PairSelection:
             return
         source = "--text" if self.text is not None else "--data" if self.data is not None else f"--corpus {self.corpus}"
         raise OptionError(
-            f"--official-file (option file of {name}): cannot be combined with {source}, because {name} would be "
-            f"generated from other pairs; omit --official-file, or {source}"
+            f"--official-file (-o {name}.file): cannot be combined with {source}, which generates {name} from other "
+            "pairs instead of the official file; omit one of them"
         )
 
     def has_explicit_values(self) -> bool:

@@ -48,8 +48,8 @@ def require_confirmation(ctx: typer.Context, param: typer.CallbackParam, value: 
     if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
         option = param.opts[0]
         raise typer.BadParameter(
-            f"{files[param.name]}: expected {option} on the command line too, got {option} only in the file; add it or "
-            "remove it from the file"
+            f"{files[param.name]}: expected {option} on the command line too, got {option} only in the file; add it to "
+            "the command line, or remove it from the file"
         )
     return value
 

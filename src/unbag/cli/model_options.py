@@ -144,8 +144,8 @@ class ModelOptions(_LoadingOptions):
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected the model {BUILT_IN.name_form}, got other models; use -o train_data=… for the "
-                "set option"
+                f"--train-data: expected the model {BUILT_IN.name_form}, got other models; to set the option "
+                "train_data of a challenge set, use -o train_data=…"
             )
 
     @contextmanager

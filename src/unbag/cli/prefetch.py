@@ -65,7 +65,10 @@ def prefetch(
     from unbag.evaluation.model_loading import validate_model
 
     if train_data and not models:
-        raise typer.BadParameter("--train-data: expected a model, got none; use -o train_data=… for the set option")
+        raise typer.BadParameter(
+            "--train-data: expected a model, got none; to set the option train_data of a challenge set, use "
+            "-o train_data=…"
+        )
     corpora = tuple(train_data) if train_data else None
     validate_corpus_names(corpora or ())
     for model in models or ():

@@ -320,7 +320,8 @@ def results(
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(
-            f"--repo-id: expected the evaluated model ORG/MODEL, got {options.repo_id!r}; add the repository name"
+            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, "
+            f"got {options.repo_id!r}; add the repository name"
         )
     from unbag.challenge_sets.results import convert_record_errors
 
@@ -594,7 +595,8 @@ def everything(
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
-            f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; remove the name"
+            "--repo-id: expected an organization for several repositories, "
+            f"got {options.repo_id!r}; remove the repository name"
         )
     if results:
         with convert_record_errors(*results):

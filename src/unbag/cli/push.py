@@ -59,8 +59,8 @@ def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str
     role = account.get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
         raise ValueError(
-            f"{option} {repo_id}: expected a token with role write, got a read-only token of {account['name']}; set "
-            "HF_TOKEN to a token with role write"
+            f"{option} {repo_id}: expected a token with write access, got a read-only token of {account['name']}; set "
+            "HF_TOKEN to a token with write access"
         )
     namespaces = [str(account["name"]), *(str(each["name"]) for each in account.get("orgs", ()))]
     if namespace not in namespaces:
@@ -141,5 +141,5 @@ def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> N
         # A new repository is private, like checkpoints, because the user has not seen a preview of the content.
         outcome = publish_files(upload, private=fetch_remote_repository(upload.repo, upload.kind) is None)
     except (ValueError, OSError) as error:
-        raise ValueError(f"{error}; the run is complete; retry the push with `{command}`") from error
+        raise ValueError(f"{error}; the run is complete, so retry only the push with `{command}`") from error
     print_upload_result(outcome, err=as_json)

@@ -101,7 +101,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if push is not None:
             if seeds and recipe.protocol is None:  # A protocol with one model accepts at most one seed.
                 raise typer.BadParameter(
-                    f"{pushing.PUSH_OPTION}: expected one model, got several --seeds; publish each model separately"
+                    f"{pushing.PUSH_OPTION}: expected one model, got several (--seeds); publish each model separately"
                 )
             pushing.validate_push(push, offline=offline)
         if config.push_checkpoints is not None:

@@ -225,11 +225,13 @@ def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, s
         names = {name for i in outputs for name in (str(i), theirs[i])}
         if unknown := sorted(set(label_map) - names):
             raise LabelError(
-                f"--label-map: expected each output of {theirs} once, got the unknown output {unknown}; rename it"
+                f"--label-map: expected each of the outputs {theirs} once, got the unknown output {unknown}; rename it"
             )
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
         if missing:
-            raise LabelError(f"--label-map: expected each output of {theirs} once, got no label for {missing}; add one")
+            raise LabelError(
+                f"--label-map: expected each of the outputs {theirs} once, got no label for {missing}; add one"
+            )
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(

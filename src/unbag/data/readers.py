@@ -109,7 +109,9 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
                 number += 1
             first += n
     except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
-        raise DataError(f"{path}, after {number:,} rows: {extract_first_line(error)}") from None
+        raise DataError(
+            f"{path}, after {number:,} rows: expected a readable row, got an error ({extract_first_line(error)})"
+        ) from None
 
 
 def split_parquet_into_ranges(path: Path, range_size: int) -> list[tuple[int, int | None]]:

@@ -91,7 +91,10 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
             inside = sorted(str(each) for each in islice(found, _MOST_FILES + 1) if each.is_file())
             if not 0 < len(inside) <= _MOST_FILES:
                 n = f"more than {_MOST_FILES:,}" if inside else "none"
-                raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass individual files")
+                raise DataError(
+                    f"{path}: expected a folder with 1 to {_MOST_FILES:,} .txt or .md files, got {n}; pass individual "
+                    "files"
+                )
             files += inside
             continue
         if readers.get_file_extension(validate_file(path)) not in TEXT_FILE_EXTENSIONS:

@@ -324,8 +324,8 @@ def check_changed_labels(changed_labels: Sequence[LabelChangeRate], bounds: Iter
         if not matching:
             there = ", ".join(dict.fromkeys(one.set for one in changed_labels)) or "no set"
             raise ValueError(
-                f"--{each.side} {each.set}:{each.number}: expected labels of {each.set} on the same rows in both runs, "
-                f"got labels of {there}; evaluate both runs with the same options"
+                f"--{each.side} {each.set}:{each.number}: expected predicted labels for the same rows of {each.set} in "
+                f"both runs, got labels for {there}; evaluate both runs with the same options"
             )
         checked += [_compare(each, one.data, CHANGED_LABELS.label, one.estimate, one.sources) for one in matching]
     return checked

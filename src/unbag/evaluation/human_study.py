@@ -100,8 +100,8 @@ def sample_permuted_pairs(
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples in {drawn_from} with an accepted permutation, got "
-                f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
+                f"expected at least {each} {length} examples with an accepted permutation in the subset {drawn_from}, "
+                f"got {len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
         for source in sources_of_cell[:each]:
             orders = accepted[source]

@@ -160,7 +160,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
             continue
         takers = [kind.name_form for kind in KINDS if option in kind.options]
         if not takers:
-            raise TypeError(f"expected an option of a model, got {option!r}{suggest_name(option, MODEL_OPTIONS)}")
+            raise TypeError(f"expected a model option, got {option!r}{suggest_name(option, MODEL_OPTIONS)}")
         model, kind = next(iter(kinds.items()))
         available = format_available_option_names(sorted(kind.options))
         own = f"only {', '.join(available)}" if available else "no options"
@@ -380,7 +380,9 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     try:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
-        raise ImportError(f"expected torch and transformers: pip install 'unbag[models]' ({error})") from error
+        raise ImportError(
+            f"expected torch and transformers, got an error ({error}); install them: pip install 'unbag[models]'"
+        ) from error
     from unbag.inference.exported import ExportedPredictor
     from unbag.inference.exported_files import has_only_exported_models
 

@@ -61,14 +61,14 @@ def read_selections(path: Path) -> list[ExampleSelection]:
     try:
         record = results.read_record(path, results.ExamplesRecord, "examples")
         if record["schema"] != SCHEMA:
-            raise ValueError(f"the file has schema {record['schema']}")
+            raise ValueError(f"the schema is {record['schema']}")
         return [
             ExampleSelection(**each | {name: tuple(_example(**one) for one in each[name]) for name in _LISTS})
             for each in record["selections"]
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{path}: expected examples with schema {SCHEMA}, got an error ({error}); evaluate again"
+            f"{path}: expected readable examples with schema {SCHEMA}, got an error ({error}); evaluate again"
         ) from error
 
 
@@ -93,4 +93,4 @@ def _original_prediction(where: str, answer: str, probability: float | None) -> 
 
 def _validate_fields(kind: type, is_valid: bool) -> None:
     if not is_valid:
-        raise TypeError(f"a field of a {kind.__name__.lower()} has the wrong type")
+        raise TypeError(f"a field of {kind.__name__} has the wrong type")

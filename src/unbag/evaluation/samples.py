@@ -99,14 +99,14 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{file}: expected readable samples, got an error ({error}); evaluate again, or delete the file to compare "
-            "unpaired"
+            "the runs without paired tests"
         ) from error
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(
-                f"{file}: expected samples for the results in the same run, got other samples ({path} differs); "
+                f"{file}: expected samples that match the results of the run, got another value for {path}; "
                 "evaluate again"
             )
     return samples

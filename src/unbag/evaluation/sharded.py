@@ -181,21 +181,21 @@ class StoredTask:
         Raises:
             ValueError: If the file does not contain a task of this version.
         """
-        what = f"{folder.get_location(name)}: expected a task written by `unbag evaluate --shard`"
+        expected = f"{folder.get_location(name)}: expected a task file written by `unbag evaluate --shard`"
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{what}, got an error ({error})") from None
+            raise ValueError(f"{expected}, got an error ({error})") from None
         if isinstance(record, dict) and record.get("schema", _SCHEMA) != _SCHEMA:
             raise ValueError(
-                f"{what} with version {_SCHEMA}, got version {record['schema']!r:.80}; rerun the shards with this "
+                f"{expected} with version {_SCHEMA}, got version {record['schema']!r:.80}; rerun the shards with this "
                 "version of unbag"
             )
-        checked = results.validate_record(record, results.TaskRecord, what)
+        checked = results.validate_record(record, results.TaskRecord, expected)
         task = cls(**{**_select_fields(cls, checked), "request": _select_fields(SetRequest, checked["request"])})
         for key in (task.key, task.control_key):
             if key is not None and not _KEY.fullmatch(key):  # a key is the name of a folder, so it must be safe
-                raise ValueError(f"{what}, got the invalid key {key!r:.80}")
+                raise ValueError(f"{expected}, got the invalid key {key!r:.80}")
         return task
 
 
@@ -231,7 +231,7 @@ def _score_tasks(
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
-            "tasks; pass the --output-dir of `unbag evaluate`"
+            "task files; pass the --output-dir of `unbag evaluate`"
         )
     done: list[ScoredResult] = []
     items = dict(built_sets or {})

@@ -299,8 +299,8 @@ def _validate_licenses(others: Iterable[str], records: Mapping[str, Any]) -> Non
         for license in record.get("licences", []):
             if laxer := [other for other in others if is_less_restrictive(other, license)]:
                 raise ValueError(
-                    f"published card: expected a license at least as restrictive as {license} of the config {name}, "
-                    f"got {laxer[0]}; correct the card first, or use another repository with --repo-id"
+                    f"published card: expected a license at least as restrictive as {license}, the license of the "
+                    f"config {name}, got {laxer[0]}; correct the card first, or use another repository with --repo-id"
                 )
 
 
@@ -391,7 +391,7 @@ def parse_build_records(text: str) -> dict[str, Any]:
             except json.JSONDecodeError as error:
                 raise ValueError(
                     f"published card: expected valid JSON in the record of {name}, got an error ({error}); correct the "
-                    "record or delete its block"
+                    "record, or delete the block that contains the record"
                 ) from None
     return records
 

@@ -254,7 +254,9 @@ def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result
     by_model: dict[str, list[Result]] = {}
     for result in results:
         if result.model.get("revision") == revision:
-            raise ValueError("--compare-with: expected results of other models, got results of this model; remove them")
+            raise ValueError(
+                "--compare-with: expected results of other models, got results of the published model; remove them"
+            )
         head = "" if is_standard_head(result) else ", residual head"
         name = find_result_model_name(result) or Path(result.model["name"]).name
         by_model.setdefault(f"{name}{head}", []).append(result)

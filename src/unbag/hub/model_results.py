@@ -108,7 +108,7 @@ def build_model_results_upload(
     if not index:
         raise ValueError(
             f"{repo}: expected results of the model on a published challenge set, got only results on user-provided "
-            "pairs or of another head; evaluate the model on a corpus"
+            "pairs or with another head (--head); evaluate the model on a corpus"
         )
     name = repo.partition("/")[2]
 

@@ -196,8 +196,8 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
     record = config["record"]
     if record["language"] != "en" or (record["tags"] != BY_TYPE and record["pipeline"] != ALL):
         raise ValueError(
-            f"{lexical_model}: expected an English lexical model with words selected by type, got the language "
-            f"{record['language']!r} and words selected by {record['tags']}"
+            f"{lexical_model}: expected an English lexical model fitted with tags={BY_TYPE}, got the language "
+            f"{record['language']!r} and tags={record['tags']}"
         )
     origins = " and ".join(dict.fromkeys(replace_paths_with_file_names(part["origin"]) for part in record["training"]))
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private

@@ -212,7 +212,8 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
     if not (path / "config.json").is_file():
         entries = sorted(entry.name for entry in path.iterdir())[:10]
         raise ModelError(
-            f"{path}: expected a model folder, got no config.json but {entries}; pass a folder from save_pretrained"
+            f"{path}: expected a model folder with config.json, got only {entries}; pass a folder written by "
+            "save_pretrained"
         )
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever

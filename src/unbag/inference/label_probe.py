@@ -212,7 +212,10 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         ValueError: If there are no pairs in the language.
     """
     if language not in PAIRS:
-        raise ValueError(f"expected a language with probe pairs, one of {sorted(PAIRS)}, got {language!r}")
+        raise ValueError(
+            f"language: expected a language with pairs for the label probe ({', '.join(sorted(PAIRS))}), got "
+            f"{language!r}"
+        )
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     if hasattr(predictor, "copy_without_threshold"):  # the order of several outputs does not depend on a threshold
         predictor = predictor.copy_without_threshold()

@@ -312,7 +312,7 @@ class PredictionStore:
                 f"{table.column_names}; run the command again to recompute it"
             )
         if recorded != actual:
-            raise StoreError(f"{file} is corrupted or belongs to another store; run the command again to recompute it")
+            raise StoreError(f"{file} is corrupted or belongs to another run; run the command again to recompute it")
         return table, meta
 
     def has_chunk(self, chunk: int, sha256: str) -> bool:

@@ -184,7 +184,7 @@ def resolve_device(dtype: Dtype, device: str | None) -> str:
         ModelError: If there is no such dtype or device.
     """
     if dtype not in DTYPES:
-        raise ModelError(f"expected a dtype of {', '.join(DTYPES)}, got {dtype!r}")
+        raise ModelError(f"dtype: expected one of {', '.join(DTYPES)}, got {dtype!r}")
     device = device or choose_default_device()
     try:
         torch.empty(0, device=device)

@@ -167,8 +167,8 @@ def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> Bu
     while len(built) > share:
         if examples == 1:
             raise ValueError(
-                f"max_rows: expected at least {len(built)} rows for the first example of {request.name}, got a share "
-                f"of {share}; increase max_rows or pass fewer sets"
+                f"max_rows: expected a limit of at least {len(built)} rows for {request.name}, the number of rows of "
+                f"one example, got a limit of {share}; increase max_rows or pass fewer sets"
             )
         # With fewer rows the control has more draws of each row, so the size decreases more slowly than the examples.
         examples = max(1, min(examples - 1, examples * share // len(built)))

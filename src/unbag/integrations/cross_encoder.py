@@ -13,8 +13,8 @@ try:
     from sentence_transformers.base.evaluation import BaseEvaluator
 except ImportError as error:
     raise ImportError(
-        f"CrossEncoderEvaluator: expected sentence-transformers 6 or newer, got an error ({error}); pip install "
-        "'sentence-transformers>=6'"
+        f"CrossEncoderEvaluator: expected sentence-transformers 6 or newer, got an error ({error}); install "
+        "it: pip install 'sentence-transformers>=6'"
     ) from error
 
 from unbag.challenge_sets.request import SetRequest
@@ -143,7 +143,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         before = file.read_text(encoding="utf-8") if file.is_file() else header
         if not before.startswith(header):
             raise ValueError(
-                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file to "
+                f"write_csv: expected the columns of the evaluated sets in {file}, got other columns; move the file to "
                 "another folder"
             )
         with atomic_write(file) as tmp:

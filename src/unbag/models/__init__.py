@@ -16,7 +16,7 @@ try:
     import transformers  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "unbag.models: expected PyTorch and transformers, got no installation; run pip install 'unbag[models]'"
+        "unbag.models: expected PyTorch and transformers, got none; install them: pip install 'unbag[models]'"
     ) from error
 
 from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register_architectures

@@ -137,8 +137,9 @@ def _within(
         if outside[:, column].any():
             row = int(outside[:, column].argmax())
             raise ValueError(
-                f"numerators: expected values from 0 to the denominator for a proportion, got "
-                f"{numerators[row, column]:g} with denominator {denominators[row, column]:g}; list the column in means"
+                f"numerators: expected values from 0 to the denominator in a column of proportions, got "
+                f"{numerators[row, column]:g} with denominator {denominators[row, column]:g}; list the column in "
+                "means if it does not contain proportions"
             )
     clipped = numerators.copy()
     clipped[:, proportions] = inside[:, proportions]

@@ -156,7 +156,7 @@ def natural_logic(
     for names in crossed:
         if unknown := sorted(set(names) - set(groups or {})):
             raise ValueError(
-                f"crossed: expected names of columns in groups ({', '.join(groups or {}) or 'none'}), got {unknown}"
+                f"crossed: expected column names from groups ({', '.join(groups or {}) or 'none'}), got {unknown}"
             )
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)

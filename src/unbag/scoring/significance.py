@@ -72,7 +72,7 @@ def resample_statistics(
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
         raise ValueError(
-            f"samples: expected samples with the same examples, got lengths {sorted(lengths)}; pass samples of one set"
+            f"samples: expected samples of the same examples, got lengths {sorted(lengths)}; pass samples of one set"
         )
     sums = resample_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)

@@ -110,7 +110,7 @@ class ClassifierBiasedModel:
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
             raise ValueError(
-                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}; use "
+                f"{model}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(labels)}; use "
                 "another model"
             )
         self._store = store
@@ -214,7 +214,9 @@ def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{path}: expected probabilities, got an error ({error})") from None
+        raise DataError(
+            f"{path}: expected a number in each of the columns {', '.join(LABELS)}, got an error ({error})"
+        ) from None
     return [str(row.values["id"]) for row in rows], probabilities
 
 
@@ -237,7 +239,9 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError("expected bias probabilities from 0 to 1, got other values; correct the predictions")
+        raise ValueError(
+            "expected probabilities from 0 to 1 for the biased model, got other values; correct the predictions"
+        )
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms

@@ -208,8 +208,8 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
-            f"expected embeddings for words of the tokenizer ({len(words):,}), got none; check the language of the "
-            "embeddings"
+            f"expected embeddings for at least one of the {len(words):,} words of the tokenizer, got none; check the "
+            "language of the embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
     vectors[matched] = torch.from_numpy(table.compute_means([(words[number],) for number in matched])).float()

@@ -170,7 +170,10 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         validate_wordnet()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
-            raise ValueError(f"--corpus: expected English pairs, which the tokenizer can split into words, got {name}")
+            raise ValueError(
+                "--corpus: expected English pairs, because the tokenizer splits only English text into words, got "
+                f"{name}"
+            )
     if vectors is not None:
         embeddings.validate_embedding_table_name(vectors)
     if pipeline is not None:

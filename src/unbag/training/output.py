@@ -131,7 +131,10 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
         ValueError: If the folder holds anything else.
     """
     if not (output_dir / FILE).is_file():
-        raise ValueError(f"--output-dir: {output_dir} exists and contains no {FILE}; use another folder")
+        raise ValueError(
+            f"--output-dir: expected a new folder or the output of a finished run, got {output_dir}, which contains no "
+            f"{FILE}; use another folder"
+        )
     record: Record = results.read_record(output_dir / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.has_checksums(output_dir) and (damage := checksums.find_corruption(output_dir)):
         raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
@@ -144,7 +147,9 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
-        raise ValueError(f"--output-dir: {output_dir} holds another run: {'; '.join(others)}; use another folder")
+        raise ValueError(
+            f"--output-dir: {output_dir} contains the output of another run: {'; '.join(others)}; use another folder"
+        )
     shutil.rmtree(
         get_work_folder(output_dir), ignore_errors=True
     )  # an interruption just before this line leaves it behind

@@ -80,8 +80,8 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     for other in models[1:]:
         if unpaired := sorted(first.keys() ^ other.keys()):
             raise ValueError(
-                f"weights: expected the same names in all models, got {unpaired[0]} only in some models; use models of "
-                "one architecture"
+                f"weights: expected the same tensor names in all models, got {unpaired[0]} in only some models; use "
+                "models with the same architecture"
             )
     for name, tensor in first.items():
         tensors = [model[name] for model in models]

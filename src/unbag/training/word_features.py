@@ -66,8 +66,8 @@ def build_vocabulary_embeddings(
         has_vector = embeddings.count_tokens(texts).matrix.getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
-                f"expected embeddings for words of the vocabulary ({len(words):,}), got none; check the language "
-                "of the embeddings"
+                f"expected embeddings for at least one of the {len(words):,} words of the vocabulary, got none; check "
+                "the language of the embeddings"
             )
         matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
         matched = embeddings.compute_means(matched_texts).astype(np.float32)

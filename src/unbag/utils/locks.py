@@ -52,7 +52,8 @@ def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None
     except Timeout:
         if not wait:
             raise LockedError(
-                f"{path}: expected no other writer, got {describe_lock_holder(path)}; wait for it, or use another path"
+                f"{path}: expected no other process that writes to this path, got {describe_lock_holder(path)}; wait "
+                "until this process finishes, or use another path"
             ) from None
         logger.warning("waiting for %s to finish %s", describe_lock_holder(path), path.name)
         lock.acquire()

@@ -101,7 +101,7 @@ def test_identity_depends_on_pairs_and_options(tmp_path):
 
 
 def test_cross_fitting_without_every_label_raises(tmp_path):
-    with pytest.raises(ValueError, match=r"expected training pairs with all labels .* got none labelled"):
+    with pytest.raises(ValueError, match=r"expected training pairs of every label .* got none labelled"):
         build_model(tmp_path, EXAMPLES[:3])
     with pytest.raises(ValueError, match="got none labelled contradiction"):
         build_model(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])

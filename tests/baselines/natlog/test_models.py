@@ -232,5 +232,5 @@ def test_outcomes_change_with_lower_bound():
 
 
 def test_outcomes_of_exchanged_pair_without_object_raise():
-    with pytest.raises(ValueError, match="swapped pair: expected an object in both sentences"):
+    with pytest.raises(ValueError, match="swapped pair: expected a grammatical object in both sentences"):
         find_truth_value_models(PairLogicalForm(ClauseLogicalForm(THE), ClauseLogicalForm(THE), EXCHANGE_LEXICON))

@@ -106,7 +106,7 @@ def _build_failing_reader():
 def test_killed_annotation_process_error_names_num_proc():
     with (
         parallel.set_num_proc(2),
-        pytest.raises(ValueError, match=r"--num-proc: expected all annotation processes to finish"),
+        pytest.raises(ValueError, match=r"--num-proc: expected all tagging or parsing processes to finish"),
     ):
         tagging.precompute_annotations(_build_exiting_reader, ["A dog."] * 9)
 

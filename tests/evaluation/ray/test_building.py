@@ -103,7 +103,7 @@ def test_damaged_part_is_rejected(pairs, tmp_path):
 
 def test_folder_local_to_each_node_is_rejected(pairs):
     """An in-memory file system differs between processes."""
-    with pytest.raises(ValueError, match="got memory://set, which lacks the file data-00000-of-00004"):
+    with pytest.raises(ValueError, match="got memory://set, which does not contain the file data-00000-of-00004"):
         build_set_on_cluster(build_request(pairs), "memory://set")
 
 

@@ -208,7 +208,7 @@ def test_command_lists_all_architectures():
 
 def test_missing_encoder_error_names_model(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "got no config.json")):
+    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "with config.json, got only")):
         with pytest.raises(ModelError, match=told):
             initialize_model("dam", [], tmp_path / "dam", encoder=name)
 

@@ -418,7 +418,7 @@ class CrossFittedModel:
         for fold in missing:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
                 raise ValueError(
-                    f"cross-fitting: expected training pairs with all labels outside fold {fold}, got none labelled "
+                    f"cross-fitting: expected training pairs of every label outside fold {fold}, got none labelled "
                     f"{', '.join(sorted(lacking))} (there are {len(examples):,} pairs in "
                     f"{len(set(folds.tolist()))} of {self._folds} folds); train on more pairs, or use another bias"
                 )

@@ -131,7 +131,7 @@ class LexicalModel:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
         # Downloads have no checksums file, because the Hub client verifies them.
         if checksums.has_checksums(folder) and (damage := checksums.find_corruption(folder)):
-            raise ValueError(f"{damage}; fit the model again, or use another copy of it")
+            raise ValueError(f"{damage}; fit the model again, or use another copy of the model")
         return _load_weights(folder, config)
 
 

@@ -128,7 +128,9 @@ def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
     least, least_x, last_value, last_progress = float("inf"), x, value, 0
     while (norm := float(np.linalg.norm(gradient))) > target:
         if steps == _MOST_STEPS:
-            raise NotConvergedError(f"optimizer: expected convergence within {steps} steps, got none; use a larger l2")
+            raise NotConvergedError(
+                f"optimizer: expected convergence within {steps} steps, got no convergence; use a larger l2"
+            )
         if norm < least or value < last_value - _NOISE * abs(value):
             last_value, last_progress = min(value, last_value), steps
         if norm < least:

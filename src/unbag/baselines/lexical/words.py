@@ -149,7 +149,7 @@ class _ContentTags:
         if self._by_penn and not self._tagger.fine >= PENN:
             raise ValueError(
                 f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
-                f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or {ALL!r} for all words"
+                f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or pass {ALL!r} to use all words"
             )
         self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
 

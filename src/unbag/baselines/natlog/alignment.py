@@ -368,7 +368,8 @@ def _conjunct(tree: DependencyTree, root: int) -> tuple[Relation, str]:
     if tree.pos[first] in NOUNS and determiner.kind is DeterminerKind.SOME and determiner.number > 1:
         if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
             raise UnsupportedPairError(
-                f"the number of {tree.words[first]!r} is unknown, because the number refers to the whole conjunction"
+                f"it is unknown how many {tree.words[first]!r} there are, because the number applies to the whole "
+                "conjunction"
             )
     if tree.pos[first] in NOUNS and not determiner.is_named and determiner.kind is not DeterminerKind.SOME:
         return Relation.REVERSE_ENTAILMENT, 'conjoined nouns under a quantifier have the meaning of "or"'

@@ -99,7 +99,7 @@ class Determiner:
                 return 100 * n >= k * (n + m)
             case DeterminerKind.OTHER:
                 raise ValueError(
-                    f"determiner: expected known truth conditions, got {self.words!r}; use a kind other than OTHER"
+                    f"determiner: expected known truth conditions, got {self.words!r} with kind OTHER; use another kind"
                 )
 
     @property

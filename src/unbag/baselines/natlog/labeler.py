@@ -118,7 +118,7 @@ def _check(tree: DependencyTree) -> None:
     if tree.unattached:
         raise UnsupportedPairError(f"the syntactic head of {tree.unattached!r} is unknown")
     if "?" in tree.words:
-        raise UnsupportedPairError("a question is not supported")
+        raise UnsupportedPairError("questions are not supported")
     if not set(tree.pos) & set(VERBS) and not all(each.is_named for each, _, _ in tree.determiners.values()):
         raise UnsupportedPairError("a sentence has no verb")
     if any(_is_unjoined(tree, verb) for verb in range(len(tree.words))):

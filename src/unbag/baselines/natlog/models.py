@@ -472,7 +472,8 @@ def _exchanged_outcomes(shape: PairLogicalForm, bound: int) -> dict[Region, Fini
     premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     if premise.object is None or hypothesis.object is None:
         raise ValueError(
-            f"swapped pair: expected an object in both sentences, got {premise} and {hypothesis}; add the object"
+            f"swapped pair: expected a grammatical object in both sentences, got {premise} and {hypothesis}; add the "
+            "object"
         )
     first = _domains(premise.subject, hypothesis.object, word_relations.subject, word_relations.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, word_relations.object, word_relations.coreferent, bound)

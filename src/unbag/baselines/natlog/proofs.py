@@ -82,7 +82,7 @@ def _intersect_proofs(
     ends = [each[-1].possible_relations if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
     possible = reduce(frozenset.__and__, ends)
     if not possible:
-        raise _IncompatibleProofsError("the proofs are incompatible, because the two sentences have different parses")
+        raise _IncompatibleProofsError("the proofs contradict each other, because the parses of both sentences differ")
     return possible, min(derivations, key=lambda each: len(each[-1].possible_relations) if each else 0)
 
 

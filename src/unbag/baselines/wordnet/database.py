@@ -118,7 +118,9 @@ def open_wordnet() -> WordNet:
         import nltk
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
     except ImportError as error:
-        raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
+        raise ImportError(
+            "WordNet: expected the package NLTK, got none; install it: pip install 'unbag[wordnet]'"
+        ) from error
     install_folder = str(install.get_wordnet_install_folder())
     if install_folder not in nltk.data.path:
         nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list

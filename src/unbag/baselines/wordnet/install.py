@@ -54,7 +54,9 @@ def install_wordnet(target_folder: Path | None = None) -> Path:
     try:
         import nltk  # noqa: F401
     except ImportError as error:
-        raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
+        raise ImportError(
+            "WordNet: expected the package NLTK, got none; install it: pip install 'unbag[wordnet]'"
+        ) from error
     with locks.hold_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed WordNet in the meantime
             _install(target)

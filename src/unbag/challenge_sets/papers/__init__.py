@@ -66,7 +66,8 @@ class PaperTable:
         """
         if self.units.get(name) not in ("share", "percent"):
             raise ValueError(
-                f"{self.source}: expected a column with shares or percentages from {self.values}, got {name!r}"
+                f"{self.source}: expected one of the columns {self.values} that contains shares or percentages, got "
+                f"{name!r}"
             )
         column = len(self.keys) + self.values.index(name)
         divisor = _PER_CENT if self.units[name] == "percent" else 1

@@ -434,7 +434,7 @@ def _weighted(weights: dict[str, int], number: int) -> str:
         remaining -= weight
         if remaining < 0:
             return name
-    raise AssertionError("expected positive weights, got none")
+    raise AssertionError("expected at least one positive weight, got none")
 
 
 def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:

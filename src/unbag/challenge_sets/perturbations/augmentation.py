@@ -219,7 +219,7 @@ class SoswapAddamodPairGenerator:
             raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")
         if kind == ADDAMOD and adjectives is None:
             raise ValueError(
-                "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=adjective_counts(…)"
+                "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=count_adjectives(…)"
             )
         self.kind, self._premises, self._parser = kind, premises, parser
         self._adjectives, self._min_count, self._words = adjectives or AdjectiveCounts(), min_count, words

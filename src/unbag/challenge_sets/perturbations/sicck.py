@@ -410,7 +410,9 @@ def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
         if row.type == NONE:
             seed = SeedPair.from_pair(row.premise, row.hypothesis, row.label)
             if seed is None:
-                raise ValueError(f"row {row.number}: expected a seed that can be parsed, got {row.premise!r}")
+                raise ValueError(
+                    f"row {row.number}: expected a seed pair that can be parsed, got the premise {row.premise!r}"
+                )
             seeds[row.seed] = seed
     return seeds
 

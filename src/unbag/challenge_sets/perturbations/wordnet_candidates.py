@@ -37,7 +37,7 @@ class WordNetCandidates:
         try:
             import lemminflect
         except ImportError as error:
-            raise ImportError("inflecting words needs lemminflect: pip install 'unbag[wordnet]'") from error
+            raise ImportError("inflecting words requires lemminflect: pip install 'unbag[wordnet]'") from error
         self._inflections: Any = lemminflect
         self._wordnet = wordnet
         self.get_candidates = lru_cache(maxsize=1 << 16)(self._get_candidates)

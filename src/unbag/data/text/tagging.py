@@ -155,8 +155,8 @@ def precompute_annotations(create_reader: Callable[[], Reader], sentences: Itera
                 raise
     except BrokenProcessPool as error:
         raise ValueError(
-            "--num-proc: expected all annotation processes to finish, got one that was killed, possibly for lack of "
-            "memory; use fewer processes and rerun the command, which resumes from the stored annotations"
+            "--num-proc: expected all tagging or parsing processes to finish, got one that was killed, possibly due to "
+            "a lack of memory; use fewer processes and rerun the command, which reuses the stored tags and parses"
         ) from error
 
 

@@ -68,7 +68,7 @@ def _segmenter() -> Any:
     try:
         import rjieba
     except ImportError as error:
-        raise ImportError("segmenting Chinese needs rjieba: pip install 'unbag[zh]'") from error
+        raise ImportError("segmenting Chinese requires rjieba: pip install 'unbag[zh]'") from error
     return SimpleNamespace(cut=lambda text, cut_all: rjieba.cut(text))
 
 
@@ -81,7 +81,7 @@ def validate_language(language: str) -> None:
     if language in _NO_SEGMENTER:
         raise ValueError(
             f"--language: expected Chinese or a language with spaces between words, got {LANGUAGES[language]}; use the "
-            "sets plain and swapped, which do not need words"
+            "sets plain and swapped, which do not require word segmentation"
         )
     if language not in LANGUAGES:
         raise ValueError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")

@@ -291,8 +291,8 @@ def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
     if missing := sorted(wanted.difference(folder.list_names())):
         raise ValueError(
-            f"--output: expected a folder that all nodes can access, got {folder}, which lacks the file "
-            f"{missing[0]} of another node; use a shared folder or a URL such as s3://…"
+            f"--output: expected a folder that all nodes can access, got {folder}, which does not contain the file "
+            f"{missing[0]} written by another node; use a shared folder or a URL such as s3://…"
         )
 
 

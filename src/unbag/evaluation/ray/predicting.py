@@ -286,9 +286,9 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, where "
-            f"{socket.gethostname()} cannot find the files of the driver; use a shared folder or a URL such as "
-            "s3://…"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, but the node "
+            f"{socket.gethostname()} cannot find the files that the driver process wrote; use a shared folder or a URL "
+            "such as s3://…"
         ) from None
 
 

@@ -98,8 +98,8 @@ def _built(request: SetRequest, folder: Path) -> HarnessTask:
         NOT_ENTAILMENT in source.labels for source in create_validated_builder(request).open_sources()
     ):
         raise ValueError(
-            f"{request.options['data']}: expected pairs with three labels, as in the tasks, got two "
-            f"({', '.join(TWO_WAY)})"
+            f"{request.options['data']}: expected pairs with three labels, like the exported tasks, got pairs with two "
+            f"labels ({', '.join(TWO_WAY)})"
         )
     export_challenge_set(request, file)
     return HarnessTask(request.name, str(file.parent.resolve()), None, _SPLIT)
