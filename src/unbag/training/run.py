@@ -179,7 +179,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
 
 def _load_inputs(recipe: Recipe, config: TrainConfig, data: TrainingData | None, models: Mapping[str, Path]) -> _Inputs:
     """Load the pairs and everything that is computed from them. `models` are the folders of the prerequisite runs."""
-    raw = data or _gather(config)
+    raw = data or load_training_data(config)
     return _Inputs(
         _transform(raw, config),
         _augmenter(raw, config),
@@ -259,20 +259,6 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
             log_with=list(config.report_to) or None,
             project_dir=str(work / LOGS),
         )
-
-
-def _gather(config: TrainConfig) -> TrainingData:
-    return load_training_data(
-        config.corpus,
-        validation=config.validation,
-        max_examples=config.max_examples,
-        max_validation_examples=config.max_validation_examples,
-        language=config.language,
-        columns=config.parse_columns(),
-        labels=config.labels,
-        not_entailment_as=config.not_entailment_as,
-        seed=config.seed,
-    )
 
 
 def _optimization(config: TrainConfig) -> OptimizerConfig:
