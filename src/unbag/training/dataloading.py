@@ -301,7 +301,7 @@ class EpochBatches:
             self._batch_size,
             seed=self._seed,
             epoch=number,
-            groups=find_augmented_groups(examples) if self._added else (),
+            groups=find_augmented_groups(examples) if self._added and not self._stratified else (),
             strata=find_augmented_strata(examples) if self._added and self._stratified else (),
         )
         stream = EpochDataset(
