@@ -347,3 +347,16 @@ class AugmentedPairBuilder(Protocol):
     def __call__(self, epoch: int) -> list[Example]:
         """Build the augmented pairs of one epoch."""
         ...
+
+
+class ExtraPairBuilder(Protocol):
+    """Interface of functions that build unlabelled pairs, which are appended to the examples of a batch."""
+
+    def __call__(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+        """Build the extra pairs of a batch.
+
+        Args:
+            examples: Examples of the batch, b in number.
+            epoch: Number of the pass over the data, from 0. Random numbers depend on it and on the example's id.
+        """
+        ...

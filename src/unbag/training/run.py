@@ -25,7 +25,7 @@ from unbag.training.bias import PairFeatures
 from unbag.training.checkpoints import CheckpointManager, HubCheckpointUploader, fetch_checkpoint
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, load_training_data
-from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
+from unbag.training.dataloading import EpochBatches, PairCollator, PairEncoder
 from unbag.training.errors import explain_training_errors
 from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
 from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
@@ -83,17 +83,17 @@ class _Inputs(NamedTuple):
     """What training reads: pairs after the transformations of the config, generated pairs, features, checkpoint."""
 
     pairs: TrainingData
-    added: PairAugmenter | None
+    augmenter: PairAugmenter | None
     features: PairFeatures | None
     checkpoint: Path | None
 
 
 class _Network(NamedTuple):
-    """The classifier, its objective, and how its weights are sharded and interpolated."""
+    """The classifier, its objective with the collator, and how its weights are sharded and interpolated."""
 
     classifier: Classifier
     objective: Objective
-    encoder: PairEncoder
+    collator: PairCollator
     sharding: str | None
     interpolation: WeightInterpolation | None
 
@@ -115,8 +115,16 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         inputs = _load_inputs(recipe, config, data, {name: each.output_dir for name, each in before.items()})
     network = _load_network(recipe, config, accelerator, inputs.pairs)
     classifier, objective = network.classifier, network.objective
-    epochs = _build_epochs(config, accelerator, inputs, network)
-    held_out = HeldOutEvaluator(inputs.pairs.held_out, network.encoder, classifier.order)
+    epochs = EpochBatches(
+        inputs.pairs.training,
+        config,
+        network.collator,
+        rank=accelerator.process_index,
+        world_size=accelerator.num_processes,
+        augmenter=inputs.augmenter,
+        features=inputs.features,
+    )
+    held_out = HeldOutEvaluator(inputs.pairs.held_out, network.collator.encoder, classifier.order)
     identity = _build_identity(recipe, config, accelerator, inputs, network)
     pushed = (
         HubCheckpointUploader(config.push_checkpoints)
@@ -161,7 +169,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "steps": history.step,
         "truncated_pairs": epochs.truncated,
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
-        **({} if inputs.added is None else {"augmentation": inputs.added.build_record()}),
+        **({} if inputs.augmenter is None else {"augmentation": inputs.augmenter.build_record()}),
         "evaluations": history.evaluations,
         **chosen,
         "processes": accelerator.num_processes,
@@ -203,28 +211,13 @@ def _load_network(recipe: Recipe, config: TrainConfig, accelerator: Accelerator,
     # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
-    encoder = PairEncoder.from_classifier(classifier, config.max_length)
-    return _Network(classifier, objective, encoder, kind, interpolation)
-
-
-def _build_epochs(config: TrainConfig, accelerator: Accelerator, inputs: _Inputs, network: _Network) -> EpochBatches:
-    pairs = inputs.pairs
-    return EpochBatches(
-        pairs.training,
-        batch_size=config.batch_size,
-        seed=config.seed,
-        place=ProcessPlacement(
-            accelerator.process_index, accelerator.num_processes, config.gradient_accumulation_steps
-        ),
-        encoder=network.encoder,
-        order=network.classifier.order,
-        extra_pairs=network.objective.build_extra_pairs,
-        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
-        added=inputs.added,
-        stratified=config.augment_batches == "stratified",
-        features=inputs.features,
-        workers=config.dataloader_num_workers,
+    collator = PairCollator(
+        PairEncoder.from_classifier(classifier, config.max_length),
+        classifier.order,
+        objective.build_extra_pairs,
+        regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
     )
+    return _Network(classifier, objective, collator, kind, interpolation)
 
 
 def _build_identity(
@@ -238,7 +231,7 @@ def _build_identity(
         "precision": accelerator.mixed_precision,
         "model": {"name": network.classifier.name, "revision": network.classifier.revision},
         "data": inputs.pairs.build_record(),
-        **({"parser": None} if inputs.added is None else inputs.added.identity),
+        **({"parser": None} if inputs.augmenter is None else inputs.augmenter.identity),
         **({"known": inputs.features.identity} if inputs.features else {}),
         **network.objective.build_provenance(),
     }
