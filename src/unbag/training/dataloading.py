@@ -261,7 +261,6 @@ class EpochBatches:
     """Batches of all epochs of a run, built on demand.
 
     Attributes:
-        gradient_accumulation_steps: Number of forward passes per step of this process.
         pairs: Number of pairs per epoch, the same in every epoch.
         steps: Number of batches per epoch.
         truncated: Number of truncated pairs in the first epoch.
@@ -297,7 +296,6 @@ class EpochBatches:
         self._datasets, self._config, self._collator = datasets, config, collator
         self._place = place = ProcessPlacement(rank, world_size, config.gradient_accumulation_steps)
         self._augmenter, self._features = augmenter, features
-        self.gradient_accumulation_steps = config.gradient_accumulation_steps
         self._last: EpochDataset | None = None
         first = self.build_epoch(0)
         self.pairs = len(first.examples)

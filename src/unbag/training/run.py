@@ -28,7 +28,7 @@ from unbag.training.data import TrainingData, load_training_data
 from unbag.training.dataloading import EpochBatches, PairCollator, PairEncoder
 from unbag.training.errors import explain_training_errors
 from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
-from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
+from unbag.training.loop import HeldOutEvaluator, OnStep, train
 from unbag.training.objective import Objective
 from unbag.training.output import (
     LOGS,
@@ -131,23 +131,19 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         if config.push_checkpoints and accelerator.is_main_process
         else None
     )
-    checkpoints = CheckpointManager(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
-    _begin_tracking(accelerator, config)
-    module, history = train(
-        objective,
-        epochs,
-        held_out,
-        _optimization(config),
-        _schedule(config, epochs.steps),
+    checkpoints = CheckpointManager(
+        work / "checkpoints",
         accelerator,
-        checkpoints,
-        seed=config.seed,
-        resume=inputs.checkpoint,
-        on_step=on_step if accelerator.is_main_process else None,
+        identity,
+        resume_from=inputs.checkpoint,
+        on_saved=pushed.push if pushed else None,
     )
+    _begin_tracking(accelerator, config)
+    on_step = on_step if accelerator.is_main_process else None
+    module, state = train(objective, epochs, held_out, config, accelerator, checkpoints, on_step=on_step)
     if pushed:
         pushed.wait()
-    evaluation = history.best if config.early_stopping_patience else history.evaluations[-1]
+    evaluation = state.best if config.early_stopping_patience else state.evaluations[-1]
     chosen: Record = {"best_evaluation": evaluation}
     if network.interpolation is not None:
         evaluate = partial(held_out.evaluate, module, accelerator)
@@ -166,11 +162,11 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "label_order": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
-        "steps": history.step,
+        "steps": state.step,
         "truncated_pairs": epochs.truncated,
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
         **({} if inputs.augmenter is None else {"augmentation": inputs.augmenter.build_record()}),
-        "evaluations": history.evaluations,
+        "evaluations": state.evaluations,
         **chosen,
         "processes": accelerator.num_processes,
         "sharding": network.sharding,
@@ -252,26 +248,6 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
             log_with=list(config.report_to) or None,
             project_dir=str(work / LOGS),
         )
-
-
-def _optimization(config: TrainConfig) -> OptimizerConfig:
-    return OptimizerConfig(
-        learning_rate=config.learning_rate,
-        warmup_ratio=config.warmup_ratio,
-        weight_decay=config.weight_decay,
-        max_grad_norm=config.max_grad_norm,
-    )
-
-
-def _schedule(config: TrainConfig, epoch: int) -> TrainingSchedule:
-    """Build the schedule in steps, from options that may count epochs of `epoch` steps."""
-    return TrainingSchedule(
-        steps=config.max_steps or config.num_train_epochs * epoch,
-        eval_steps=config.eval_steps or epoch,
-        save_steps=config.save_steps,
-        logging_steps=config.logging_steps,
-        early_stopping_patience=config.early_stopping_patience,
-    )
 
 
 def _transform(data: TrainingData, config: TrainConfig) -> TrainingData:
