@@ -52,6 +52,7 @@ from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.scoring.significance import compute_sample_value
 from unbag.training import run as training
 from unbag.training.augmented import PairAugmenter
+from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import MendConfig
 from unbag.training.data import PairDataset, TrainingData, load_training_data
 from unbag.training.interpolation import choose_alpha
@@ -181,9 +182,15 @@ def main() -> None:
 def prepare(args: argparse.Namespace) -> None:
     """Write everything that `train` reads."""
     if not (args.out / "data.json.gz").is_file():
-        data = load_training_data(
-            CORPORA, max_examples=args.max_examples, max_validation_examples=1_000, language="en", seed=SEEDS[0]
+        config = TrainConfig(
+            model=str(args.out / BASE),
+            output_dir=args.out,
+            corpus=CORPORA,
+            max_examples=args.max_examples,
+            max_validation_examples=1_000,
+            seed=SEEDS[0],
         )
+        data = load_training_data(config)
         _write_json(args.out / "data.json.gz", {each: [_part(part) for part in getattr(data, each)] for each in _PARTS})
     if not (args.out / BASE).is_dir():
         shutil.copytree(args.model if Path(args.model).is_dir() else snapshot_download(args.model), args.out / BASE)

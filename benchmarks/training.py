@@ -100,14 +100,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
         classifier = load_classifier_for_training(
             config.model, revision=None, label_map=None, seed=int(rng.compute_key(config.seed, "head"))
         )
-        data = load_training_data(
-            config.corpus,
-            validation=config.validation,
-            max_validation_examples=config.max_validation_examples,
-            language=config.language,
-            seed=config.seed,
-        )
-        examples = data.training[0].examples
+        examples = load_training_data(config).training[0].examples
         encoder = PairEncoder.from_classifier(classifier)
         encoded = encoder.encode_all(examples)
         batches = build_epoch_batches(encoded.lengths, config.batch_size, seed=config.seed, epoch=0)

@@ -15,9 +15,9 @@ from unbag.data.sources import Example
 from unbag.inference.loading import load_classifier_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
-from unbag.training.config import AUGMENT_KINDS
+from unbag.training.config import AUGMENT_KINDS, TrainConfig
 from unbag.training.data import PairDataset
-from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
+from unbag.training.dataloading import EpochBatches, PairCollator, PairEncoder
 
 # man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
 PAIRS = [
@@ -101,7 +101,6 @@ from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training import augmented
 from unbag.training.data import PairDataset
-from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
 part = PairDataset("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
@@ -149,7 +148,13 @@ def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-def test_batches_of_several_processes_equal_single_process(pretrained, stratified):
+def test_batches_of_several_processes_equal_single_process(pretrained, tmp_path, stratified):
+    config = TrainConfig(
+        model=str(pretrained),
+        output_dir=tmp_path,
+        batch_size=7,
+        augment_batches="stratified" if stratified else "random",
+    )
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):
@@ -159,14 +164,11 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
         epochs = [
             EpochBatches(
                 [_build_part()],
-                batch_size=7,
-                seed=13,
-                place=ProcessPlacement(rank, world, 1),
-                encoder=encoder,
-                order=LABELS,
-                extra_pairs=lambda *_: [],
-                added=lambda _: added,
-                stratified=stratified,
+                config,
+                PairCollator(encoder, LABELS),
+                rank=rank,
+                world_size=world,
+                augmenter=lambda _: added,
             ).build_epoch(0)
             for rank in range(world)
         ]

@@ -73,8 +73,8 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
     examples = [Example(name, "", "", label) for name, label in ids]
     lengths = np.random.default_rng(seed).integers(5, 60, size=len(ids))
     groups = find_augmented_groups(examples)
-    strata = find_augmented_strata(examples) if stratified else ()
-    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
+    options = {"strata": find_augmented_strata(examples)} if stratified else {"groups": groups}
+    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, **options)
 
 
 @pytest.mark.parametrize("stratified", [False, True])

@@ -1,5 +1,7 @@
 """Tests of the predictions of biased models, and of their order in batches."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,10 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
+from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
-from unbag.training.dataloading import EpochBatches, ProcessPlacement
+from unbag.training.dataloading import EpochBatches, PairCollator
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
@@ -155,27 +158,16 @@ ORDER = ("contradiction", "entailment", "neutral")
 def build_epochs(rank=0, world=1, **options):
     part = PairDataset("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
     features = BiasFeatures(bias.CachedBiasedModel(FixedBias()), balanced=True)
-    place = ProcessPlacement(rank, world, 1)
-    return EpochBatches(
-        [part],
-        **{
-            "batch_size": 8,
-            "seed": 1,
-            "place": place,
-            "encoder": LengthTokenizer(),
-            "order": ORDER,
-            "features": features,
-        },
-        extra_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
-        **options,
-    )
+    config = TrainConfig(model="unused", output_dir=Path("unused"), batch_size=8, seed=1)
+    collator = PairCollator(LengthTokenizer(), ORDER, lambda examples, epoch: [("a", "b")] * len(examples))
+    return EpochBatches([part], config, collator, rank=rank, world_size=world, features=features, **options)
 
 
 def build_added_pairs(epoch):
     return [Example(f"{epoch}-{n}#soswap", f"premise {epoch}", f"{'h' * n}", "neutral") for n in range(9)]
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": build_added_pairs}])
+@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"augmenter": build_added_pairs}])
 def test_each_example_has_its_bias_in_batch(options):
     """Bias features have the label order of the network in every epoch."""
     for number in range(3):

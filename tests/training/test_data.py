@@ -1,9 +1,11 @@
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.fork_server import PYTHON
+from unbag.training.config import TrainConfig
 from unbag.training.data import load_training_data
 
 ROWS = "premise,hypothesis,label\n" + "".join(
@@ -13,8 +15,10 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 )
 
 
-def load_data(*corpora, seed=13, **options):
-    return load_training_data(tuple(map(str, corpora)), language="en", seed=seed, **options)
+def load_data(*corpora, **options):
+    return load_training_data(
+        TrainConfig(model="unused", output_dir=Path("unused"), corpus=tuple(map(str, corpora)), **options)
+    )
 
 
 @pytest.fixture
@@ -100,9 +104,8 @@ def test_test_split_is_never_used_for_validation(shared_hub, monkeypatch, tmp_pa
     """Splits have roles: OCNLI's validation split is its test data, and so are MNLI's mismatched pairs."""
     code = (
         "import json\n"
-        "from unbag.training.data import load_training_data\n"
-        "data = load_training_data(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
-        "print(json.dumps(data.build_record()))\n"
+        "from tests.training.test_data import load_data\n"
+        "print(json.dumps(load_data('snli=2', 'mnli', 'sick', 'ocnli').build_record()))\n"
     )
     done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)
     record = json.loads(done.stdout)
@@ -128,7 +131,7 @@ def renamed_columns(tmp_path):
 
 
 def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
-    columns = {"premise": "first", "hypothesis": "second", "label": "gold"}
+    columns = ("premise=first", "hypothesis=second", "label=gold")
     labels = ("contradiction", "entailment", "neutral")
     named = load_data(renamed_columns, validation=(str(renamed_columns),), columns=columns, labels=labels)
     for ours, theirs in zip(load_data(rows, validation=(str(rows),)).training, named.training, strict=True):
@@ -140,9 +143,9 @@ def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
 @pytest.mark.parametrize(
     ("columns", "labels", "reason"),
     [
-        ({}, (), "expected a column for the premise"),
-        ({"premise": "nope"}, (), r"the premise \('nope'\)"),
-        ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "the names of labels 0, 1, 2"),
+        ((), (), "expected a column for the premise"),
+        (("premise=nope",), (), r"the premise \('nope'\)"),
+        (("premise=first", "hypothesis=second", "label=gold"), (), "the names of labels 0, 1, 2"),
     ],
 )
 def test_wrong_columns_are_rejected_before_reading_corpora(renamed_columns, monkeypatch, columns, labels, reason):

@@ -1,4 +1,5 @@
 import math
+import pickle
 
 import pytest
 
@@ -132,3 +133,12 @@ def test_other_languages_use_their_tokenizer():
 def test_max_entropy_options_zero_weights_are_rejected(options):
     with pytest.raises(ValueError, match=r"alpha: expected a number above 0|permutations: expected at least 1"):
         MaxEntropyOptions(**options)
+
+
+def test_build_extra_pairs_pickled_contains_no_weights():
+    """Data loading processes get a copy of the function, which must not contain the weights."""
+    objective = MaxEntropyObjective(tiny_network())
+    assert b"torch" in pickle.dumps(objective)
+    copied = pickle.dumps(objective.build_extra_pairs)
+    assert b"torch" not in copied
+    assert pickle.loads(copied)(EXAMPLES, 1) == objective.build_extra_pairs(EXAMPLES, 1)

@@ -127,8 +127,8 @@ def evaluate_all(
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcessEngine()
-    model_loading.validate_model_options(models, model_options)
     model_options = parse_model_options(model_options)
+    model_loading.validate_model_options(models, model_options)
     requests, variants = _validate_run(
         models, sets, engine, model_options, Path(output_dir), shard=shard, predictions_csv=predictions_csv
     )

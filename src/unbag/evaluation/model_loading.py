@@ -215,8 +215,8 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
     """
-    validate_model_options([model], options)
     options = parse_model_options(options)
+    validate_model_options([model], options)
     long_premise = options.pop("long_premise", get_default("long_premise"))
     predictor, name = _predictor_of(model, options)
     if long_premise == get_default("long_premise"):

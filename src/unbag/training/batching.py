@@ -43,10 +43,10 @@ def build_epoch_batches(
         seed: Random seed.
         epoch: Number of the epoch, which changes the random numbers.
         groups: Rows of each group, whose pairs come into one batch (default: no groups). Without groups, and without
-            strata, the batches are the same as if these arguments did not exist.
+            strata, the batches are the same as if these arguments did not exist. Groups have no effect with strata.
         strata: Units of each stratum: the rows of a group, or the row of a pair without a group. Each stratum is spread
-            evenly: every batch has the mean number of its units, rounded down or up, as long as there is room. The
-            groups must be among the units. Default: no strata, so that random numbers place all pairs.
+            evenly: every batch has the mean number of its units, rounded down or up, as long as there is room.
+            Default: no strata, so that random numbers place all pairs.
 
     Raises:
         ValueError: If a group fits into no batch.

@@ -44,6 +44,8 @@ class CheckpointManager:
         folder: Path,
         accelerator: Accelerator,
         identity: Mapping[str, Any],
+        *,
+        resume_from: Path | None = None,
         on_saved: Callable[[Path], None] | None = None,
     ) -> None:
         """Open the folder and register accelerate's hooks.
@@ -52,9 +54,10 @@ class CheckpointManager:
             folder: Folder of the checkpoints; need not exist.
             accelerator: Accelerator that prepares the model and its optimizer before the first save or load.
             identity: JSON object of everything that determines the weights; loading rejects checkpoints of another one.
+            resume_from: Checkpoint of another run to start from, if the folder has none.
             on_saved: Called in the first process with the folder of each new checkpoint.
         """
-        self._on_saved = on_saved
+        self._resume_from, self._on_saved = resume_from, on_saved
         self._folder, self._accelerator, self._identity = folder, accelerator, identity
         # One process and several must write the same weight names, so that either can resume from the other's.
         accelerator.register_save_state_pre_hook(_without_wrapper)
@@ -109,7 +112,7 @@ class CheckpointManager:
         return self._folder / f"step-{step:08d}"
 
     def find_last(self) -> Path | None:
-        """Find the last undamaged checkpoint. Return None if there is none.
+        """Find the last undamaged checkpoint of the folder, or else `resume_from`. Return None if there is neither.
 
         All processes must call this method together.
         """
@@ -120,7 +123,7 @@ class CheckpointManager:
                 checksums.quarantine_path(self.get_path(step), damage)
         self._accelerator.wait_for_everyone()
         steps = self._steps()
-        return self.get_path(max(steps)) if steps else None
+        return self.get_path(max(steps)) if steps else self._resume_from
 
     def load(self, path: Path) -> dict[str, Any]:
         """Restore the training state from a checkpoint. Returns the JSON object that `save` stored.

@@ -16,7 +16,7 @@ from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text.tokens import tokenize
-from unbag.training.config import parse_weighted_corpus
+from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.utils import rng
 from unbag.utils.hashing import hash_texts
 
@@ -82,65 +82,40 @@ class TrainingData:
         }
 
 
-def load_training_data(
-    corpus: Sequence[str],
-    *,
-    validation: Sequence[str] = (),
-    max_examples: int | None = None,
-    max_validation_examples: int | None = None,
-    language: str,
-    columns: Mapping[str, str] | None = None,
-    labels: Sequence[str] = (),
-    not_entailment_as: str | None = None,
-    seed: int,
-) -> TrainingData:
-    """Read training and validation pairs from corpora and files.
+def load_training_data(config: TrainConfig) -> TrainingData:
+    """Read the training and validation pairs of a config from corpora and files.
 
     Unlabelled rows are dropped and counted. A validation split is never the test data of its corpus: the only labelled
     split of OCNLI besides training is its test data (`unbag.data.corpora`), so a twentieth of its training premises is
     held out instead.
 
+    Glockner et al. (2018, Table 3) train on SNLI and SciTail together with `not_entailment_as="neutral"`.
+
     Args:
-        corpus: Training corpora or files, with weights (`config.parse_weighted_corpus`).
-        validation: Validation corpora or files; by default the validation splits of `corpus`.
-        max_examples: Number of training pairs to draw; by default all.
-        max_validation_examples: Maximum number of pairs per held-out part; by default all.
-        language: Language of files.
-        columns: Mapping from our column names to those of files; by default the usual names.
-        labels: Names of the label ids 0, 1, 2 of files without label names.
-        not_entailment_as: Label that `not_entailment` of two-label corpora and files is read as. Glockner et al. (2018,
-            Table 3) train on SNLI and SciTail together with `neutral`.
-        seed: Random seed for drawing training pairs.
+        config: Training options, of which those for the data and the seed have an effect.
 
     Raises:
         ValueError: If a name is neither a corpus nor a file, there are no pairs to train on or to evaluate, or fewer
             pairs than `max_examples`; `data.readers.DataError` if data cannot be read.
     """
-    how = {"language": language, "columns": columns, "labels": labels}
-    validate_corpora(corpus, validation, not_entailment_as=not_entailment_as, **how)
-
-    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> PairDataset:
-        return _three_way(_read(name, splits, how), not_entailment_as)
-
+    validate_corpora(config)
     training, held_out = [], []
-    for entry in corpus:
+    for entry in config.corpus:
         name, weight = parse_weighted_corpus(entry)
-        part = read(name, lambda corpus: corpus.train)
-        if not validation:
+        part = _read(name, lambda corpus: corpus.train, config)
+        if not config.validation:
             if name in CORPORA and CORPORA[name].validation:
-                held_out.append(read(name, lambda corpus: corpus.validation))
+                held_out.append(_read(name, lambda corpus: corpus.validation, config))
             else:
                 part, rest = _hold_out(part)
                 held_out.append(rest)
         training.append(replace(part, weight=weight))
-    for name in validation:
-        held_out.append(read(name, lambda corpus: corpus.validation))
-    data = TrainingData(tuple(sample_from_datasets(training, max_examples, seed)), tuple(held_out))
-    if max_validation_examples is not None:
+    for name in config.validation:
+        held_out.append(_read(name, lambda corpus: corpus.validation, config))
+    if (n := config.max_validation_examples) is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-        data = replace(
-            data, held_out=tuple(sample_dataset(part, max_validation_examples, "validation") for part in data.held_out)
-        )
+        held_out = [sample_dataset(part, n, "validation") for part in held_out]
+    data = TrainingData(tuple(sample_from_datasets(training, config.max_examples, config.seed)), tuple(held_out))
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
             raise ValueError(
@@ -149,35 +124,27 @@ def load_training_data(
     return data
 
 
-def validate_corpora(
-    corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **load_options: Any
-) -> None:
-    """Validate that corpora and files can be used for training, without reading them completely.
+def validate_corpora(config: TrainConfig) -> None:
+    """Validate that the corpora and files of a config can be used for training, without reading them completely.
 
     Looks up the columns of files and reads their first labelled pair.
-
-    Args:
-        corpus: As for `load_training_data`.
-        validation: As for `load_training_data`.
-        not_entailment_as: As for `load_training_data`.
-        load_options: `language`, `columns` and `labels` of files, as for `load_training_data`.
 
     Raises:
         ValueError: For the first name that cannot be used.
     """
-    names = [*(parse_weighted_corpus(entry)[0] for entry in corpus), *validation]
+    names = [*(parse_weighted_corpus(entry)[0] for entry in config.corpus), *config.validation]
     validate_corpus_names(names)
-    for name in validation:
+    for name in config.validation:
         if name in CORPORA and not CORPORA[name].validation:
             raise ValueError(f"validation: {name} has no validation split; omit it to hold out training pairs")
     for name in names:
         if name in CORPORA:
             is_two_way = CORPORA[name].is_two_way
         else:
-            source = open_data(name, **load_options)
+            source = _open_file(name, config)
             source.validate_first_row()
             is_two_way = NOT_ENTAILMENT in source.labels
-        if is_two_way and not_entailment_as is None:
+        if is_two_way and config.not_entailment_as is None:
             raise ValueError(
                 f"{name}: expected pairs with the labels {', '.join(LABELS)}, got two labels ({', '.join(TWO_WAY)}); "
                 'map not_entailment to neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
@@ -185,17 +152,22 @@ def validate_corpora(
             )
 
 
-def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> PairDataset:
+def _open_file(name: str, config: TrainConfig) -> PairSource:
+    return open_data(name, language=config.language, columns=config.parse_columns(), labels=config.labels)
+
+
+def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], config: TrainConfig) -> PairDataset:
     """Read a file, or the splits of a corpus for one purpose."""
     if name in CORPORA:
         corpus = CORPORA[name]
         sources = [open_corpus(corpus, split) for split in splits(corpus)]
     else:
-        sources = [open_data(name, **how)]
+        sources = [_open_file(name, config)]
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
-    return PairDataset(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
+    part = PairDataset(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
+    return _three_way(part, config.not_entailment_as)
 
 
 def _three_way(part: PairDataset, not_entailment_as: str | None) -> PairDataset:
@@ -374,4 +346,17 @@ class AugmentedPairBuilder(Protocol):
 
     def __call__(self, epoch: int) -> list[Example]:
         """Build the augmented pairs of one epoch."""
+        ...
+
+
+class ExtraPairBuilder(Protocol):
+    """Interface of functions that build unlabelled pairs, which are appended to the examples of a batch."""
+
+    def __call__(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+        """Build the extra pairs of a batch.
+
+        Args:
+            examples: Examples of the batch, b in number.
+            epoch: Number of the pass over the data, from 0. Random numbers depend on it and on the example's id.
+        """
         ...

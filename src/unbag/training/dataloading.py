@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -23,12 +23,9 @@ from unbag.training.batching import (
     select_micro_batch,
 )
 from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import AugmentedPairBuilder, PairDataset, mix_datasets
+from unbag.training.config import TrainConfig
+from unbag.training.data import AugmentedPairBuilder, ExtraPairBuilder, PairDataset, mix_datasets
 from unbag.utils import parallel
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 
 _AT_ONCE: Final = 10_000  # pairs per call of the tokenizer, which returns Python lists of several MB
 
@@ -108,18 +105,49 @@ class PairEncoder:
             np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
         )
 
-    def pad(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
+    def pad(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
         """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""
-        import torch
-
         ids = [pair[0] for pair in tokens]
         types = [pair[1] for pair in tokens if pair[1] is not None]
         arrays = self.padding.build_arrays(ids, types if len(types) == len(ids) else None)
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-ExtraPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
-Transform = Callable[[Example, int], Example]
+@dataclass(frozen=True)
+class PairCollator:
+    """Collator that builds the labels and the padded inputs of a batch from its examples.
+
+    Attributes:
+        encoder: Tokenizer with padding settings.
+        label_order: Labels in the order of the network's outputs.
+        build_extra_pairs: Function that builds the extra pairs of the objective (`Objective.build_extra_pairs`).
+        transform: Function that changes an example in an epoch, given by its number; None for no changes.
+    """
+
+    encoder: PairEncoder
+    label_order: Sequence[str]
+    build_extra_pairs: ExtraPairBuilder | None = None
+    transform: Callable[[Example, int], Example] | None = None
+
+    def __call__(
+        self, examples: Sequence[Example], tokens: Sequence[Tokens], epoch: int
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Collate the examples of a batch.
+
+        Args:
+            examples: Examples, b in number.
+            tokens: Tokens of each example, used if no transformation changes the example.
+            epoch: Number of the epoch, from 0.
+
+        Returns:
+            `labels` and `encoded`, see `Batch`.
+        """
+        if self.transform is not None:
+            examples = [self.transform(example, epoch) for example in examples]
+            tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
+        extra_pairs = self.build_extra_pairs(examples, epoch) if self.build_extra_pairs else []
+        labels = torch.tensor([self.label_order.index(example.label) for example in examples])
+        return labels, self.encoder.pad([*tokens, *self.encoder.encode(extra_pairs)])
 
 
 class Batch(NamedTuple):
@@ -162,14 +190,11 @@ class EpochDataset(Dataset[Batch]):
 
     examples: Sequence[Example]
     encoded: EncodedPairArray
+    features: Columns  # labels in the order of the network's outputs
     batches: Sequence[NDArray[np.intp]]
     epoch: int
     place: ProcessPlacement
-    encoder: PairEncoder
-    order: Sequence[str]  # labels in the order of the network's outputs
-    transform: Transform | None
-    extra_pairs: ExtraPairs
-    features: Columns  # labels in the order of the network's outputs
+    collator: PairCollator
 
     def __len__(self) -> int:
         return len(self.batches) * self.place.gradient_accumulation_steps
@@ -182,7 +207,7 @@ class EpochDataset(Dataset[Batch]):
         if BIAS not in self.features:
             return None
         predictions = self.features[BIAS]
-        gold = np.array([self.order.index(example.label) for example in self.examples])
+        gold = np.array([self.collator.label_order.index(example.label) for example in self.examples])
         # A weak learner has uniform values, thus no prediction, for its own training pairs.
         decided = predictions.max(axis=1) > predictions.min(axis=1)
         return float((predictions.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
@@ -191,16 +216,11 @@ class EpochDataset(Dataset[Batch]):
         number, part = divmod(item, self.place.gradient_accumulation_steps)
         batch = self.batches[number]
         rows = select_micro_batch(batch, self.place.n_parts, part * self.place.world_size + self.place.rank).tolist()
-        examples = [self.examples[row] for row in rows]
-        if self.transform is None:
-            tokens = [self.encoded.get_tokens(row) for row in rows]
-        else:
-            examples = [self.transform(example, self.epoch) for example in examples]
-            tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
-        tokens += self.encoder.encode(self.extra_pairs(examples, self.epoch))
+        tokens = [self.encoded.get_tokens(row) for row in rows]
+        labels, encoded = self.collator([self.examples[row] for row in rows], tokens, self.epoch)
         return Batch(
-            labels=torch.tensor([self.order.index(example.label) for example in examples]),
-            encoded=self.encoder.pad(tokens),
+            labels=labels,
+            encoded=encoded,
             features={name: torch.from_numpy(values[rows]) for name, values in self.features.items()},
             weight=len(rows) * self.place.n_parts / len(batch),
         )
@@ -241,7 +261,6 @@ class EpochBatches:
     """Batches of all epochs of a run, built on demand.
 
     Attributes:
-        gradient_accumulation_steps: Number of forward passes per step of this process.
         pairs: Number of pairs per epoch, the same in every epoch.
         steps: Number of batches per epoch.
         truncated: Number of truncated pairs in the first epoch.
@@ -251,25 +270,33 @@ class EpochBatches:
 
     def __init__(
         self,
-        parts: Sequence[PairDataset],
+        datasets: Sequence[PairDataset],
+        config: TrainConfig,
+        collator: PairCollator,
         *,
-        batch_size: int,
-        seed: int,
-        place: ProcessPlacement,
-        encoder: PairEncoder,
-        order: Sequence[str],
-        extra_pairs: ExtraPairs,
-        transform: Transform | None = None,
-        added: AugmentedPairBuilder | None = None,
-        stratified: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        augmenter: AugmentedPairBuilder | None = None,
         features: PairFeatures | None = None,
-        workers: int = 0,
     ) -> None:
-        self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
-        self._place, self._encoder, self.gradient_accumulation_steps = place, encoder, place.gradient_accumulation_steps
-        self._order, self._transform, self._extra_pairs, self._added = order, transform, extra_pairs, added
-        self._stratified, self._features = stratified, features
-        self._last: tuple[int, EpochDataset] | None = None
+        """Build the first epoch.
+
+        Args:
+            datasets: Training pairs.
+            config: Training options, of which those for batches, data loading and the seed have an effect.
+            collator: Collator that builds the inputs of the network.
+            rank: Rank of this process.
+            world_size: Number of processes.
+            augmenter: Builder of pairs that are added to each epoch; None for no added pairs.
+            features: Features of the pairs that the objective needs; None for none.
+
+        Raises:
+            ValueError: If a batch has fewer pairs than parts.
+        """
+        self._datasets, self._config, self._collator = datasets, config, collator
+        self._place = place = ProcessPlacement(rank, world_size, config.gradient_accumulation_steps)
+        self._augmenter, self._features = augmenter, features
+        self._last: EpochDataset | None = None
         first = self.build_epoch(0)
         self.pairs = len(first.examples)
         self.steps = len(first.batches)
@@ -280,50 +307,39 @@ class EpochBatches:
             raise ValueError(
                 f"batch_size: expected batches of at least {place.n_parts} pairs ({place.world_size} processes × "
                 f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest} ({self.pairs} "
-                f"pairs in batches of {batch_size}); decrease gradient_accumulation_steps, or use more pairs"
+                f"pairs in batches of {config.batch_size}); decrease gradient_accumulation_steps, or use more pairs"
             )
 
-    def build_epoch(self, number: int) -> EpochDataset:
+    def build_epoch(self, epoch: int) -> EpochDataset:
         """Build the dataset of one epoch. The most recent dataset is cached."""
-        if self._last is not None and self._last[0] == number:
-            return self._last[1]
-        examples = mix_datasets(self._parts, seed=self._seed, epoch=number)
-        if self._added is not None:
-            examples += self._added(number)
-        changing = self._added is not None or any(part.weight % 1 for part in self._parts)
-        # Without changing pairs every epoch has the same ones, so they are tokenized once.
-        if self._last is not None and not changing:
-            encoded, features = self._last[1].encoded, self._last[1].features
+        last, config = self._last, self._config
+        if last is not None and last.epoch == epoch:
+            return last
+        examples = mix_datasets(self._datasets, seed=config.seed, epoch=epoch)
+        groups, strata = [], []
+        if self._augmenter is not None:
+            examples += self._augmenter(epoch)
+            if config.augment_batches == "stratified":
+                strata = find_augmented_strata(examples)
+            else:
+                groups = find_augmented_groups(examples)
+        has_new_pairs = self._augmenter is not None or any(dataset.weight % 1 for dataset in self._datasets)
+        # Without new pairs every epoch has the same ones, so they are tokenized once.
+        if last is not None and not has_new_pairs:
+            encoded, features = last.encoded, last.features
         else:
-            encoded, features = self._encoder.encode_all(examples), self._compute_features(examples)
+            encoded, features = self._collator.encoder.encode_all(examples), self._compute_features(examples)
         batches = build_epoch_batches(
-            encoded.lengths,
-            self._batch_size,
-            seed=self._seed,
-            epoch=number,
-            groups=find_augmented_groups(examples) if self._added else (),
-            strata=find_augmented_strata(examples) if self._added and self._stratified else (),
+            encoded.lengths, config.batch_size, seed=config.seed, epoch=epoch, groups=groups, strata=strata
         )
-        stream = EpochDataset(
-            examples,
-            encoded,
-            batches,
-            number,
-            self._place,
-            self._encoder,
-            self._order,
-            self._transform,
-            self._extra_pairs,
-            features,
-        )
-        self._last = number, stream
-        return stream
+        self._last = EpochDataset(examples, encoded, features, batches, epoch, self._place, self._collator)
+        return self._last
 
     def _compute_features(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of pairs, with labels in the order of the network's outputs."""
         if self._features is None:
             return {}
-        outputs = [LABELS.index(label) for label in self._order]
+        outputs = [LABELS.index(label) for label in self._collator.label_order]
         return {
             name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
             for name, values in self._features(examples).items()
@@ -331,9 +347,11 @@ class EpochBatches:
 
     def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
         """Iterate endlessly over this process's parts of the batches, starting at a given step."""
-        number, done = divmod(step, self.steps)
+        epoch, done = divmod(step, self.steps)
         while True:
-            yield from self.build_epoch(number).iter_items(
-                done * self.gradient_accumulation_steps, num_workers=self._workers, pin_memory=pin_memory
+            yield from self.build_epoch(epoch).iter_items(
+                done * self._config.gradient_accumulation_steps,
+                num_workers=self._config.dataloader_num_workers,
+                pin_memory=pin_memory,
             )
-            number, done = number + 1, 0
+            epoch, done = epoch + 1, 0

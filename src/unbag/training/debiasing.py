@@ -68,7 +68,7 @@ neighbours, and a batch cut into two parts would have another loss. Where the bi
 gradient are zero.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -78,7 +78,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, softplus
 
 from unbag.data.labels import parse_label_map
-from unbag.data.sources import Example
 from unbag.inference.predictor import ModelError
 from unbag.training import bias, data
 from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasFeatures
@@ -123,13 +122,10 @@ class DebiasedObjective(Objective):
         self.options = options
         self._distill = distill
         self._passes, self._steps = 0, 1
-        self._permuted = (
-            PermutedPairs(options.permutations, seed=options.seed, language=language) if options.alpha else None
-        )
-
-    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build pairs with permuted words from the examples. If α = 0, no pairs are built."""
-        return self._permuted.build_extra_pairs(examples, epoch) if self._permuted else []
+        self._permuted: PermutedPairs | None = None
+        if options.alpha:
+            self._permuted = PermutedPairs(options.permutations, seed=options.seed, language=language)
+            self.build_extra_pairs = self._permuted.build_extra_pairs
 
     def begin(self, step: int, steps: int) -> None:
         """Set the number of completed steps, which determines the strength of the bias."""

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from transformers import get_linear_schedule_with_warmup
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, build_token_batches, iter_process_batches
 from unbag.training.checkpoints import CheckpointManager
+from unbag.training.config import TrainConfig
 from unbag.training.data import PairDataset
 from unbag.training.dataloading import EpochBatches, PairEncoder
 from unbag.training.objective import Objective
@@ -108,50 +108,13 @@ OnStep = Callable[[int, int, str], None]
 """Called after every step with `(step, total_steps, message)`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OptimizerConfig:
-    """Hyperparameters of the AdamW optimizer.
-
-    Attributes:
-        learning_rate: Peak learning rate, with linear decay to 0.
-        warmup_ratio: Fraction of the steps used for warm-up.
-        weight_decay: Weight decay of all weights except biases and the gains of norms.
-        max_grad_norm: Maximum gradient norm; 0 for no clipping.
-    """
-
-    learning_rate: float
-    warmup_ratio: float
-    weight_decay: float
-    max_grad_norm: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingSchedule:
-    """Number of training steps, and intervals of evaluation, checkpoints and logging.
-
-    Attributes:
-        steps: Number of steps, unless early stopping ends the training.
-        eval_steps: Steps between evaluations.
-        save_steps: Steps between checkpoints.
-        logging_steps: Steps between logged losses.
-        early_stopping_patience: Evaluations without an accuracy gain after which training stops and restores the best
-            weights; None trains to the last step.
-    """
-
-    steps: int
-    eval_steps: int
-    save_steps: int
-    logging_steps: int
-    early_stopping_patience: int | None
-
-
 class DivergedError(ValueError):
     """Error for a loss that is infinite or NaN."""
 
 
 @dataclass
-class TrainingHistory:
-    """Progress of a training run.
+class TrainingState:
+    """Progress of a training run, which checkpoints store beside the weights.
 
     Attributes:
         step: Number of completed steps.
@@ -184,15 +147,12 @@ def train(
     objective: Objective,
     epochs: EpochBatches,
     held_out: HeldOutEvaluator,
-    optimization: OptimizerConfig,
-    schedule: TrainingSchedule,
+    config: TrainConfig,
     accelerator: Accelerator,
     checkpoints: CheckpointManager,
     *,
-    seed: int,
-    resume: Path | None = None,
     on_step: OnStep | None = None,
-) -> tuple[Any, TrainingHistory]:
+) -> tuple[Any, TrainingState]:
     """Train an objective in place. Resumes from the last checkpoint of the run, if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
@@ -201,87 +161,81 @@ def train(
 
     Args:
         objective: Training objective.
-        epochs: Training pairs.
+        epochs: Batches of training pairs.
         held_out: Evaluation on held-out pairs.
-        optimization: Hyperparameters of the optimizer.
-        schedule: Number of steps and intervals.
-        accelerator: Accelerator with the `gradient_accumulation_steps` of `epochs` and with `split_batches`.
+        config: Training options, of which those for the optimizer, the steps, logging and the seed have an effect.
+        accelerator: Accelerator with the `gradient_accumulation_steps` of `config` and with `split_batches`.
         checkpoints: Checkpoints of the run.
-        seed: Random seed for dropout.
-        resume: Checkpoint of another run to start from, if the run has none of its own.
         on_step: See `OnStep`.
 
     Returns:
-        The module as accelerate wrapped it, and the history. With `early_stopping_patience` its weights are those of
-        the best evaluation.
+        The module as accelerate wrapped it, and the state. With `early_stopping_patience` its weights are those of the
+        best evaluation.
 
     Raises:
         DivergedError: If the loss is infinite or NaN.
         CheckpointError: If the checkpoint belongs to another run.
     """
-    total, warmup_steps = schedule.steps, math.ceil(optimization.warmup_ratio * schedule.steps)
-    module: Any = objective
-    groups = _groups(module, optimization.weight_decay)
-    optimizer = AdamW(groups, lr=optimization.learning_rate, fused=_fused(accelerator))
-    scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup_steps, total)  # type: ignore[no-untyped-call]
-    module, optimizer, scheduler = accelerator.prepare(module, optimizer, scheduler)
-    history = TrainingHistory()
-    if start := checkpoints.find_last() or resume:
-        history = TrainingHistory(**checkpoints.load(start))
-        logger.warning("resuming after step %d of %d", history.step, total)
-    objective.begin(history.step, total)
+    total, eval_steps = config.max_steps or config.num_train_epochs * epochs.steps, config.eval_steps or epochs.steps
+    optimizer: Any = AdamW(_groups(objective, config.weight_decay), lr=config.learning_rate, fused=_fused(accelerator))
+    scheduler: Any = get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
+        optimizer, math.ceil(config.warmup_ratio * total), total
+    )
+    module, optimizer, scheduler = accelerator.prepare(objective, optimizer, scheduler)
+    state = TrainingState()
+    if start := checkpoints.find_last():
+        state = TrainingState(**checkpoints.load(start))
+        logger.warning("resuming after step %d of %d", state.step, total)
+    objective.begin(state.step, total)
     window = _Window(accelerator)
     module.train()
-    batches = epochs.iter_batches(history.step, pin_memory=accelerator.device.type == "cuda")
-    while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
+    batches = epochs.iter_batches(state.step, pin_memory=accelerator.device.type == "cuda")
+    while state.step < total and not state.is_stopped(config.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
-        torch.manual_seed(int(rng.compute_key(seed, "dropout", history.step, accelerator.process_index)))
-        for _ in range(epochs.gradient_accumulation_steps):
+        torch.manual_seed(int(rng.compute_key(config.seed, "dropout", state.step, accelerator.process_index)))
+        for _ in range(config.gradient_accumulation_steps):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.features, **batch.encoded)
                 # The weight corrects for parts of unequal size (`Batch.weight`).
                 accelerator.backward(output.loss * batch.weight)
-                if accelerator.sync_gradients and optimization.max_grad_norm:
-                    accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)
+                if accelerator.sync_gradients and config.max_grad_norm:
+                    accelerator.clip_grad_norm_(module.parameters(), config.max_grad_norm)
                 # Within `accumulate`, accelerate skips these three calls until the last pass of the step.
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
             window.add({"loss": output.loss, **output.parts}, batch.weight)
-        history.step += 1
-        step, last = history.step, history.step == total
-        if step % schedule.logging_steps == 0 or last:
+        state.step += 1
+        step, is_last = state.step, state.step == total
+        if step % config.logging_steps == 0 or is_last:
             values = window.mean()
             # Checked at logging only: reading the loss in every step would make the host wait for the device.
-            if not math.isfinite(values["loss"]):
-                raise DivergedError(
-                    f"the loss at step {step} is {values['loss']}; use a --learning-rate below "
-                    f"{optimization.learning_rate}, or a --precision other than {accelerator.mixed_precision}"
-                )
+            _validate_loss(values["loss"], step, config, accelerator)
             accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
             accelerator.log({"train/learning_rate": scheduler.get_last_lr()[0]}, step=step)
-        if step % schedule.eval_steps == 0 or last:
-            history.add(held_out.evaluate(module, accelerator))
-            newest = history.evaluations[-1]
-            accelerator.log(
-                {
-                    f"validation/{part}/{name}": value
-                    for part, metrics in newest.items()
-                    if part != "step"
-                    for name, value in metrics.items()
-                },
-                step=step,
-            )
-        best = history.best["step"] if schedule.early_stopping_patience and history.best else None
+        if step % eval_steps == 0 or is_last:
+            metrics = held_out.evaluate(module, accelerator)
+            state.add(metrics)
+            named = {f"{part}/{name}": value for part, each in metrics.items() for name, value in each.items()}
+            accelerator.log({f"validation/{name}": value for name, value in named.items()}, step=step)
+        best = state.best["step"] if config.early_stopping_patience and state.best else None
         # The best weights need a checkpoint, from which they are restored at the end.
-        if step % schedule.save_steps == 0 or best == step:
-            checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
+        if step % config.save_steps == 0 or best == step:
+            checkpoints.save(step, vars(state), best=best)
         if on_step is not None:
-            on_step(step, total, _message(window.last, history))
-    if schedule.early_stopping_patience and history.best and history.best["step"] != history.step:
-        checkpoints.load(checkpoints.get_path(history.best["step"]))
-    return module, history
+            on_step(step, total, _message(window.last, state))
+    if config.early_stopping_patience and state.best and state.best["step"] != state.step:
+        checkpoints.load(checkpoints.get_path(state.best["step"]))
+    return module, state
+
+
+def _validate_loss(loss: float, step: int, config: TrainConfig, accelerator: Accelerator) -> None:
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"the loss at step {step} is {loss}; use a --learning-rate below {config.learning_rate}, or a --precision "
+            f"other than {accelerator.mixed_precision}"
+        )
 
 
 def _groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -323,8 +277,8 @@ class _Window:
         return means
 
 
-def _message(loss: float | None, history: TrainingHistory) -> str:
+def _message(loss: float | None, state: TrainingState) -> str:
     parts = [] if loss is None else [f"loss {loss:.3f}"]
-    if history.evaluations:
-        parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")
+    if state.evaluations:
+        parts.append(f"accuracy {state.evaluations[-1][ALL]['accuracy']:.3f}")
     return ", ".join(parts)

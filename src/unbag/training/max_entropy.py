@@ -80,10 +80,7 @@ class MaxEntropyObjective(Objective):
         super().__init__(network)
         self.options = options or MaxEntropyOptions()
         self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
-
-    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build n permutations of each example. In both sentences, every word changes its position."""
-        return self._permuted.build_extra_pairs(examples, epoch)
+        self.build_extra_pairs = self._permuted.build_extra_pairs
 
     def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
         """Compute the loss CE − α · (1 / (b n)) Σ H, where the sum is over the permuted pairs."""

@@ -4,17 +4,17 @@ FSDP and DeepSpeed leave each process a shard of the weights and gather those of
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from unbag.data.sources import Example
-
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
+
+    from unbag.training.data import ExtraPairBuilder
 
 
 class BatchLoss(NamedTuple):
@@ -38,7 +38,11 @@ class Objective(nn.Module):
 
     Attributes:
         network: `PreTrainedModel` to publish, with an unchanged architecture.
+        build_extra_pairs: Function that builds the unlabelled pairs that the collator appends to the examples of a
+            batch; None for no such pairs. It holds no weights, since data loading processes get a copy.
     """
+
+    build_extra_pairs: "ExtraPairBuilder | None" = None
 
     def __init__(self, network: Any) -> None:
         super().__init__()
@@ -50,15 +54,6 @@ class Objective(nn.Module):
     def tie_weights(self) -> None:
         """Tie the shared weights of the network. accelerate calls this method after replacing weights."""
         self.network.tie_weights()
-
-    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build unlabelled pairs that are appended to the examples of a batch. By default, there are none.
-
-        Args:
-            examples: Examples of the batch, b in number.
-            epoch: Number of the pass over the data, from 0. Random numbers depend on it and on the example's id.
-        """
-        return []
 
     def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
         """Compute the loss of a batch, or the logits if `labels` is None."""

@@ -99,5 +99,4 @@ def _check_pairs(config: TrainConfig) -> None:
             f"expected training pairs in one language, for word tokenization, got {sorted(languages)}; use one language"
         )
     # Last, since it reads the first rows of files.
-    how = {"language": config.language, "columns": config.parse_columns(), "labels": config.labels}
-    validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)
+    validate_corpora(config)

@@ -178,15 +178,8 @@ def train_on_rearranged_corpus(
 def _original(config: RearrangedConfig) -> CorpusVersion:
     """Load the splits of a corpus."""
     [corpus] = config.corpus
-    data = load_training_data(
-        (corpus,),
-        max_examples=config.max_examples,
-        max_validation_examples=config.max_validation_examples,
-        language=config.language,
-        seed=config.seed,
-    )
     tests = [build_requested_set(SetRequest("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
-    return CorpusVersion(data, _test_rows(tests, config))
+    return CorpusVersion(load_training_data(config), _test_rows(tests, config))
 
 
 def _rearranged(config: RearrangedConfig) -> CorpusVersion:

@@ -25,10 +25,10 @@ from unbag.training.bias import PairFeatures
 from unbag.training.checkpoints import CheckpointManager, HubCheckpointUploader, fetch_checkpoint
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, load_training_data
-from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
+from unbag.training.dataloading import EpochBatches, PairCollator, PairEncoder
 from unbag.training.errors import explain_training_errors
 from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
-from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
+from unbag.training.loop import HeldOutEvaluator, OnStep, train
 from unbag.training.objective import Objective
 from unbag.training.output import (
     LOGS,
@@ -83,17 +83,17 @@ class _Inputs(NamedTuple):
     """What training reads: pairs after the transformations of the config, generated pairs, features, checkpoint."""
 
     pairs: TrainingData
-    added: PairAugmenter | None
+    augmenter: PairAugmenter | None
     features: PairFeatures | None
     checkpoint: Path | None
 
 
 class _Network(NamedTuple):
-    """The classifier, its objective, and how its weights are sharded and interpolated."""
+    """The classifier, its objective with the collator, and how its weights are sharded and interpolated."""
 
     classifier: Classifier
     objective: Objective
-    encoder: PairEncoder
+    collator: PairCollator
     sharding: str | None
     interpolation: WeightInterpolation | None
 
@@ -115,31 +115,35 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         inputs = _load_inputs(recipe, config, data, {name: each.output_dir for name, each in before.items()})
     network = _load_network(recipe, config, accelerator, inputs.pairs)
     classifier, objective = network.classifier, network.objective
-    epochs = _build_epochs(config, accelerator, inputs, network)
-    held_out = HeldOutEvaluator(inputs.pairs.held_out, network.encoder, classifier.order)
+    epochs = EpochBatches(
+        inputs.pairs.training,
+        config,
+        network.collator,
+        rank=accelerator.process_index,
+        world_size=accelerator.num_processes,
+        augmenter=inputs.augmenter,
+        features=inputs.features,
+    )
+    held_out = HeldOutEvaluator(inputs.pairs.held_out, network.collator.encoder, classifier.order)
     identity = _build_identity(recipe, config, accelerator, inputs, network)
     pushed = (
         HubCheckpointUploader(config.push_checkpoints)
         if config.push_checkpoints and accelerator.is_main_process
         else None
     )
-    checkpoints = CheckpointManager(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
-    _begin_tracking(accelerator, config)
-    module, history = train(
-        objective,
-        epochs,
-        held_out,
-        _optimization(config),
-        _schedule(config, epochs.steps),
+    checkpoints = CheckpointManager(
+        work / "checkpoints",
         accelerator,
-        checkpoints,
-        seed=config.seed,
-        resume=inputs.checkpoint,
-        on_step=on_step if accelerator.is_main_process else None,
+        identity,
+        resume_from=inputs.checkpoint,
+        on_saved=pushed.push if pushed else None,
     )
+    _begin_tracking(accelerator, config)
+    on_step = on_step if accelerator.is_main_process else None
+    module, state = train(objective, epochs, held_out, config, accelerator, checkpoints, on_step=on_step)
     if pushed:
         pushed.wait()
-    evaluation = history.best if config.early_stopping_patience else history.evaluations[-1]
+    evaluation = state.best if config.early_stopping_patience else state.evaluations[-1]
     chosen: Record = {"best_evaluation": evaluation}
     if network.interpolation is not None:
         evaluate = partial(held_out.evaluate, module, accelerator)
@@ -158,11 +162,11 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "label_order": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
-        "steps": history.step,
+        "steps": state.step,
         "truncated_pairs": epochs.truncated,
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
-        **({} if inputs.added is None else {"augmentation": inputs.added.build_record()}),
-        "evaluations": history.evaluations,
+        **({} if inputs.augmenter is None else {"augmentation": inputs.augmenter.build_record()}),
+        "evaluations": state.evaluations,
         **chosen,
         "processes": accelerator.num_processes,
         "sharding": network.sharding,
@@ -179,7 +183,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
 
 def _load_inputs(recipe: Recipe, config: TrainConfig, data: TrainingData | None, models: Mapping[str, Path]) -> _Inputs:
     """Load the pairs and everything that is computed from them. `models` are the folders of the prerequisite runs."""
-    raw = data or _gather(config)
+    raw = data or load_training_data(config)
     return _Inputs(
         _transform(raw, config),
         _augmenter(raw, config),
@@ -203,28 +207,13 @@ def _load_network(recipe: Recipe, config: TrainConfig, accelerator: Accelerator,
     # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
-    encoder = PairEncoder.from_classifier(classifier, config.max_length)
-    return _Network(classifier, objective, encoder, kind, interpolation)
-
-
-def _build_epochs(config: TrainConfig, accelerator: Accelerator, inputs: _Inputs, network: _Network) -> EpochBatches:
-    pairs = inputs.pairs
-    return EpochBatches(
-        pairs.training,
-        batch_size=config.batch_size,
-        seed=config.seed,
-        place=ProcessPlacement(
-            accelerator.process_index, accelerator.num_processes, config.gradient_accumulation_steps
-        ),
-        encoder=network.encoder,
-        order=network.classifier.order,
-        extra_pairs=network.objective.build_extra_pairs,
-        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
-        added=inputs.added,
-        stratified=config.augment_batches == "stratified",
-        features=inputs.features,
-        workers=config.dataloader_num_workers,
+    collator = PairCollator(
+        PairEncoder.from_classifier(classifier, config.max_length),
+        classifier.order,
+        objective.build_extra_pairs,
+        regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
     )
+    return _Network(classifier, objective, collator, kind, interpolation)
 
 
 def _build_identity(
@@ -238,7 +227,7 @@ def _build_identity(
         "precision": accelerator.mixed_precision,
         "model": {"name": network.classifier.name, "revision": network.classifier.revision},
         "data": inputs.pairs.build_record(),
-        **({"parser": None} if inputs.added is None else inputs.added.identity),
+        **({"parser": None} if inputs.augmenter is None else inputs.augmenter.identity),
         **({"known": inputs.features.identity} if inputs.features else {}),
         **network.objective.build_provenance(),
     }
@@ -259,40 +248,6 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
             log_with=list(config.report_to) or None,
             project_dir=str(work / LOGS),
         )
-
-
-def _gather(config: TrainConfig) -> TrainingData:
-    return load_training_data(
-        config.corpus,
-        validation=config.validation,
-        max_examples=config.max_examples,
-        max_validation_examples=config.max_validation_examples,
-        language=config.language,
-        columns=config.parse_columns(),
-        labels=config.labels,
-        not_entailment_as=config.not_entailment_as,
-        seed=config.seed,
-    )
-
-
-def _optimization(config: TrainConfig) -> OptimizerConfig:
-    return OptimizerConfig(
-        learning_rate=config.learning_rate,
-        warmup_ratio=config.warmup_ratio,
-        weight_decay=config.weight_decay,
-        max_grad_norm=config.max_grad_norm,
-    )
-
-
-def _schedule(config: TrainConfig, epoch: int) -> TrainingSchedule:
-    """Build the schedule in steps, from options that may count epochs of `epoch` steps."""
-    return TrainingSchedule(
-        steps=config.max_steps or config.num_train_epochs * epoch,
-        eval_steps=config.eval_steps or epoch,
-        save_steps=config.save_steps,
-        logging_steps=config.logging_steps,
-        early_stopping_patience=config.early_stopping_patience,
-    )
 
 
 def _transform(data: TrainingData, config: TrainConfig) -> TrainingData:

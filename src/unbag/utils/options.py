@@ -159,17 +159,19 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
     for field in fields(config):
         if field.name in values and field.name in hints:
             value = values[field.name]
-            if not _is_default(value, field.default):
-                validate_value(field.name, hints[field.name], value)
+            if not (_is_default(value, field.default) or _fits(hints[field.name], value)):
+                raise ValueError(f"expected {field.name} to be {_expected(hints[field.name])}, got {_shorten(value)}")
 
 
 def validate_value(name: str, hint: Any, value: Any) -> None:
-    """Validate a value against a type hint, with the rules of `validate_options`.
+    """Validate a value against a type hint, with the rules of `validate_options`. A `Literal` must contain the value.
 
     Raises:
         ValueError: If the value is invalid.
     """
-    if not _fits(hint, value):
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    literals = [part for kind in kinds if get_origin(kind) is Literal for part in get_args(kind)]
+    if not _fits(hint, value) or (literals and value not in literals):
         raise ValueError(f"expected {name} to be {_expected(hint)}, got {_shorten(value)}")
 
 
@@ -194,7 +196,7 @@ def _fits(hint: Any, value: Any) -> bool:
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
     if kind is Literal:
-        return value in parts
+        return any(type(value) is type(part) for part in parts)  # the config validates the value
     if kind is int:
         return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
     if kind is float:
