@@ -93,7 +93,7 @@ def score(
     ] = None,
     train_data: TrainData = None,
     top: Annotated[
-        int, typer.Option(min=0, help="Maximum number of listed words that favor another label (default: 5).")
+        int, typer.Option(min=0, help="Maximum number of words to list that favor another label (default: 5).")
     ] = 5,
     as_json: AsJson = False,
 ) -> None:

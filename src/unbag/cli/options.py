@@ -242,7 +242,7 @@ class PairOptions:
         return texts
 
     def without_official_file(self) -> "PairOptions":
-        """Copy the options without the authors' data file, so that the sets are built from a corpus."""
+        """Copy the options without the official data file. The sets are then built from a corpus."""
         set_options = [
             part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != OFFICIAL_FILE_OPTION
         ]

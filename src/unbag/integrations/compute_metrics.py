@@ -16,7 +16,7 @@ Evaluated = Any  # a `transformers.EvalPrediction`, or another pair of predictio
 
 
 def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callable[[Evaluated], dict[str, float]]:
-    """Build the `compute_metrics` function of a `Trainer`, which scores predictions on a built challenge set.
+    """Build a function for the argument `compute_metrics` of a `Trainer`. It scores predictions on a challenge set.
 
     For example::
 

@@ -69,7 +69,7 @@ def build_soswap_addamod_operators(
     words: str = ALL,
     is_written_text: bool = False,
 ) -> dict[str, PairOperator]:
-    """Build the operators of a kind of set, by the kind of their pairs.
+    """Build the operators that generate a set, SOSwap or AddAmod or both, by the kind of pair.
 
     Args:
         kind: One of `KINDS` (default: `both`).
