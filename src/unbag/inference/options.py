@@ -190,7 +190,7 @@ class EndpointKwargs(TypedDict, total=False):
     prompt: _Prompt
     separator: Annotated[
         str | None,
-        ModelOption("Endpoints: text between premise and hypothesis for /classify.", "For example `[SEP]`."),
+        ModelOption("Endpoints: separator of premise and hypothesis in requests to /classify.", "For example `[SEP]`."),
     ]
     label_map: _LabelMap
     threshold: _Threshold

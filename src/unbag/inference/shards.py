@@ -208,7 +208,7 @@ class Shard:
 
 
 def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
-    """Build a job whose store key is the same in all shards of an evaluation.
+    """Build a prediction job that has the same key in the prediction store for all shards of an evaluation.
 
     Raises:
         ValueError: As `PredictionJob.from_rows`, or if the predictor has no identity.

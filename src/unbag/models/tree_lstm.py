@@ -55,7 +55,7 @@ class TreeLstmCell(nn.Module):
         return self.compute_parents(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
     def compute_input_gates(self, inputs: Tensor) -> Tensor:
-        """Compute how inputs, shape (…, inputs), contribute to the gates of inner nodes, shape (…, 5 hidden)."""
+        """Compute the contribution of inputs, shape (…, inputs), to the gates of inner nodes, shape (…, 5 * hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates

@@ -43,7 +43,7 @@ class Relation(Enum):
 
     @property
     def empty_regions(self) -> frozenset[Region]:
-        """Regions of the universe that are empty if the relation holds."""
+        """Regions of the Venn diagram of both phrases that are empty if the relation holds."""
         return _EMPTY[self]
 
     @property

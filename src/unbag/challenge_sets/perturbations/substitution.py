@@ -166,7 +166,7 @@ class Substituter:
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
-        """Generate sentences that each replace one word of a premise, ordered by the position of the replaced word.
+        """Generate variants of a premise, each with one word replaced, ordered by the position of this word.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
