@@ -118,7 +118,7 @@ def test_prediction_file_is_accepted(tmp_path):
     assert np.exp(bias.PrecomputedBiasedModel(file).compute_log_probabilities(EXAMPLES[3:4]))[
         0
     ].tolist() == pytest.approx([0.5, 0.3, 0.2])
-    with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, first 'other'"):
+    with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, such as 'other'"):
         bias.PrecomputedBiasedModel(file).compute_log_probabilities(
             [EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")]
         )

@@ -200,7 +200,7 @@ class PrecomputedBiasedModel:
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
                 f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
-                f"{len(missing):,} pairs, such as {missing[0]!r}; predict the training pairs and keep their ids"
+                f"{len(missing):,}, such as {missing[0]!r}; predict the training pairs and keep their ids"
             )
         return self._logarithms[rows]
 
