@@ -261,7 +261,7 @@ def test_report_becomes_error_with_advice():
 
 
 def test_language_without_pairs_is_rejected():
-    with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
+    with pytest.raises(ValueError, match=r"\(en, zh\), got 'fr'"):
         run_label_probe(build_probe_model(), "fr")
 
 

@@ -189,7 +189,8 @@ def test_two_label_tasks_are_rejected_before_writing(tmp_path):
     )
     request = SetRequest("plain", options={"data": str(tmp_path / "claims.csv")})
     with pytest.raises(
-        ValueError, match=r"claims\.csv: expected pairs with three labels, .* got two \(entailment, not_entail"
+        ValueError,
+        match=r"claims\.csv: expected pairs with three labels, .* got pairs with two labels \(entailment, not_entail",
     ):
         export_tasks("lm-eval", [request], tmp_path / "tasks")
     assert not (tmp_path / "tasks").exists()
