@@ -95,7 +95,7 @@ def check(
       unbag check MODEL-int8 --no-worse-than runs/fp32 --max plain:changed_labels=.01
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag.challenge_sets.results import FILE, convert_record_errors, read_results
+    from unbag.challenge_sets.results import FILE, read_results
     from unbag.evaluation import gates, parity
     from unbag.evaluation.metrics import CHANGED_LABELS
     from unbag.evaluation.verdict import compute_model_verdict
@@ -141,18 +141,17 @@ def check(
         return
     notes: list[str] = []
     compared: list[parity.LabelChangeRate] = []
-    with convert_record_errors(run, *([] if before is None else [before])):
-        results = gates.select_results_of_single_model(read_results(run), str(run))
-        checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
-        if before is not None:
-            comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
-            compared, parity_notes = parity.compare_predicted_labels(run, before)
-            checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
-            notes = [*notes, *parity_notes]
-        if badge is not None:
-            badges.write_badge(compute_model_verdict(results), badge)
-        view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
-        exported = gate_views.export_gates(checked, notes, compared, strict=strict)
+    results = gates.select_results_of_single_model(read_results(run), str(run))
+    checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
+    if before is not None:
+        comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
+        compared, parity_notes = parity.compare_predicted_labels(run, before)
+        checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
+        notes = [*notes, *parity_notes]
+    if badge is not None:
+        badges.write_badge(compute_model_verdict(results), badge)
+    view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
+    exported = gate_views.export_gates(checked, notes, compared, strict=strict)
     print_table(form, view, exported, as_json=as_json)
     if any(each.is_failure(strict=strict) for each in checked):
         raise typer.Exit(1)
