@@ -57,6 +57,12 @@ class SharedScores(TypedDict):
     verification: NotRequired[VerificationScores | None]
 
 
+class CountedOptions(TypedDict):
+    """Recorded options of a set whose builder counts the rejected sentences by reason."""
+
+    counts: NotRequired[dict[str, int]]
+
+
 @dataclass(frozen=True)
 class MetricDefinition:
     """Definition of a metric of a challenge set: its name, display name and location in the nested scores.

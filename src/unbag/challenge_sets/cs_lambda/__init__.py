@@ -47,6 +47,8 @@ def _find_contradiction(scores: CsLambdaScores) -> str:
     """Describe a score that contradicts the others. Return "" if there is none."""
     if not scores["subsets"]:
         return "subsets = [], without all pairs"
+    if len({"human" in subset for subset in scores["subsets"]}) > 1:
+        return "subsets, some without human accuracy"
     for number, subset in enumerate(scores["subsets"]):
         if len({subset["n"], subset["accuracy"].n, subset["majority"].n}) > 1 or (subset["n"] == 0) != (
             subset["majority_label"] is None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.score_validation import find_unknown_operation
 from unbag.scoring.document_consistency import DocumentConsistencyScores
 
@@ -53,6 +53,7 @@ SET: Final = ChallengeSet(
         ),
     ),
     scores_type=DocumentConsistencyScores,
+    options_type=CountedOptions,
     find_contradiction=_find_contradiction,
     sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences
     evaluation_order=7,

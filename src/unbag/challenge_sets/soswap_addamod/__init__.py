@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.scoring.label_distribution import LabelFractions
 
@@ -57,6 +57,7 @@ SET: Final = ChallengeSet(
         _accuracy("addamod", "AddAmod N"),
     ),
     scores_type=SoswapAddamodScores,
+    options_type=CountedOptions,
     find_contradiction=_find_contradiction,
     evaluation_order=5,
     report_order=6,
