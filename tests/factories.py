@@ -9,6 +9,7 @@ import numpy as np
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
+from unbag.data.labels import LABELS
 from unbag.evaluation import samples
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import RowScores, skill_score
@@ -24,7 +25,12 @@ def build_result(
     gold = np.arange(rows) % 3
     uniform = np.random.default_rng(seed).random(rows)
     predicted = np.where(uniform < proportion_correct, gold, (gold + 1) % 3)
-    scores = accuracy(predicted, gold) if set_name == "plain" else swap_consistency_of_pairs(predicted, gold, predicted)
+    labels = {"labels": list(LABELS)}
+    scores = (
+        accuracy(predicted, gold) | labels
+        if set_name == "plain"
+        else swap_consistency_of_pairs(predicted, gold, predicted)
+    )
     skill = skill_score(RowScores(predicted == gold, gold, range(rows)))
     return Result(
         set=set_name,

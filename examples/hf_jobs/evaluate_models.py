@@ -332,6 +332,7 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
 
     Returns the reasons of failures, by what was not published. Content that is already published makes no commit.
     """
+    from unbag.challenge_sets.results import read_results
     from unbag.hub import results_dataset, spaces
 
     results = {model: read_results(path) for model, (path, _) in runs.items()}
@@ -362,16 +363,10 @@ def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Ma
     print(publish_files(build_model_results_upload(model, results, org, about), pull_request=True).url)
 
 
-def read_results(path: Path) -> "list[Result]":
-    """Load the results of a file that may come from a stranger's data set."""
-    from unbag.challenge_sets.results import convert_record_errors, read_results
-
-    with convert_record_errors(path):
-        return read_results(path)
-
-
 def build_table(models: Sequence[Model], runs: Mapping[str, tuple[Path, Mapping[str, Any]]]) -> str:
     """Build the Markdown table of the models: their verdicts, and where and when they were measured."""
+    from unbag.challenge_sets.results import read_results
+
     lines = [
         "| model | license | parameters | labels | better | no better | worse | inconclusive | measured |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets
+from unbag.challenge_sets import results
 from unbag.challenge_sets.negation import OPERATIONS, SET, report
 from unbag.challenge_sets.negation import report as negation
 from unbag.challenge_sets.negation.scores import compute_negation_row_scores, compute_negation_scores
@@ -53,6 +54,7 @@ def _build_result(predict, sources=30):
         _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
     )
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
+    data |= {"origin": "stanfordnlp/snli", "revision": "1", "sha256": "2"}
     return Result("negation", {}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
@@ -175,3 +177,13 @@ def test_set_scores_include_skill_score():
     scores = SET.score_rows(_render_table(rows), answers, lexical)
     assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)
+
+
+def test_read_result_equals_written_one(tmp_path):
+    result = _build_result(lambda row: row["label"])
+    results.write_results([result], tmp_path / results.FILE)
+    assert results.read_results(tmp_path / results.FILE) == [result]
+    result.scores["by_operation"][0]["operation"] = "unheard"
+    results.write_results([result], tmp_path / results.FILE)
+    with pytest.raises(ValueError, match=r"results\.0\.scores\.by_operation, with the unknown operation 'unheard'"):
+        results.read_results(tmp_path / results.FILE)

@@ -160,7 +160,8 @@ def test_row_order_has_no_effect():
 
 
 def _convert_to_json(verification):
-    scores = {"accuracy": None, VERIFICATION: verification}
+    accuracy = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100}
+    scores = {"accuracy": accuracy, "by_label": [], "majority": 0.5, "labels": [], VERIFICATION: verification}
     return {
         "schema": results.SCHEMA,
         "results": [
@@ -168,7 +169,8 @@ def _convert_to_json(verification):
                 "set": "plain",
                 "config": {},
                 "model": {"name": "m"},
-                "data": {"name": "d", "split": "", "origin": "d", "revision": "r", "sha256": "s"},
+                "data": {"name": "d", "split": "", "origin": "d", "revision": "r", "sha256": "s"}
+                | {"rows": 100, "excluded": {}},
                 "scores": scores,
                 "environment": {},
             }

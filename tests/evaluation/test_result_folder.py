@@ -125,8 +125,8 @@ def test_write_other_corpus_keeps_earlier_results(tmp_path):
 
 def test_write_second_model_moves_samples_of_first(tmp_path):
     _write_results(tmp_path, _build_result("a"), _build_result("a", "swapped"))
-    _write_results(tmp_path, _build_result("b", "swapped"), _build_result("b"), _build_result("a", "permuted"))
-    expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
+    _write_results(tmp_path, _build_result("b", "swapped"), _build_result("b"), _build_result("a", "theirs"))
+    expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "theirs")]
     assert [pair[:2] for pair in _list_results(tmp_path)] == expected
     for number, result in enumerate(results.read_results(tmp_path / results.FILE)):
         assert paired_samples.read_samples(tmp_path, number, result), (number, result.set)

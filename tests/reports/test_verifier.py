@@ -25,7 +25,7 @@ from unbag.scoring.bootstrap import Estimate
 GOLD = np.arange(ROWS) % 3
 
 
-def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
+def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, rows=ROWS):
     """Return a result on the plain set with verification scores. `noise` blurs the probabilities."""
     rng = np.random.default_rng(3)
     gold = np.arange(rows) % 3
@@ -36,9 +36,7 @@ def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, se
         answers = build_predictions_from_labels(answers.predicted.tolist())
     made = build_result(name, 0.8, rows=rows)
     found = compute_verifier_scores(gold, answers, range(rows))
-    return replace(
-        made, set=set_name, scores={**made.scores, VERIFICATION: found, "labels": list(LABELS), "by_label": []}
-    )
+    return replace(made, scores={**made.scores, VERIFICATION: found})
 
 
 def render(renderable):
@@ -55,9 +53,7 @@ def build_group(*made):
 
 def test_view_shows_four_metrics_within_80_columns():
     made = build_verified_result(noise=0.3)
-    text = render(
-        terminal.build_result_view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3}))
-    )
+    text = render(terminal.build_result_view(made))
     assert max(map(len, text.splitlines())) <= 80
     assert "Verifier: 100 entailed pairs, 200 others" in text
     for name in ("AUROC ↑", "balanced accuracy ↑", "false entailment ↓", "false contradiction ↓"):
@@ -232,10 +228,7 @@ def test_report_has_verification_section(folders, tmp_path):
     pytest.importorskip("vl_convert")
     from unbag.reports import html
 
-    made = [
-        replace(each, scores={**each.scores, "by_label": [each.scores["accuracy"]] * 3})
-        for each in (build_verified_result("sharp"), build_verified_result("dull", 0.5))
-    ]
+    made = [build_verified_result("sharp"), build_verified_result("dull", 0.5)]
     html.write_report([write_run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<details class="verifier" open>' in text

@@ -16,7 +16,6 @@ from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
-from unbag.challenge_sets.results import convert_record_errors
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
 from unbag.hub.model import build_checkpoint_upload
@@ -79,7 +78,7 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
         if name == results.FILE:
             run_command(capsys, "compare", folder, run)
             run_command(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
-            with suppress(ValueError), convert_record_errors(folder):
+            with suppress(ValueError):
                 results_dataset.build_results_dataset_upload(
                     "org/results", results.read_results(folder / name), model="org/model"
                 )
@@ -143,8 +142,7 @@ def test_corrupted_training_record_gives_no_traceback(tmp_path):
         (folder / "training.json").write_text(json.dumps(spoilt(record, number)))
         said = ""
         try:
-            with convert_record_errors(folder):
-                build_checkpoint_upload(folder, "org/name", base_license="mit")
+            build_checkpoint_upload(folder, "org/name", base_license="mit")
         except ValueError as error:
             said = str(error)
         assert "\n" not in said

@@ -11,7 +11,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import accelerate
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch.nn.functional import cross_entropy
 
 from tests.fork_server import PYTHON
@@ -427,6 +427,23 @@ def test_folder_without_hex_files_is_rejected(tmp_path):
     (tmp_path / "hex.json").write_text('{"format": 1}')
     with pytest.raises(ValueError, match=r"expected format 2, got 1 from .*; train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
+
+
+def test_invalid_hex_files_are_rejected(finished_objective, tmp_path):
+    _, source = finished_objective
+    folder = shutil.copytree(source, tmp_path / "head")
+    tensors = load_file(folder / "hex.safetensors")
+    for name, changed in (("phi", tensors["phi"][:, 1:]), ("omega", tensors["omega"][0]), ("is_word", None)):
+        others = {key: tensor for key, tensor in tensors.items() if key != name}
+        save_file(others if changed is None else others | {name: changed.contiguous()}, folder / "hex.safetensors")
+        with pytest.raises(ValueError, match=r"hex\.safetensors: expected the weights .*, got the shapes"):
+            ResidualHead.load(folder)
+    (folder / "hex.safetensors").write_bytes(b"torn")
+    with pytest.raises(ValueError, match=r"hex\.safetensors: .* got an unreadable file"):
+        ResidualHead.load(folder)
+    (folder / "hex.json").write_text('{"format": 2, "layer": 1}')
+    with pytest.raises(ValueError, match=r"hex\.json: expected the layer and whether to normalise, got 1 and None"):
+        ResidualHead.load(folder)
 
 
 def test_options_out_of_range_are_all_reported():

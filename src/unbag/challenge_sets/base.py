@@ -4,17 +4,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.score_validation import find_invalid_verifier_score
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.skill import RowScores, skill_score
+from unbag.scoring.skill import RowScores, SkillScores, skill_score
+from unbag.scoring.verification import VerificationScores
 
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
@@ -28,11 +30,37 @@ SKILL: Final = "skill"
 VERIFICATION: Final = "verification"
 """Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
+_ROUNDING: Final = 1e-9  # a mean of fractions may exceed its limits by rounding
+
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
 report beside the papers' figures, `harness` as a score of the task exported to other harnesses."""
 
 Scores = Mapping[str, Any]
+
+
+class SkillRecord(SkillScores):
+    """Skill score, its components, and the record of the lexical baseline (None without a baseline)."""
+
+    lexical_model: dict[str, str] | None
+
+
+class SharedScores(TypedDict):
+    """Scores that are computed in the same way for all sets. The scores of a set's own metric are beside them.
+
+    Attributes:
+        skill: Skill score; None if it is undefined.
+        verification: Verifier metrics; None if they are undefined.
+    """
+
+    skill: NotRequired[SkillRecord | None]
+    verification: NotRequired[VerificationScores | None]
+
+
+class CountedOptions(TypedDict):
+    """Recorded options of a set whose builder counts the rejected sentences by reason."""
+
+    counts: NotRequired[dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -128,6 +156,10 @@ class ChallengeSet:
         columns: Columns that the metric needs beside the label.
         optional_columns: Columns that the metric also uses where complete rows are available.
         metric_definitions: Metrics of the scores that are shown elsewhere, in display order.
+        scores_type: `TypedDict` of the scores of the set's own metric. Stored results are validated against it.
+        options_type: `TypedDict` of the recorded options that `report.py` reads.
+        find_contradiction: Function that describes a stored score that contradicts the others, "" for none; None for
+            no such check.
         sample: Number of source examples that the suite draws.
         sample_options: Options that the suite sets if the user gives none of them.
         sample_options_unless: Further options that switch `sample_options` off.
@@ -159,6 +191,9 @@ class ChallengeSet:
     columns: tuple[str, ...] = ()
     optional_columns: tuple[str, ...] = ()
     metric_definitions: tuple[MetricDefinition, ...]
+    scores_type: type | None = None
+    options_type: type | None = None
+    find_contradiction: Callable[[Any], str] | None = None
     sample: int = DEFAULT_SAMPLE
     sample_options: Mapping[str, Any] = field(default_factory=dict)
     sample_options_unless: frozenset[str] = frozenset()
@@ -283,6 +318,23 @@ class ChallengeSet:
         columns = {name: read_column_values(rows, name) for name in (*self.columns, *self.optional_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
+
+    def find_invalid_score(self, scores: Scores) -> str:
+        """Describe the first score that is outside its limits or contradicts the others. Return "" if all are valid.
+
+        Args:
+            scores: Scores that match `scores_type`.
+        """
+        if self.find_contradiction is not None and (fault := self.find_contradiction(scores)):
+            return fault
+        if (verified := scores.get(VERIFICATION)) and (fault := find_invalid_verifier_score(verified)):
+            return f"{VERIFICATION}.{fault}"
+        definitions = self.map_metrics_by_path()
+        for path, (value, *_) in iter_estimates(scores):
+            lowest, highest = definitions[path].limits if path in definitions else (-math.inf, math.inf)
+            if value is not None and not lowest - _ROUNDING <= value <= highest + _ROUNDING:
+                return f"{path}.value = {value:g}, which is not between {lowest:g} and {highest:g}"
+        return ""
 
     def import_set_module(self, part: Literal["scores", "report"]) -> Any:
         """Import the module `scores` or `report` of the set's package."""

@@ -18,7 +18,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import build_stats, human_agreement, loading
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.results import convert_record_errors
+from unbag.challenge_sets.results import ExportedSetRecord, validate_record, validate_set_fields
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
@@ -334,33 +334,25 @@ def read_exported_set(path: Path) -> BuiltSet:
     """Read a challenge set from a Parquet file that `export_challenge_set` wrote.
 
     Raises:
-        DataError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
+        ValueError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
             rows than were written.
     """
+    from datasets import Dataset
+
     if not is_exported_set(validate_file(path)):
         raise DataError(
             f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
             "set again"
         )
+    expected = f"{path}: expected a readable set"
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(
-            f"{path}: expected a readable file, got an error ({extract_first_line(error)}); build the set again"
-        ) from None
-    with convert_record_errors(path):
-        return _parse_exported(path, table, record)
-
-
-def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltSet:
-    from datasets import Dataset
-
-    if "language" not in record:
-        raise DataError(
-            f"{path}: expected a file from the current version of unbag, got an older file; build the set again"
-        )
+        raise DataError(f"{expected}, got an error ({extract_first_line(error)}); build the set again") from None
+    validate_record(record, ExportedSetRecord, expected)
+    validate_set_fields(record, expected)
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(

@@ -2,32 +2,52 @@
 
 A result holds the scores of one model on one set, with the data, the options and the software versions.
 
-The schemas require only the fields that every reader needs. Further fields may come from a later version or from the
-user. The fields that a set's own tables and figures read from its scores are in no schema, so
-`convert_record_errors` guards the code that renders them.
+The schemas contain every field that a reader uses, so that code after reading needs no checks. The schema of the scores
+is derived from the types that the metrics in `scoring` return. Further fields may come from a later version or from
+the user.
 """
 
+import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NotRequired
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    TypeAlias,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from typing_extensions import TypedDict
+import typing_extensions
 
-from unbag import scripts
+from unbag import challenge_sets, scripts
+from unbag.challenge_sets.base import SharedScores
 from unbag.inference.single_output import RankingResult
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_json_object, write_json
-from unbag.utils.redaction import extract_first_line
 
 _LISTED: Final = 3  # errors named in a message
+_LARGEST: Final = 1e15  # no score is larger, and computations with such numbers do not overflow
 _LONGEST_NUMBER: Final = 40  # characters of a number in a message
+
+
+Seed: TypeAlias = Annotated[int, "may be negative"]
+"""Type of a seed in a schema; other integers are counts or ids."""
 
 
 class _Number(TypedDict):
@@ -37,18 +57,45 @@ class _Number(TypedDict):
     n: int
 
 
+class _ModelOptions(TypedDict):
+    train_data: NotRequired[list[str]]
+    apply_chat_template: NotRequired[bool]
+    trust_labels: NotRequired[Literal[True]]
+    trust_remote_code: NotRequired[Literal[True]]
+
+
 class _Model(TypedDict):
     name: str
     kind: NotRequired[str]
+    model: NotRequired[str]
     revision: NotRequired[str | None]
-    options: NotRequired[dict[str, Any]]
+    weights: NotRequired[str]
+    recipe: NotRequired[str]
+    sha256: NotRequired[str]
+    dtype: NotRequired[str]
+    label_order: NotRequired[str]
+    options: NotRequired[_ModelOptions]
     label_probe: NotRequired[dict[str, str]]
     label_probe_warning: NotRequired[str]
     truncated_pairs: NotRequired[int]
     truncated_share: NotRequired[float]
     n_abstained: NotRequired[int]
-    abstained_share: NotRequired[_Number]
+    abstained_share: NotRequired[Estimate]
     ranking: NotRequired[RankingResult]
+
+
+class _LoadOptions(TypedDict):
+    text: NotRequired[list[str]]
+    columns: NotRequired[dict[str, str]]
+    labels: NotRequired[list[str]]
+    language: NotRequired[str]
+
+
+class _AnnotatorAccuracy(TypedDict):
+    share: float | None
+    low: float | None
+    high: float | None
+    pairs: int
 
 
 class _Data(TypedDict):
@@ -57,82 +104,35 @@ class _Data(TypedDict):
     origin: str
     revision: str
     sha256: str
-    rows: NotRequired[int]
-    excluded: NotRequired[dict[str, int]]
-    load_options: NotRequired[dict[str, Any]]
+    rows: int
+    excluded: dict[str, int]
+    load_options: NotRequired[_LoadOptions]
+    human: NotRequired[_AnnotatorAccuracy]
 
 
-class _Bin(TypedDict):
-    bin: int
-    score: float
-    share: _Number
-
-
-class _Calibration(TypedDict):
-    brier: _Number
-    reliability: float
-    resolution: float
-    uncertainty: float
-    ece: float
-    ece_corrected: float
-    bins: list[_Bin]
-
-
-class _RiskCoverage(TypedDict):
-    aurc: float
-    oracle: float
-    random: float
-    coverage: list[float]
-    risk: list[float]
-
-
-class _ThresholdRow(TypedDict):
-    threshold: float
-    false_entailment: float
-    recall: float
-    precision: float | None
-
-
-class _SafeThreshold(TypedDict):
-    target: float
-    threshold: float | None
-    chosen: _Number | None
-    bound: float | None
-    confirmed: _Number | None
-    recall: _Number | None
-    needed: int
-    available: int
-
-
-class _Verification(TypedDict):
-    n_entailed: int
-    n_not_entailed: int
-    auroc: _Number | None
-    average_precision: _Number | None
-    balanced_accuracy: _Number
-    false_entailment: _Number
-    false_contradiction: _Number | None
-    calibration: _Calibration | None
-    risk_coverage: _RiskCoverage | None
-    thresholds: list[_ThresholdRow]
-    safe_thresholds: list[_SafeThreshold]
-
-
-class _Scores(TypedDict):
-    # Tables and figures of five sets read these fields, so they are in the schema, unlike those of a set's own metric.
-    # The types mirror `scoring.verification.VerificationScores`, whose estimates are objects in JSON.
-    verification: NotRequired[_Verification | None]
+class _Sampling(TypedDict):
+    max_examples: NotRequired[int]
+    sample_seed: NotRequired[Seed]
 
 
 class ResultRecord(TypedDict):
-    """Schema of a result in results.json."""
+    """Schema of a result in results.json. A set adds types of its own options and scores (`ChallengeSet`)."""
 
     set: str
-    config: dict[str, Any]
+    config: _Sampling
     model: _Model
     data: _Data
-    scores: _Scores
+    scores: SharedScores
     environment: dict[str, str]
+
+
+class ExportedSetRecord(TypedDict):
+    """Schema of the record in a Parquet file of `request.export_challenge_set`."""
+
+    set: str
+    language: str
+    config: dict[str, Any]
+    data: _Data
 
 
 class SkippedRecord(TypedDict):
@@ -151,41 +151,12 @@ class ResultsRecord(TypedDict):
     skipped: NotRequired[list[SkippedRecord]]
 
 
-class _Example(TypedDict):
-    kind: str
-    id: str
-    lines: list[list[Any]]
-    gold: str
-    answer: str
-    probability: float | None
-    note: str
-    before: list[Any] | None
-    where: str
-    has_order: bool
-
-
-class _Selection(TypedDict):
-    set: str
-    model: str
-    sha256: str
-    rule: str
-    examples: list[_Example]
-    candidates: list[_Example]
-
-
-class ExamplesRecord(TypedDict):
-    """Schema of examples.json."""
-
-    schema: int
-    selections: list[_Selection]
-
-
 class _RequestRecord(TypedDict):
     name: str
     config: str | None
     options: dict[str, Any]
     max_examples: int | None
-    seed: int
+    seed: Seed
 
 
 class TaskRecord(TypedDict):
@@ -199,23 +170,6 @@ class TaskRecord(TypedDict):
     key: str
     fitted_to: dict[str, Any] | None
     control_key: str | None
-
-
-class _Trained(TypedDict):
-    name: str
-    revision: str
-
-
-class TrainingRecord(TypedDict):
-    """Schema of training.json."""
-
-    schema: int
-    recipe: str
-    config: dict[str, Any]
-    model: _Trained
-    data: dict[str, list[dict[str, Any]]]
-    label_order: list[str]
-    environment: dict[str, str]
 
 
 def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
@@ -232,29 +186,65 @@ def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
     return validate_record(read_json_object(path, expected=description), schema, f"{path}: expected {description}")
 
 
-def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
+def validate_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> dict[str, Any]:
     """Validate a record against a schema, and return a copy.
 
     Args:
         record: Parsed JSON object.
         schema: One of the record types above.
         expected: Beginning of the error message, e.g. "results.json: expected a results file".
+        path: Path of the record in its file, for the error message, e.g. "results.0.scores".
 
     Raises:
         ValueError: If the record does not match the schema, or has NaN or infinite numbers.
+    """
+    parse_record(record, schema, expected, path)
+    return dict(record)
+
+
+def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> Any:
+    """Validate a record as `validate_record`, and convert it to the types of the schema without further fields.
+
+    Args:
+        record: As in `validate_record`.
+        schema: A `TypedDict`. Its fields may also be dataclasses and named tuples.
+        expected: As in `validate_record`.
+        path: As in `validate_record`.
     """
     from pydantic import ValidationError
 
     if faulty := _first_nonfinite(record):
         raise ValueError(f"{expected}, got {faulty}, which is not finite; the corrupted file must be created again")
     try:
-        _adapter(schema).validate_python(dict(record), strict=True)
+        # As JSON, because in strict mode only JSON arrays may become tuples.
+        return _adapter(schema).validate_json(json.dumps(record), strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        listed = [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in faults[:_LISTED]]
+        paths = [".".join(map(str, (*([path] if path else []), *each["loc"]))) or "the file" for each in faults]
+        listed = [f"{place}: {each['msg'].lower()}" for place, each in zip(paths, faults[:_LISTED], strict=False)]
         more = f" and {len(faults) - _LISTED} more" if len(faults) > _LISTED else ""
-        raise ValueError(f"{expected}, got {'; '.join(listed)}{more}") from None
-    return dict(record)
+        raise ValueError(
+            f"{expected}, got {'; '.join(listed)}{more}; the file is corrupted or from another version of "
+            "unbag, create it again"
+        ) from None
+
+
+def validate_set_fields(record: Mapping[str, Any], expected: str, prefix: str = "") -> None:
+    """Validate the fields of a record whose types depend on its challenge set, if the set is installed.
+
+    Args:
+        record: Record with the fields `set` and `config`, and perhaps `scores`.
+        expected: As in `validate_record`.
+        prefix: Prefix of the fields in error messages.
+
+    Raises:
+        ValueError: If a field does not have the type of the set.
+    """
+    described = challenge_sets.find_challenge_set(record["set"])
+    types = {} if described is None else {"config": described.options_type, "scores": described.scores_type}
+    for name, schema in types.items():
+        if schema is not None and name in record:
+            validate_record(record[name], schema, expected, f"{prefix}{name}")
 
 
 def _first_nonfinite(record: Mapping[str, Any]) -> str:
@@ -276,28 +266,44 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
     return ""
 
 
-@contextmanager
-def convert_record_errors(*paths: Path) -> Iterator[None]:
-    """Context manager that converts errors from corrupted records into a `ValueError` that names the files.
-
-    Raises:
-        ValueError: In place of the error that a missing key or a value of the wrong type raises.
-    """
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
-        raise ValueError(
-            f"{', '.join(map(str, paths))}: the record cannot be read completely ({type(error).__name__}: "
-            f"{extract_first_line(error, max_length=200)}); it is corrupted or from another version of unbag; "
-            "evaluate again"
-        ) from error
-
-
 @cache
 def _adapter(schema: type) -> Any:
     from pydantic import TypeAdapter  # imported here: the import takes a fifth of a second
 
-    return TypeAdapter(schema)
+    return TypeAdapter(_to_json_type(schema))
+
+
+@cache
+def _to_json_type(hint: Any) -> Any:
+    """Convert a type to that of its JSON form, which pydantic can validate.
+
+    An `Estimate` becomes an object. Numbers get limits. pydantic rejects the `TypedDict` of `typing` before Python
+    3.12, so it is replaced by that of `typing_extensions`.
+    """
+    from pydantic import AfterValidator, Field
+
+    if hint is Estimate:
+        return Annotated[_to_json_type(_Number), AfterValidator(_validate_number)]
+    if hint is int:
+        return Annotated[int, Field(ge=0, lt=2**63)]  # except for seeds, integers are counts or ids
+    if hint is float:
+        return Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+    if typing_extensions.is_typeddict(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        converted = {name: _to_json_type(each) for name, each in hints.items()}
+        return typing_extensions.TypedDict(hint.__name__, converted)  # type: ignore[operator]
+    origin, arguments = get_origin(hint), tuple(map(_to_json_type, get_args(hint)))
+    if origin in (Union, UnionType):
+        return Union[arguments]  # noqa: UP007
+    if origin in (list, dict, tuple, NotRequired):
+        return origin[arguments[0] if len(arguments) == 1 else arguments]
+    return hint
+
+
+def _validate_number(number: _Number) -> _Number:
+    if number["value"] is None and (number["n"] or number["low"] is not None or number["high"] is not None):
+        raise ValueError("expected n = 0 and no limits, since there is no value")
+    return number
 
 
 SCHEMA: Final = 2
@@ -346,6 +352,11 @@ class Result:
     def corpus(self) -> str:
         """Name of the corpus and, if it has one, of its split, e.g. `snli validation`."""
         return f"{self.data['name']} {self.data['split']}".strip()
+
+    @property
+    def unbag_version(self) -> str:
+        """Version of unbag that computed the scores; `unknown` if unbag was run without being installed."""
+        return self.environment.get("unbag", "unknown")
 
     @property
     def truncated_share(self) -> float:
@@ -415,26 +426,38 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
     Raises:
         ValueError: As `read_results`.
     """
-    record = _record(path)
-    results = [Result(**_parse_estimates(result)) for result in record["results"]]
-    return results, [SkippedSet(**each) for each in record.get("skipped", ())]
-
-
-def _record(path: Path) -> dict[str, Any]:
-    what = "a results file of unbag"
-    record = read_json_object(path, expected=what)
+    expected = "a results file of unbag"
+    record = read_json_object(path, expected=expected)
     if record.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(
             f"{path}: expected results with schema {SCHEMA}, got schema {record['schema']!r:.40}; evaluate again"
         )
-    return validate_record(record, ResultsRecord, f"{path}: expected {what}")
+    where = f"{path}: expected {expected}"
+    validate_record(record, ResultsRecord, where)
+    results = [_parse_result(each, where, f"results.{number}") for number, each in enumerate(record["results"])]
+    return results, [SkippedSet(*(each[name] for name in SkippedSet._fields)) for each in record.get("skipped", ())]
+
+
+def _parse_result(record: Mapping[str, Any], expected: str, path: str) -> Result:
+    """Build a result from its record, which matches `ResultRecord`.
+
+    Raises:
+        ValueError: If the options and scores do not match the types of the set, or contradict each other.
+    """
+    validate_set_fields(record, expected, f"{path}.")
+    result = Result(**{each.name: _parse_estimates(record[each.name]) for each in fields(Result)})
+    described = challenge_sets.find_challenge_set(result.set)
+    if described is not None and (fault := described.find_invalid_score(result.scores)):
+        raise ValueError(f"{expected}, got {path}.scores.{fault}; the file is corrupted, evaluate again")
+    return result
 
 
 def _parse_estimates(value: Any) -> Any:
     """Convert objects with the fields of an `Estimate` into estimates, at every depth."""
     if isinstance(value, dict):
-        if set(value) == set(Estimate._fields):
-            return Estimate(**value)  # unvalidated types: `convert_record_errors` guards their use
+        numbers = [value.get(name, "") for name in Estimate._fields]  # "" is no number; a later version may add fields
+        if isinstance(numbers[-1], int) and all(isinstance(each, int | float | None) for each in numbers):
+            return Estimate(*numbers)
         return {key: _parse_estimates(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_parse_estimates(item) for item in value]

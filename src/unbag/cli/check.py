@@ -134,7 +134,7 @@ def check(
       unbag check MODEL-int8 --no-worse-than runs/fp32 --max plain:changed_labels=.01
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag.challenge_sets.results import FILE, convert_record_errors, read_results
+    from unbag.challenge_sets.results import FILE, read_results
     from unbag.evaluation.gates import check_gates
     from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import connect_process_group
@@ -163,11 +163,10 @@ def check(
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:
         return
-    with convert_record_errors(run, *([] if before is None else [before])):
-        report = check_gates(run, gates)
-        if badge is not None:
-            badges.write_badge(compute_model_verdict(report.results), badge)
-        view, exported = gate_views.build_gate_view(report), gate_views.export_gates(report)
+    report = check_gates(run, gates)
+    if badge is not None:
+        badges.write_badge(compute_model_verdict(report.results), badge)
+    view, exported = gate_views.build_gate_view(report), gate_views.export_gates(report)
     print_table(form, view, exported, as_json=as_json)
     if report.is_failure:
         raise typer.Exit(1)

@@ -46,10 +46,8 @@ def compare(
       unbag compare runs/a runs/b --format latex > table.tex
     """
     validate_output_format(form, as_json=as_json)
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.evaluation import comparison
     from unbag.reports.comparison import build_comparison_view, export_comparison
 
-    with convert_record_errors(*paths):
-        compared = comparison.compare(*paths, across_data=across_data, metrics=metric or (), level=significance_level)
+    compared = comparison.compare(*paths, across_data=across_data, metrics=metric or (), level=significance_level)
     print_table(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)

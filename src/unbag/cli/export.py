@@ -110,7 +110,6 @@ def _export_records(
 
     The timestamp of a record is the modification time of the newest results file.
     """
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
     from unbag.utils.hub import validate_push_repo
 
@@ -120,13 +119,12 @@ def _export_records(
         raise typer.BadParameter(
             f"--hub: expected an organization, got the repository {hub}; remove the repository name"
         )
-    with convert_record_errors(*runs):
-        results = read_results(runs)
-        return export_eee_records(
-            results,
-            folder,
-            timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),
-            model=model,
-            hub=hub,
-            evaluator=EvaluationAuthor(*evaluator),
-        )
+    results = read_results(runs)
+    return export_eee_records(
+        results,
+        folder,
+        timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),
+        model=model,
+        hub=hub,
+        evaluator=EvaluationAuthor(*evaluator),
+    )

@@ -323,13 +323,11 @@ def results(
             "--repo-id: expected the repository of the evaluated model, ORG/MODEL, "
             f"got {options.repo_id!r}; add the repository name"
         )
-    from unbag.challenge_sets.results import convert_record_errors
 
-    with convert_record_errors(*files):
-        results = read_results(files)
-        upload = build_model_results_upload(
-            options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
-        )
+    results = read_results(files)
+    upload = build_model_results_upload(
+        options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
+    )
     publish_all([upload], options)
 
 
@@ -349,11 +347,9 @@ def results_dataset(
 
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
-    with convert_record_errors(*files):
-        rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
+    rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -432,7 +428,6 @@ def build_model_upload(
     with_code: bool = False,
 ) -> "HubUpload":
     """Build the files to publish for a trained model from the options of `unbag publish model`."""
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
     from unbag.hub.model import (
@@ -453,14 +448,13 @@ def build_model_upload(
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
-    with convert_record_errors(folder, *results, *compare_with):
-        own_results = read_results(results)
-        about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
-        published = PublishedResults(own_results, read_results(compare_with), sets_org, about)
-        if averaged:
-            return build_averaged_model_upload(folder, repo, published)
-        license_ = fetch_model_license(*base) if base else None
-        return build_checkpoint_upload(folder, repo, published, base_license=license_, with_code=with_code)
+    own_results = read_results(results)
+    about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
+    published = PublishedResults(own_results, read_results(compare_with), sets_org, about)
+    if averaged:
+        return build_averaged_model_upload(folder, repo, published)
+    license_ = fetch_model_license(*base) if base else None
+    return build_checkpoint_upload(folder, repo, published, base_license=license_, with_code=with_code)
 
 
 @with_shared_options
@@ -589,7 +583,6 @@ def everything(
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import EvaluationFailure
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import results_dataset, spaces
     from unbag.hub.dataset import build_dataset_upload
 
@@ -599,8 +592,7 @@ def everything(
             f"got {options.repo_id!r}; remove the repository name"
         )
     if results:
-        with convert_record_errors(*results):
-            stored = read_results(results)  # Validate first, because building sets takes long.
+        stored = read_results(results)  # Validate first, because building sets takes long.
     failures: list[EvaluationFailure] = []
     uploads: list[HubUpload] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
@@ -624,8 +616,7 @@ def everything(
                 failures.append(EvaluationFailure(spaces.PAIR_SPACE, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
-            with convert_record_errors(*results):
-                uploads.append(results_dataset.build_results_dataset_upload(rows, stored))
+            uploads.append(results_dataset.build_results_dataset_upload(rows, stored))
             uploads.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.
         publish_all(uploads, options, None if options.pull_request else options.repo_id)

@@ -66,20 +66,18 @@ def report(
       unbag report runs/my-model/suite-snli-validation --format latex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
-    from unbag.challenge_sets.results import convert_record_errors
     from unbag.reports import badge as badges
     from unbag.reports import html, run_tables
     from unbag.utils.files import atomic_write
 
     validate_output_format(form, as_json=as_json)
-    with convert_record_errors(*folders):
-        if badge is not None:
-            badges.write_badge(run_tables.compute_main_model_verdicts(folders), badge)
-        if form == "html":
-            file = output or Path(html.FILE)
-            html.write_report(folders, file)
-        else:
-            text = run_tables.export_runs(folders).text(form)
+    if badge is not None:
+        badges.write_badge(run_tables.compute_main_model_verdicts(folders), badge)
+    if form == "html":
+        file = output or Path(html.FILE)
+        html.write_report(folders, file)
+    else:
+        text = run_tables.export_runs(folders).text(form)
     if form == "html":
         size = file.stat().st_size
         if as_json:

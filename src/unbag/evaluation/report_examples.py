@@ -4,24 +4,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import (
-    ExampleLine,
-    ExampleSelection,
-    OriginalPrediction,
-    ReportExample,
-    TextMark,
-)
+from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.predictions import SetPredictions
-from unbag.utils.files import atomic_write
+from unbag.utils.files import atomic_write, read_json_object
 
 SCHEMA: Final = 2
 FILE: Final = "examples.json"
-_LISTS: Final = ("examples", "candidates")
+
+
+class _Examples(TypedDict):
+    schema: Literal[2]
+    selections: list[ExampleSelection]
 
 
 def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> ExampleSelection:
@@ -58,39 +56,9 @@ def read_selections(path: Path) -> list[ExampleSelection]:
     Raises:
         ValueError: If the file has another schema or unexpected contents.
     """
-    try:
-        record = results.read_record(path, results.ExamplesRecord, "examples")
-        if record["schema"] != SCHEMA:
-            raise ValueError(f"the schema is {record['schema']}")
-        return [
-            ExampleSelection(**each | {name: tuple(_example(**one) for one in each[name]) for name in _LISTS})
-            for each in record["selections"]
-        ]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path}: expected readable examples with schema {SCHEMA}, got an error ({error}); evaluate again"
-        ) from error
-
-
-def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any) -> ReportExample:
-    return ReportExample(
-        lines=tuple(_line(*line) for line in lines),
-        before=None if before is None else _original_prediction(*before),
-        **fields,
-    )
-
-
-def _line(name: str, text: str, marks: list[list[Any]]) -> ExampleLine:
-    _validate_fields(ExampleLine, isinstance(name, str) and isinstance(text, str))
-    _validate_fields(TextMark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
-    return ExampleLine(name, text, tuple(TextMark(*mark) for mark in marks))
-
-
-def _original_prediction(where: str, answer: str, probability: float | None) -> OriginalPrediction:
-    _validate_fields(OriginalPrediction, isinstance(answer, str) and isinstance(probability, float | int | None))
-    return OriginalPrediction(where, answer, probability)
-
-
-def _validate_fields(kind: type, is_valid: bool) -> None:
-    if not is_valid:
-        raise TypeError(f"a field of {kind.__name__} has the wrong type")
+    expected = f"examples with schema {SCHEMA}"
+    record = read_json_object(path, expected=expected)
+    selections: list[ExampleSelection] = results.parse_record(record, _Examples, f"{path}: expected {expected}")[
+        "selections"
+    ]
+    return selections

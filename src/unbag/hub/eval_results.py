@@ -103,7 +103,7 @@ def build_eval_results(
             dataset_revision=task.commit if task else None,
             date=result_context.date if result_context else None,
             source_url=f"https://huggingface.co/datasets/{target.repo}",
-            source_name=f"unbag {result.environment['unbag']}",
+            source_name=f"unbag {result.unbag_version}",
             notes=_build_notes(result, main),
         )
         content = cards.dump_yaml(eval_result_entries_to_yaml([entry]))
@@ -220,7 +220,7 @@ def _build_notes(result: Result, main: MeasuredMetric) -> str:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
     parts.append(describe_skill_scale(compute_model_verdict([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
-    return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
+    return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.unbag_version}"])
 
 
 def _interval(estimate: Estimate) -> dict[str, Any]:

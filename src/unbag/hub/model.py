@@ -1,13 +1,13 @@
 """Trained models as model repositories: files of the training folder, model card and results."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
-from unbag.challenge_sets import results as schemas
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.results import Result, read_record
 from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
@@ -15,15 +15,17 @@ from unbag.hub.model_results import FOLDER, find_result_model_name, is_standard_
 from unbag.hub.push import HubUpload
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
+from unbag.training.record import FILE as RECORD
+from unbag.training.record import read_training_record
 from unbag.utils import checksums
 from unbag.utils.files import read_json_object
 
-RECORD: Final = "training.json"  # same as in `unbag.training.output`, which imports torch
 _AVERAGED: Final = "interpolation.json"  # same as in `unbag.training.weight_averaging`, which imports torch
 _BLOCK: Final = "challenge sets"  # name of the results block in an averaged model's card
 _COST: Final = "hardware.json"  # same as in `unbag.training.output`
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
+_OUTPUT: Final = re.compile("[0-9]{1,9}")  # index of an output, a key of id2label
 _OWNS: Final = (
     "model*.safetensors*",
     "hex.*",
@@ -33,6 +35,12 @@ _OWNS: Final = (
     vendoring.MODEL_CODE_FILE,
     eval_results.OWNED_PATTERN,
 )
+
+
+class _TrainingCost(TypedDict):
+    hardware: str
+    processes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,7 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"{folder}: expected an output folder of `unbag train` with a {RECORD}, got {contents}")
-    record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training run")
+    record = read_training_record(folder)
     _validate_complete(folder)
     return record
 
@@ -193,11 +201,7 @@ def _training_cost(folder: Path) -> Mapping[str, Any] | None:
     """Read hardware and duration of the training run; None for runs of earlier versions without this record."""
     if not (folder / _COST).is_file():
         return None
-    cost = read_json_object(folder / _COST)
-    kinds = {"hardware": str, "processes": int, "seconds": float | int}
-    if not all(isinstance(cost.get(name), kind) for name, kind in kinds.items()):
-        raise ValueError(f"{folder / _COST}: expected the keys {', '.join(kinds)}, got {sorted(cost)}; remove the file")
-    return cost
+    return read_record(folder / _COST, _TrainingCost, "the hardware and the duration of a training run")
 
 
 def _separator(folder: Path) -> str:
@@ -222,8 +226,12 @@ def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
 def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Validate that the config has the label order of the training record, and that `id2label` matches `label2id`."""
     config = _read_config(folder)
-    with schemas.convert_record_errors(folder / _CONFIG):
-        id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
+    labels = config.get("id2label", {})
+    if not (isinstance(labels, dict) and all(map(_OUTPUT.fullmatch, labels))):
+        raise ValueError(
+            f"{folder / _CONFIG}: expected the label of each output in id2label, got {labels!r:.80}; correct the file"
+        )
+    id2label = {int(output): label for output, label in labels.items()}
     order = list(resolve_output_labels(id2label))
     if order != list(record["label_order"]):
         raise ValueError(

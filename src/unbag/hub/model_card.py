@@ -302,7 +302,7 @@ def _augmentation(record: Mapping[str, Any]) -> str:
     """Build the sentence on augmentation. Earlier records lack counts and vocabulary halves."""
     config = record["config"]
     if "augmentation" not in record:
-        kinds = " and ".join(_KINDS[kind] for kind in config["augment"])
+        kinds = " and ".join(_KINDS.get(kind, kind) for kind in config["augment"])
         return (
             f"In each epoch, {config['augment_pairs']:,} pairs of each kind ({kinds}), generated from the training "
             "premises, were added."
@@ -320,7 +320,7 @@ def _augmentation(record: Mapping[str, Any]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Join names in prose: "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 _PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "float16 (mixed)"}
@@ -410,7 +410,7 @@ def build_results_section(
                     .summarize_result(evaluated)
                 )
                 readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
-    versions = sorted({result.environment["unbag"] for result in by_rows.values()})
+    versions = sorted({result.unbag_version for result in by_rows.values()})
     return "\n\n".join(
         [
             "## Challenge sets",
@@ -497,10 +497,12 @@ def _license(content: ModelCardContent) -> str:
 def _reproduce(content: ModelCardContent) -> str:
     environment = content.record["environment"]
     commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
+    own = f"unbag {environment.get('unbag', 'unknown')}{commit}"
     names = ("python", "torch", "transformers", "accelerate", "tokenizers", "datasets")
-    versions = ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
-    files = [p for parts in content.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
-    missing = ", ".join(sorted({f"`{part['name']}` (sha256 `{part['revisions'][0]}`)" for part in files}))
+    versions = ", ".join([own, *(f"{name} {environment[name]}" for name in names if name in environment)])
+    data = content.record["data"]
+    files = [p for p in (*data["training"], *data["held_out"]) if not _is_corpus(p["name"], p["origin"])]
+    missing = ", ".join(sorted({f"`{part['name']}` (sha256 `{''.join(part['revisions'][:1])}`)" for part in files}))
     needs = f" The command needs files that are not on the Hub: {missing}." if files else ""
     return f"""## Reproduction
 
@@ -508,7 +510,7 @@ def _reproduce(content: ModelCardContent) -> str:
 {build_train_command(content.record)}
 ```
 
-Versions: unbag {environment["unbag"]}{commit}, {versions}. The complete record is in `training.json`.{needs}"""
+Versions: {versions}. The complete record is in `training.json`.{needs}"""
 
 
 def _citations(content: ModelCardContent) -> str:

@@ -168,7 +168,7 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
         "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
         "data_revision": result.data["revision"],
         "data_sha256": result.data["sha256"],
-        "unbag_version": result.environment["unbag"],
+        "unbag_version": result.unbag_version,
     }
     return [
         shared

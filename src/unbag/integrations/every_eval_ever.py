@@ -143,7 +143,7 @@ def build_eee_record(
         },
         "eval_library": {
             "name": "unbag",
-            "version": first.environment["unbag"],
+            "version": first.unbag_version,
             "additional_details": {name: value for name, value in first.environment.items() if name != "unbag"},
         },
         "model_info": _model_info(first, model_id),

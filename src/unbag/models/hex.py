@@ -210,14 +210,33 @@ class ResidualHead(nn.Module):
                 f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r} from another version "
                 "of unbag; train again (`unbag train hex`), or use the plain head (--head plain)"
             )
-        try:
-            tensors = load_file(validate_file(folder / WEIGHTS_FILE))
-            weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
-            table = WordTable(tensors["embeddings"], tensors["is_word"])
-            branch = SuperficialBranch.from_weights(weights, table, normalize=config["normalise"])
-            return cls(config["layer"], branch, tensors["omega"])
-        except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+        layer, normalize = config.get("layer"), config.get("normalise")
+        if not (isinstance(layer, str) and isinstance(normalize, bool)):
             raise ValueError(
-                f"{folder / WEIGHTS_FILE}: expected the weights of a residual head, got an unreadable file "
+                f"{folder / CONFIG_FILE}: expected the layer and whether to normalise, got {layer!r:.40} and "
+                f"{normalize!r:.40}; train again"
+            )
+        path = validate_file(folder / WEIGHTS_FILE)
+        try:
+            tensors = load_file(path)
+        except SafetensorError as error:
+            raise ValueError(
+                f"{path}: expected the weights of a residual head, got an unreadable file "
                 f"({extract_first_line(error)}); train again"
             ) from error
+        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        if not _is_consistent(shapes):
+            raise ValueError(f"{path}: expected the weights of a residual head, got the shapes {shapes}; train again")
+        weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
+        table = WordTable(tensors["embeddings"], tensors["is_word"])
+        return cls(layer, SuperficialBranch.from_weights(weights, table, normalize=normalize), tensors["omega"])
+
+
+def _is_consistent(shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Check whether tensors have the shapes of a head with k outputs, by name."""
+    names = ("phi", "w_g", "omega", "embeddings", "is_word")
+    if [len(shapes.get(name, ())) for name in names] != [2, 2, 2, 2, 1]:
+        return False
+    (width, dimensions), (k, _), (vocabulary, _) = (shapes[name] for name in ("phi", "w_g", "embeddings"))
+    expected = ((width, dimensions), (k, width), (k, k), (vocabulary, dimensions), (vocabulary,))
+    return tuple(shapes[name] for name in names) == expected

@@ -164,10 +164,10 @@ def list_remarks(result: Result) -> list[str]:
     if ranking := model.get("ranking"):
         label = get_positive_label(str(model.get("label_order", "")).split(","))
         sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
-    if result.truncated_share:
+    if pairs := model.get("truncated_pairs"):
         limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
         sentences.append(
-            f"{format_percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the "
+            f"{format_percentage(result.truncated_share)} of the pairs ({pairs:,}) exceed the "
             f"maximum input length of {model['name']}{limit} and were truncated."
         )
     if "trusted_code" in model:

@@ -84,7 +84,7 @@ def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def _entry(index: int, value: Any) -> str:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not value:
         return str(index)
     name, first = next(iter(value.items()))
     return f"{name}={first:g}" if isinstance(first, float) else f"{name}={first}"

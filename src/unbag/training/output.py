@@ -16,12 +16,12 @@ from typing import Any, Final
 import torch
 from accelerate import Accelerator
 
-from unbag.challenge_sets import results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import list_json_differences
 from unbag.training.objective import Objective
+from unbag.training.record import FILE, read_training_record
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
 from unbag.utils.hashing import hash_file
@@ -43,7 +43,6 @@ class TrainingCost:
         return {"hardware": hardware, "processes": processes, "seconds": round(time.monotonic() - self._began, 1)}
 
 
-FILE: Final = "training.json"
 LOGS: Final = "runs"
 """Folder for TensorBoard files in a model repository on the Hub."""
 
@@ -135,15 +134,15 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
             f"--output-dir: expected a new folder or the output of a finished run, got {output_dir}, which contains no "
             f"{FILE}; use another folder"
         )
-    record: Record = results.read_record(output_dir / FILE, results.TrainingRecord, "the record of a finished training")
+    record: Record = read_training_record(output_dir)
     if checksums.has_checksums(output_dir) and (damage := checksums.find_corruption(output_dir)):
         raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected["config"]}}
     others = list_json_differences(recorded, expected)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with results.convert_record_errors(output_dir / FILE):
-        read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
+    parts = (*record["data"]["training"], *record["data"]["held_out"])
+    read = {revision for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:

@@ -131,11 +131,13 @@ def read_verified_record(path: Path) -> dict[str, Any] | None:
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        checksum = record.pop(_KEY)
     except FileNotFoundError:
         raise
-    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return None
+    if not isinstance(record, dict):
+        return None
+    checksum = record.pop(_KEY, None)
     return record if checksum == _of_record(record) else None
 
 

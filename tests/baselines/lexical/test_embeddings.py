@@ -122,6 +122,43 @@ def test_model2vec_mapping_and_weights_are_applied(tmp_path):
         load_embeddings(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("tensors", "said"),
+    [
+        ({"embeddings": VECTORS[0]}, "expected numbers with 2 dimensions in 'embeddings', got F32 \\[2\\]"),
+        ({"embeddings": VECTORS.astype(bool)}, "in 'embeddings', got BOOL"),
+        ({"embeddings": VECTORS, "mapping": np.array([0, 10])}, "expected rows of the 10 embeddings in 'mapping'"),
+        ({"embeddings": VECTORS, "mapping": np.zeros((2, 2), dtype=np.int64)}, "in 'mapping', got I64"),
+        ({"embeddings": VECTORS, "weights": VECTORS[:, 0][:3].copy()}, "expected 10 weights, .* got 3"),
+        ({"embeddings": VECTORS + np.float32(np.inf)}, "expected finite values"),
+    ],
+)
+def test_inconsistent_model2vec_tensors_are_rejected(tmp_path, tensors, said):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
+    _save_tokenizer(tmp_path / "tokenizer.json", marks=False)
+    save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=rf"model\.safetensors: .*{said}"):
+        load_embeddings(str(tmp_path))
+
+
+def test_damaged_spacy_vectors_are_rejected(tmp_path):
+    import spacy
+    import srsly
+
+    nlp = spacy.blank("en")
+    for i, word in enumerate(WORDS):
+        nlp.vocab.set_vector(word, np.array([i, -i], dtype=np.float32))
+    nlp.to_disk(tmp_path)
+    rows = srsly.read_msgpack(tmp_path / "vocab/key2row")
+    for damaged in ({key: 10**6 for key in rows}, {key: "x" for key in rows}, list(rows), "x"):
+        srsly.write_msgpack(tmp_path / "vocab/key2row", damaged)
+        with pytest.raises(ValueError, match=r"expected (the vectors of a spaCy pipeline|a row of the vectors)"):
+            load_embeddings(str(tmp_path))
+    (tmp_path / "vocab/vectors").write_bytes(b"torn")
+    with pytest.raises(ValueError, match="expected the vectors of a spaCy pipeline, got unreadable files"):
+        load_embeddings(str(tmp_path))
+
+
 def test_spacy_pipeline_is_read_from_folder_or_package(tmp_path, monkeypatch):
     import spacy
 

@@ -49,7 +49,9 @@ def _build_result(name, value, *, low=None, high=None, sha="1", **model):
                 "baseline": 0.1,
                 "shuffled": 0.0,
                 "reference": "baseline",
+                "n_labels": 3,
                 "n_sources": 100,
+                "excluded": [],
             }
             | {"lexical_model": None},
         },

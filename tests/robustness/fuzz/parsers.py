@@ -15,6 +15,7 @@ from unbag.challenge_sets import results
 from unbag.data.sources import open_data
 from unbag.evaluation import human_study, report_examples
 from unbag.inference.prediction_files import read_prediction_file
+from unbag.training.record import read_training_record
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parent / "found"
@@ -72,14 +73,13 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read_results),
     "examples.json": (report_examples.FILE, report_examples.read_selections),
-    "training.json": ("training.json", lambda path: results.read_record(path, results.TrainingRecord, "the record")),
+    "training.json": ("training.json", lambda path: read_training_record(path.parent)),
     "config.yaml": ("run.yaml", _config),
     "sheet.csv": ("sheet.csv", _sheet),
     "lexical.json": ("given.json", _lexical),
     "lexical.safetensors": ("given.safetensors", _weights),
 }
 """Of each parser the name that a file has, and what reads it."""
-
 
 _number = count()
 

@@ -221,9 +221,7 @@ def trainings(valid_files: Path) -> Any:
     record = json.loads((valid_files / "trained/training.json").read_text())
     code = (
         "from pathlib import Path\nfrom unbag.hub.model import build_checkpoint_upload\n"
-        "from unbag.challenge_sets.results import convert_record_errors\n"
-        "with convert_record_errors(Path('trained')):\n"
-        "    build_checkpoint_upload(Path('trained'), 'org/name', base_license='mit')"
+        "build_checkpoint_upload(Path('trained'), 'org/name', base_license='mit')"
     )
 
     def draw(rng: random.Random) -> Input:

@@ -47,6 +47,7 @@ _INPUT_LAYERS: Final = (
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
+_DTYPES: Final = frozenset({"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8"})  # of safetensors
 _UNKNOWN: Final = -1
 _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
@@ -157,18 +158,7 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
         ImportError: If a required package is not installed.
         ValueError: If the table does not exist or cannot be read.
     """
-    location = find_embeddings(name)
-    try:
-        return _read(location, language)
-    except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
-        raise ValueError(
-            f"{location.path}: expected an embedding table, got a corrupted one ({extract_first_line(error)}); "
-            "download it again"
-        ) from error
-
-
-def _read(location: EmbeddingTableLocation, language: str) -> EmbeddingTable:
-    kind, path, identity = location
+    kind, path, identity = find_embeddings(name)
     if kind == "words":
         rows, vectors = read_word_vectors(path)
         return EmbeddingTable(kind, identity, vectors, _words(rows.get, language))
@@ -181,14 +171,6 @@ def _read(location: EmbeddingTableLocation, language: str) -> EmbeddingTable:
         vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
     except SafetensorError as error:
         raise ValueError(f"{path / _WEIGHTS}: expected a safetensors file, got another format ({error})") from error
-    except ValueError as error:  # from NumPy, for shapes that do not match
-        if str(path) in str(error):
-            raise
-        raise ValueError(
-            f"{path / _WEIGHTS}: expected an embedding table, got inconsistent tensors ({extract_first_line(error)})"
-        ) from error
-    if vectors.ndim != 2:
-        raise ValueError(f"{path / _WEIGHTS}: expected a 2-D array, got shape {vectors.shape}")
     if not np.isfinite(vectors).all():
         raise ValueError(f"{path / _WEIGHTS}: expected finite values, got NaN or infinity")
     return EmbeddingTable(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
@@ -376,10 +358,10 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
 
 def _unknown_token(model: Mapping[str, Any], tokenizer: Any) -> set[int]:
     """Find the id of the unknown token of a tokenizer, if it has one."""
-    number = model.get("unk_id")  # Unigram models store the id, other models the token
-    if number is None and model.get("unk_token") is not None:
-        number = tokenizer.token_to_id(model["unk_token"])
-    return set() if number is None else {number}
+    number, token = model.get("unk_id"), model.get("unk_token")  # Unigram models store the id, other models the token
+    if number is None and isinstance(token, str):
+        number = tokenizer.token_to_id(token)
+    return {number} if isinstance(number, int) else set()
 
 
 def _read_input_layer(folder: Path) -> NDArray[np.float32]:
@@ -388,7 +370,7 @@ def _read_input_layer(folder: Path) -> NDArray[np.float32]:
     for layer in _INPUT_LAYERS:
         for name in names:
             if f".{name}".endswith(f".{layer}"):
-                return _tensor(path, name)
+                return _tensor(path, name, n_dims=2)
     raise ValueError(
         f"{path}: expected a tensor name ending in one of {', '.join(_INPUT_LAYERS)}, got "
         f"{', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
@@ -401,11 +383,17 @@ def _read_model2vec(folder: Path) -> NDArray[np.float32]:
     names = _tensor_names(path)
     if "embeddings" not in names:
         raise ValueError(f"{path}: expected the tensor 'embeddings', got {', '.join(sorted(names)[:20])}")
-    vectors = _tensor(path, "embeddings")
+    vectors = _tensor(path, "embeddings", n_dims=2)
     if "mapping" in names:
-        vectors = vectors[_tensor(path, "mapping").astype(np.int64)]
+        rows = _tensor(path, "mapping", n_dims=1)
+        if not ((rows >= 0) & (rows < len(vectors))).all():
+            raise ValueError(f"{path}: expected rows of the {len(vectors):,} embeddings in 'mapping', got other rows")
+        vectors = vectors[rows.astype(np.int64)]
     if "weights" in names:
-        vectors = vectors * _tensor(path, "weights")[:, None]
+        weights = _tensor(path, "weights", n_dims=1)
+        if len(weights) != len(vectors):
+            raise ValueError(f"{path}: expected {len(vectors):,} weights, one per embedding, got {len(weights):,}")
+        vectors = vectors * weights[:, None]
     return vectors
 
 
@@ -414,10 +402,18 @@ def _tensor_names(path: Path) -> set[str]:
         return set(file.keys())
 
 
-def _tensor(path: Path, name: str) -> NDArray[np.float32]:
-    """Load one tensor as float32, which is lossless for float16 and bfloat16."""
+def _tensor(path: Path, name: str, *, n_dims: int) -> NDArray[np.float32]:
+    """Load one tensor as float32, which is lossless for float16 and bfloat16.
+
+    Raises:
+        ValueError: If the tensor does not have `n_dims` dimensions, or no type of real numbers.
+    """
     with safe_open(path, framework="numpy") as file:
-        if file.get_slice(name).get_dtype() != "BF16":
+        tensor_slice = file.get_slice(name)
+        dtype, shape = tensor_slice.get_dtype(), tensor_slice.get_shape()
+        if dtype not in _DTYPES or len(shape) != n_dims:
+            raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got {dtype} {shape}")
+        if dtype != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
     # NumPy does not support bfloat16, whose bits are the upper half of a float32. A safetensors file starts with the
@@ -436,8 +432,21 @@ def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
 
     table = Vectors()
     if (folder / "vocab" / "vectors").is_file():
-        table.from_disk(folder / "vocab")
+        try:
+            table.from_disk(folder / "vocab")
+        except Exception as error:  # spaCy documents no exceptions; NumPy, msgpack and Cython raise different ones
+            raise ValueError(
+                f"{folder}: expected the vectors of a spaCy pipeline, got unreadable files "
+                f"({extract_first_line(error)}); download it again"
+            ) from error
     if not table.data.size or table.mode != "default":
         raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), got none")
+    rows = table.key2row
+    if (
+        table.data.ndim != 2
+        or table.data.dtype.kind != "f"
+        or not all(isinstance(row, int) and -1 <= row < len(table.data) for row in rows.values())
+    ):
+        raise ValueError(f"{folder}: expected a row of the vectors for each key, got other numbers; download it again")
     vectors: NDArray[np.float32] = np.asarray(table.data, dtype=np.float32)
-    return table.key2row, vectors
+    return rows, vectors

@@ -4,9 +4,11 @@ from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.score_validation import find_invalid_label
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.category_accuracy import CategoryAccuracyScores
 
 _PAPER: Final = "Glockner et al. 2018"
 
@@ -21,6 +23,19 @@ def _accuracy(label: str) -> MetricDefinition:
     return MetricDefinition(
         f"accuracy_{label}", f"accuracy, {label}", roles=build_metric_roles("quoted"), compute=of_label
     )
+
+
+class BreakingNliScores(CategoryAccuracyScores):
+    """Scores of Breaking NLI, with the names of the label ids and the number of pairs without an answer."""
+
+    labels: list[str]
+    unanswered: int
+
+
+def _find_contradiction(scores: BreakingNliScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    kappas = scores["kappa"]["by_label"] if "kappa" in scores else []
+    return find_invalid_label(scores["labels"], [row["label"] for row in (*scores["by_label"], *kappas)])
 
 
 SET: Final = ChallengeSet(
@@ -48,6 +63,8 @@ SET: Final = ChallengeSet(
         ),
         *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
     ),
+    scores_type=BreakingNliScores,
+    find_contradiction=_find_contradiction,
     sample=2000,
     evaluation_order=3,
     report_order=7,

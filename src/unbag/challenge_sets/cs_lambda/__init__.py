@@ -1,9 +1,11 @@
 """CS_λ: pairs with misleading lexical cues."""
 
-from typing import Final
+from typing import Final, NotRequired, TypedDict
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.score_validation import find_invalid_label
+from unbag.scoring.compositionality_sensitivity import CompositionalitySensitivityScores
 
 _PAPER: Final = "Nie et al. 2019"
 
@@ -17,6 +19,42 @@ def _accuracy(threshold: float, *more_roles: Role) -> MetricDefinition:
         roles=build_metric_roles("quoted", "harness", *more_roles),
         published_columns=(PublishedColumn(_PAPER, "5", f"CS_{threshold:g}"),),
     )
+
+
+class CsLambdaScores(CompositionalitySensitivityScores):
+    """Scores on CS_λ, with the names of the label ids."""
+
+    labels: list[str]
+
+
+class _TrainingData(TypedDict):
+    origin: str
+    split: str
+
+
+class _LexicalModel(TypedDict):
+    pairs: int
+    training: list[_TrainingData]
+
+
+class CsLambdaOptions(TypedDict):
+    """Recorded options that the report reads: the lexical models, one per fold."""
+
+    lexical_models: NotRequired[list[_LexicalModel]]
+
+
+def _find_contradiction(scores: CsLambdaScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    if not scores["subsets"]:
+        return "subsets = [], without all pairs"
+    if len({"human" in subset for subset in scores["subsets"]}) > 1:
+        return "subsets, some without human accuracy"
+    for number, subset in enumerate(scores["subsets"]):
+        if len({subset["n"], subset["accuracy"].n, subset["majority"].n}) > 1 or (subset["n"] == 0) != (
+            subset["majority_label"] is None
+        ):
+            return f"subsets.{number}, whose numbers of pairs differ"
+    return find_invalid_label(scores["labels"], [each["majority_label"] for each in scores["subsets"]])
 
 
 SET: Final = ChallengeSet(
@@ -54,6 +92,9 @@ SET: Final = ChallengeSet(
             limits=DIFFERENCE,
         ),
     ),
+    scores_type=CsLambdaScores,
+    options_type=CsLambdaOptions,
+    find_contradiction=_find_contradiction,
     sample=10_000,  # large, since only a few pairs reach λ = 0.7
     # Without these options, tagging a million sentences for the lexical model would dominate the time of the suite.
     sample_options={"train_data": ("snli",), "max_train_pairs": 20_000},

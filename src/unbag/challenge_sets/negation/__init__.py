@@ -3,6 +3,8 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.score_validation import find_unknown_operation
+from unbag.scoring.negation_consistency import NegationConsistencyScores
 
 OPERATIONS: Final = (
     "sentence",
@@ -17,6 +19,12 @@ OPERATIONS: Final = (
     "antonym",
 )
 """Operations, in the order of tables."""
+
+
+def _find_contradiction(scores: NegationConsistencyScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    return find_unknown_operation(scores["by_operation"], OPERATIONS)
+
 
 SET: Final = ChallengeSet(
     name="negation",
@@ -52,6 +60,8 @@ SET: Final = ChallengeSet(
             roles=build_metric_roles("quoted", "compared", "harness"),
         ),
     ),
+    scores_type=NegationConsistencyScores,
+    find_contradiction=_find_contradiction,
     sample=100,  # premises, of some two dozen rows each
     evaluation_order=5,
     report_order=10,

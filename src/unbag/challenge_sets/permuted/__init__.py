@@ -1,10 +1,10 @@
 """Permuted: pairs with permuted words."""
 
-from typing import Final
+from typing import Final, TypedDict
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, Scores, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.scoring.permutation_acceptance import ORIGINAL
+from unbag.scoring.permutation_acceptance import ORIGINAL, PermutationAcceptanceScores
 
 _PAPER: Final = "Sinha et al. 2021"
 _SIDES: Final = ("premise", "hypothesis")
@@ -23,6 +23,25 @@ def _of_paper(
         build_metric_roles("quoted", "harness", *more_roles),
         published_columns if theirs else (),
     )
+
+
+class PermutedOptions(TypedDict):
+    """Recorded options that the report reads."""
+
+    mode: str
+
+
+def _find_contradiction(scores: Scores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    if scores["n_labels"] < 2:
+        return f"n_labels = {scores['n_labels']}, fewer than two labels"
+    for name in ("entropy_quartiles_c", "entropy_quartiles_f"):
+        if len(scores.get(name) or (0, 0, 0)) != 3:
+            return f"{name}, which are not three quartiles"
+    for name in ("by_bleu", "by_bleu_3", "by_bleu_4", "by_minitree", "by_length"):
+        if any((row["n"] == 0) != (row["acceptance"] is None) for row in scores.get(name, ())):
+            return f"{name}, with an acceptance without permutations"
+    return ""
 
 
 SET: Final = ChallengeSet(
@@ -59,6 +78,9 @@ SET: Final = ChallengeSet(
         _of_paper("p_c_accepted", "P^c as the paper's code has it", "P^c", "beside_papers"),
         _of_paper("p_f", "P^f", "P^f"),
     ),
+    scores_type=PermutationAcceptanceScores,
+    options_type=PermutedOptions,
+    find_contradiction=_find_contradiction,
     sample=500,
     # Precision depends on the number of examples: 500 with 10 permutations have narrower intervals than 240 with the
     # 100 permutations of the paper, from a quarter of the rows (docs/studies/speed.md). A complete set has 100.

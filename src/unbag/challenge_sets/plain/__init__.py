@@ -4,6 +4,20 @@ from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.scoring.accuracy import AccuracyScores
+
+
+class PlainScores(AccuracyScores):
+    """Scores on an unchanged corpus, with the names of the label ids."""
+
+    labels: list[str]
+
+
+def _find_contradiction(scores: PlainScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    n, expected = len(scores["by_label"]), len(scores["labels"])
+    return "" if n == expected else f"by_label, with {n} values for {expected} labels"
+
 
 SET: Final = ChallengeSet(
     name="plain",
@@ -31,6 +45,8 @@ SET: Final = ChallengeSet(
             ),
         ),
     ),
+    scores_type=PlainScores,
+    find_contradiction=_find_contradiction,
     sample=1000,
     corpus_pairs={},
     evaluation_order=1,

@@ -2,10 +2,21 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.score_validation import find_unknown_operation
+from unbag.scoring.document_consistency import DocumentConsistencyScores
 
 EXCHANGED: Final = ("subject", "object", "number")
 """Operations that exchange an argument of the claim, in the order of tables."""
+
+OPERATIONS: Final = (*EXCHANGED, "removed")
+"""All operations, in the order of tables. The last one removes the evidence."""
+
+
+def _find_contradiction(scores: DocumentConsistencyScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    return find_unknown_operation(scores["by_operation"], OPERATIONS)
+
 
 SET: Final = ChallengeSet(
     name="recombined",
@@ -41,6 +52,9 @@ SET: Final = ChallengeSet(
             roles=build_metric_roles("quoted", "compared", "harness"),
         ),
     ),
+    scores_type=DocumentConsistencyScores,
+    options_type=CountedOptions,
+    find_contradiction=_find_contradiction,
     sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences
     evaluation_order=7,
     report_order=9,

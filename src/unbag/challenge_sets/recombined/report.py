@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.recombined import EXCHANGED, SET
+from unbag.challenge_sets.recombined import EXCHANGED, OPERATIONS, SET
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
@@ -30,7 +30,6 @@ from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 
-_ORDER: Final = (*EXCHANGED, "removed")
 _ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
@@ -91,7 +90,7 @@ def _worst_exchange(scores: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _by_operation(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Sort the measures by operation: the exchanges, then the documents without evidence."""
-    return sorted(scores["by_operation"], key=lambda row: _ORDER.index(row["operation"]))
+    return sorted(scores["by_operation"], key=lambda row: OPERATIONS.index(row["operation"]))
 
 
 _MEANINGS: Final = {

@@ -1,11 +1,35 @@
 """ReSNLI: pairs sorted by the uncertainty of a bag of words about the label."""
 
-from typing import Final
+from typing import Final, NotRequired
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.uncertainty_partitions import UncertaintyPartitionsScores
 
 _PAPER: Final = "ReSNLI 2019"
+
+
+class ResnliScores(UncertaintyPartitionsScores):
+    """Scores on ReSNLI, with the accuracy outside the training splits and the number of partitions of the whole set."""
+
+    unseen: NotRequired[Estimate]
+    set_partitions: NotRequired[int]
+
+
+def _find_contradiction(scores: ResnliScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    n, found = scores["n_partitions"], len(scores["by_partition"])
+    if not found or n != found:
+        return f"n_partitions = {n}, with {found} partitions"
+    accuracies = [row["accuracy"].value for row in scores["by_partition"]]
+    if not all(
+        value is not None and 0 <= value <= 1
+        for value in (*accuracies, scores["easiest"].value, scores["hardest"].value)
+    ):
+        return "by_partition, with an accuracy that is not between 0 and 1"
+    return ""
+
 
 SET: Final = ChallengeSet(
     name="resnli",
@@ -49,6 +73,8 @@ SET: Final = ChallengeSet(
             limits=DIFFERENCE,
         ),
     ),
+    scores_type=ResnliScores,
+    find_contradiction=_find_contradiction,
     sample=2000,  # a hundred in each partition
     corpus_pairs={},
     evaluation_order=7,

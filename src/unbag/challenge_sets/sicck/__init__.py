@@ -5,6 +5,7 @@ from typing import Final
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.data.corpora import OFFICIAL
+from unbag.scoring.natural_logic import NaturalLogicScores
 
 _PAPER: Final = "Akoju et al. 2023"
 
@@ -15,6 +16,12 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> MetricDe
     return MetricDefinition(
         name, label, name, roles=build_metric_roles("quoted", "harness", *more_roles), published_columns=(counterpart,)
     )
+
+
+def _find_contradiction(scores: NaturalLogicScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    missing = [name for name in ("modifier_type", "part", "modifier") if name not in scores["by"]]
+    return f"by, without {', '.join(missing)}" if missing else ""
 
 
 SET: Final = ChallengeSet(
@@ -38,6 +45,8 @@ SET: Final = ChallengeSet(
         _of_paper("recall", "macro recall", "recall"),
         _of_paper("accuracy", "accuracy", "accuracy", "compared"),
     ),
+    scores_type=NaturalLogicScores,
+    find_contradiction=_find_contradiction,
     sample=100,  # seeds; the authors' pairs have fifteen, so that all of them are used
     evaluation_order=4,
     report_order=8,

@@ -84,8 +84,9 @@ def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
     )
     for (column, name), words in _NEUTRAL.items():
         confusion = by.get(column, {}).get(name, {}).get("confusion", {})
-        if answers := confusion.get(NEUTRAL):
-            n, pairs = sum(answers.values()), sum(sum(each.values()) for each in confusion.values())
+        answers = confusion.get(NEUTRAL, {})
+        if n := sum(answers.values()):
+            pairs = sum(sum(each.values()) for each in confusion.values())
             wrong = n - answers.get(NEUTRAL, 0)
             others = (answers.get(label, 0) for label in (CONTRADICTION, FORWARD_ENTAILMENT, REVERSE_ENTAILMENT))
             grid.add_row(words, *(f"{each:,}" for each in (pairs, n)), f"{wrong / n:.1%}", *map(str, others))

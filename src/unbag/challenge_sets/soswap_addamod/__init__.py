@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.scoring.label_distribution import LabelFractions
 
 _PAPER: Final = "Nie et al. 2019"
 
@@ -20,6 +21,20 @@ def _accuracy(kind: str, theirs: str) -> MetricDefinition:
         roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
         published_columns=(PublishedColumn(_PAPER, "2", theirs, "snli"),),
     )
+
+
+class SoswapAddamodScores(LabelFractions):
+    """Label distribution on all pairs, and on the pairs of each kind."""
+
+    by_subset: dict[str, LabelFractions]
+
+
+def _find_contradiction(scores: SoswapAddamodScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    for kind, part in scores["by_subset"].items():
+        if part["shares"].keys() != scores["shares"].keys():
+            return f"by_subset.{kind}.shares, with other labels than shares"
+    return ""
 
 
 SET: Final = ChallengeSet(
@@ -41,6 +56,9 @@ SET: Final = ChallengeSet(
         _accuracy("soswap", "SOSwap C"),
         _accuracy("addamod", "AddAmod N"),
     ),
+    scores_type=SoswapAddamodScores,
+    options_type=CountedOptions,
+    find_contradiction=_find_contradiction,
     evaluation_order=5,
     report_order=6,
     is_accuracy=True,

@@ -4,8 +4,16 @@ from typing import Final
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.scoring.swap_consistency import SwapConsistencyScores
 
 _PAPER: Final = "ReSNLI 2019"
+
+
+def _find_contradiction(scores: SwapConsistencyScores) -> str:
+    """Describe a score that contradicts the others. Return "" if there is none."""
+    has_pairs = {scores[name].value is None for name in ("drop", "agreement")}
+    return "agreement, whose pairs are not those of drop" if len(has_pairs) > 1 else ""
+
 
 SET: Final = ChallengeSet(
     name="swapped",
@@ -46,6 +54,8 @@ SET: Final = ChallengeSet(
         ),
     ),
     corpus_pairs={"swapped": False},
+    scores_type=SwapConsistencyScores,
+    find_contradiction=_find_contradiction,
     evaluation_order=2,
     report_order=5,
 )
