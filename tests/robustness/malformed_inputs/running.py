@@ -166,7 +166,7 @@ class Attack:
                 "tests.robustness.malformed_inputs.python_runner",
                 env=self.env,
                 cwd=place,
-                sample=sample.arguments[0],
+                stdin=sample.arguments[0],
             )
         else:
             process = self.server.start("-m", "unbag", *sample.arguments, env=self.env, cwd=place)
