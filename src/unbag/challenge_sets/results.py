@@ -291,6 +291,9 @@ def _to_json_type(hint: Any) -> Any:
     if typing_extensions.is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
         converted = {name: _to_json_type(each) for name, each in hints.items()}
+        for name in hint.__optional_keys__:  # `total=False` does not mark the types of the fields
+            if get_origin(hints[name]) is not NotRequired:
+                converted[name] = NotRequired[converted[name]]
         return typing_extensions.TypedDict(hint.__name__, converted)  # type: ignore[operator]
     origin, arguments = get_origin(hint), tuple(map(_to_json_type, get_args(hint)))
     if origin in (Union, UnionType):
