@@ -52,6 +52,7 @@ def test_every_set_declares_type_of_scores(name):
     assert is_typeddict(challenge_sets.get_challenge_set(name).scores_type)
 
 
+NO_VALUE = {"value": None, "low": None, "high": None, "n": 5}
 CHANGES = (
     ("plain", "scores/by_label", [], "by_label, with 0 values for 3 labels"),
     ("plain", "scores/accuracy/value", 1.5, "accuracy.value = 1.5, which is not between 0 and 1"),
@@ -77,7 +78,9 @@ CHANGES = (
     ("soswap_addamod", "scores/shares/entailment", None, "with other labels than shares"),
     ("swapped", "scores/agreement", {"value": None, "low": None, "high": None, "n": 0}, "agreement"),
     ("swapped", "scores/drop/value", None, "scores.drop.value: field required"),
-    ("swapped", "scores/drop", {"value": None, "low": None, "high": None, "n": 5}, "there is no value"),
+    ("swapped", "scores/drop", {"value": None, "low": 0.1, "high": 0.2, "n": 5}, "there is no value"),
+    ("sicck", "scores/by/part/verb/f1", NO_VALUE, "by.part.verb.f1, without a value"),
+    ("plain", "scores/verification/safe_thresholds/2/recall", NO_VALUE, "a recall without a value"),
     ("swapped", "scores/skill/n_sources", "many", "scores.skill.n_sources: input should be a valid integer"),
 )
 
@@ -98,6 +101,11 @@ def test_read_result_keeps_unknown_fields(records, tmp_path):
 def test_read_scores_of_unknown_set_needs_no_type(records, tmp_path):
     changed = read_changed(records["plain"], "set", "theirs", tmp_path)
     assert changed.scores["accuracy"].n > 0
+
+
+def test_read_undefined_kappa_is_accepted(records, tmp_path):
+    kappa = {"annotators": 5, "overall": NO_VALUE, "by_label": [{"label": 0, "kappa": NO_VALUE}]}
+    assert read_changed(records["breaking_nli"], "scores/kappa", kappa, tmp_path).scores["kappa"]["overall"].n == 5
 
 
 def test_read_result_without_version_of_unbag_is_unknown(tmp_path):

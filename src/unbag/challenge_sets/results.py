@@ -304,8 +304,8 @@ def _to_json_type(hint: Any) -> Any:
 
 
 def _validate_number(number: _Number) -> _Number:
-    if number["value"] is None and (number["n"] or number["low"] is not None or number["high"] is not None):
-        raise ValueError("expected n = 0 and no limits, since there is no value")
+    if number["value"] is None and (number["low"] is not None or number["high"] is not None):
+        raise ValueError("expected no limits, since there is no value")
     return number
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.score_validation import find_invalid_label
+from unbag.challenge_sets.score_validation import find_invalid_label, find_missing_value
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.scoring.bootstrap import Estimate
@@ -35,7 +35,8 @@ class BreakingNliScores(CategoryAccuracyScores):
 def _find_contradiction(scores: BreakingNliScores) -> str:
     """Describe a score that contradicts the others. Return "" if there is none."""
     kappas = scores["kappa"]["by_label"] if "kappa" in scores else []
-    return find_invalid_label(scores["labels"], [row["label"] for row in (*scores["by_label"], *kappas)])
+    ids = [row["label"] for row in (*scores["by_label"], *kappas)]
+    return find_invalid_label(scores["labels"], ids) or find_missing_value("by_category", scores["by_category"])
 
 
 SET: Final = ChallengeSet(

@@ -4,7 +4,7 @@ from typing import Final, NotRequired, TypedDict
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.score_validation import find_invalid_label
+from unbag.challenge_sets.score_validation import find_invalid_label, find_missing_value
 from unbag.scoring.compositionality_sensitivity import CompositionalitySensitivityScores
 
 _PAPER: Final = "Nie et al. 2019"
@@ -54,7 +54,8 @@ def _find_contradiction(scores: CsLambdaScores) -> str:
             subset["majority_label"] is None
         ):
             return f"subsets.{number}, whose numbers of pairs differ"
-    return find_invalid_label(scores["labels"], [each["majority_label"] for each in scores["subsets"]])
+    ids = [each["majority_label"] for each in scores["subsets"]]
+    return find_invalid_label(scores["labels"], ids) or find_missing_value("subsets", scores["subsets"])
 
 
 SET: Final = ChallengeSet(

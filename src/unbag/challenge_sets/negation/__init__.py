@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, build_metric_roles
-from unbag.challenge_sets.score_validation import find_unknown_operation
+from unbag.challenge_sets.score_validation import find_missing_value, find_unknown_operation
 from unbag.scoring.negation_consistency import NegationConsistencyScores
 
 OPERATIONS: Final = (
@@ -23,7 +23,8 @@ OPERATIONS: Final = (
 
 def _find_contradiction(scores: NegationConsistencyScores) -> str:
     """Describe a score that contradicts the others. Return "" if there is none."""
-    return find_unknown_operation(scores["by_operation"], OPERATIONS)
+    rows = scores["by_operation"]
+    return find_unknown_operation(rows, OPERATIONS) or find_missing_value("by_operation", rows)
 
 
 SET: Final = ChallengeSet(

@@ -4,6 +4,7 @@ from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.score_validation import find_missing_value
 from unbag.data.corpora import OFFICIAL
 from unbag.scoring.natural_logic import NaturalLogicScores
 
@@ -21,7 +22,7 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> MetricDe
 def _find_contradiction(scores: NaturalLogicScores) -> str:
     """Describe a score that contradicts the others. Return "" if there is none."""
     missing = [name for name in ("modifier_type", "part", "modifier") if name not in scores["by"]]
-    return f"by, without {', '.join(missing)}" if missing else ""
+    return f"by, without {', '.join(missing)}" if missing else find_missing_value("by", scores["by"])
 
 
 SET: Final = ChallengeSet(
