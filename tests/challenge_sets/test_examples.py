@@ -236,5 +236,5 @@ def test_selections_round_trip(tmp_path, has_probabilities):
 
 def test_file_with_other_schema_is_rejected(tmp_path):
     (tmp_path / "examples.json").write_text('{"schema": 99}')
-    with pytest.raises(ValueError, match="expected readable examples with schema 2"):
+    with pytest.raises(ValueError, match="expected examples with schema 2"):
         report_examples.read_selections(tmp_path / "examples.json")
