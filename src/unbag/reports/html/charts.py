@@ -32,6 +32,7 @@ _LETTER: Final = 6.6  # pixels: mean width in the widest common font; vl-convert
 _BREAK: Final = ": "  # line break in a name
 _LONGEST: Final = 28  # maximum number of characters per line of a name: half of a phone's width remains for the marks
 _LINE: Final = 16  # pixels: line height of a name
+_MOST_TICKS: Final = 100  # below 0 on an axis
 _FEW: Final = 25  # maximum number of points of a curve that are drawn individually; more points would overlap
 _VERSION: Final = "6.1"  # version of Vega-Lite, pinned so that all releases of vl-convert draw the same figures
 _CONFIG: Final = {
@@ -125,7 +126,8 @@ def _share(channel: str, figure: Figure) -> dict[str, Any]:
     """Build the encoding of values from 0 to 1. With negative values, the axis starts at the next lower quarter."""
     lows = [low if low is not None else value for series in figure.series for _, (value, low, _, _), _ in series.points]
     quarters = math.floor(4 * min([0.0, *(low for low in lows if low is not None)]))
-    axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5)], "title": figure.y}
+    step = max(1, -quarters // _MOST_TICKS)  # a skill score has no lower limit
+    axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5, step)], "title": figure.y}
     if quarters:
         axis |= {"labelExpr": "datum.value % 0.5 ? '' : format(datum.value, '.1f')"}
     else:
