@@ -96,6 +96,7 @@ def test_read_result_keeps_unknown_fields(records, tmp_path):
     changed = read_changed(records["plain"], "scores/later", {"value": 1, "low": None, "high": None, "n": 1}, tmp_path)
     assert changed.scores["later"].value == 1
     assert read_changed(records["plain"], "later", 1, tmp_path).set == "plain"
+    assert read_changed(records["plain"], "scores/later", [{}], tmp_path).scores["later"] == [{}]
 
 
 def test_read_scores_of_unknown_set_needs_no_type(records, tmp_path):
