@@ -34,7 +34,6 @@ from unbag.utils.safe_io import validate_file
 _OF_ENDPOINT_RUNS: Final = ("spending", "cache")
 """Options of an endpoint that only the library itself passes. They do not affect predictions."""
 
-
 _NOT_RECORDED: Final = {
     *_OF_ENDPOINT_RUNS,
     *(name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions),

@@ -4,7 +4,7 @@ There is one class of keyword arguments per model type. An option is declared as
 its description, default and parser. The classes are typed dictionaries instead of dataclasses, so that `unbag.evaluate`
 takes the options as typed keyword arguments (`typing.Unpack`).
 
-The module imports no other package, because every start of the command reads it.
+At the top, the module imports only `unbag.utils`, because every start of the command reads it.
 """
 
 import re
