@@ -361,6 +361,12 @@ def test_invalid_model_option_is_rejected(options, said):
         parse_model_options(options)
 
 
+def test_options_that_are_off_by_default_may_be_passed_as_false():
+    assert parse_model_options({"trust_remote_code": False, "apply_chat_template": False, "dtype": None}) == {
+        "apply_chat_template": False
+    }
+
+
 def test_unknown_model_option_is_rejected():
     with pytest.raises(TypeError, match=r"expected a model option, got 'treshold', did you mean 'threshold'\?"):
         asked(treshold=0.5)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_origin
 from urllib.parse import urlsplit
 
 import typer
@@ -14,6 +14,7 @@ from unbag.cli.options import Offline
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import split_commas
 from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs, parse_model_options
+from unbag.utils.options import list_alternatives
 
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import EndpointUsage
@@ -26,17 +27,17 @@ _CLI_SETTINGS: Final[Mapping[str, dict[str, Any]]] = {
     "trust_remote_code": {"callback": config_file.require_confirmation},
     "train_data": {"autocompletion": typer_utils.complete_corpora},
 }
-_LISTS: Final = frozenset({"label_map", "train_data", "prompt"})
-"""Options with several values, comma-separated or repeated."""
 
 
 def build_cli_option(name: str) -> Any:
     """Build the annotated type of a CLI parameter from a model option that `inference.options` declares."""
     hint, option = MODEL_OPTIONS[name]
-    kind = list[str] | None if name in _LISTS else str | None if name == "threshold" else hint
+    kinds = list_alternatives(hint)
+    is_list = any(get_origin(each) is Sequence for each in kinds)  # comma-separated or repeated
+    kind = list[str] | None if is_list else hint if len(kinds) == 1 else str | None
     settings: dict[str, Any] = {"help": option.help, "rich_help_panel": _find_panel(name)}
     settings |= {"metavar": option.metavar, "min": option.minimum}
-    if name in _LISTS:
+    if is_list:
         settings["callback"] = split_commas
     flag = f"--{name.replace('_', '-')}"
     # An option that is off by default needs no flag that disables it.

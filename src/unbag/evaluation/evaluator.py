@@ -243,6 +243,7 @@ class _Evaluation:
             self._failures.add(item.name, error, model.name)
             return None
         record = model.build_record(item.language)  # a failed label probe ends the run
+        scored_model = ScoredModel.from_predictor(predictor, record)
         try:
             is_own_control = self._shuffled and getattr(predictor, "is_order_invariant", False)
             control = item.control if self._shuffled and not is_own_control else None
@@ -251,7 +252,6 @@ class _Evaluation:
                 return None
             predicted = self._engine.predict_rows(item.rows, predictor, self._store, progress=progress)
             if is_waiting and self._callbacks.on_preview is not None:
-                scored_model = ScoredModel.from_predictor(predictor, record)
                 self._callbacks.on_preview(score_predictions(item, predicted, scored_model, is_preview=True).result)
             control_predictions = predicted if is_own_control else None
             if control is not None:
@@ -262,11 +262,7 @@ class _Evaluation:
             return None
         if connect_process_group().rank != 0:
             return None
-        inputs = {
-            "model": ScoredModel.from_predictor(predictor, record),
-            "stored_predictions": predicted,
-            "control": control_predictions,
-        }
+        inputs = {"model": scored_model, "stored_predictions": predicted, "control": control_predictions}
         return partial(self._score, place, item, model, inputs)
 
     def _predict_baseline(self, item: BuiltSet) -> BaselinePredictions:

@@ -285,7 +285,8 @@ def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
     A parsed value can be parsed again.
 
     Args:
-        options: Values by name; None for an option that is not given. Names of no public class are not validated.
+        options: Values by name; None for an option that is not given. Other names than those of `MODEL_OPTIONS` are not
+            validated.
 
     Returns:
         The options that are given.
@@ -300,7 +301,12 @@ def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
         ...
     ValueError: expected dtype to be float32, bfloat16, float16, got 'float23'
     """
-    return {name: _parse(name, value) for name, value in options.items() if value is not None}
+    return {name: _parse(name, value) for name, value in options.items() if not _is_off(name, value)}
+
+
+def _is_off(name: str, value: Any) -> bool:
+    """Check whether an option is not given. To pass False for an option that is off by default is the same."""
+    return value is None or (value is False and get_default(name) is False)
 
 
 def _parse(name: str, value: Any) -> Any:

@@ -169,8 +169,7 @@ def validate_value(name: str, hint: Any, value: Any) -> None:
     Raises:
         ValueError: If the value is invalid.
     """
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    literals = [part for kind in kinds if get_origin(kind) is Literal for part in get_args(kind)]
+    literals = [value for part in list_alternatives(hint) if get_origin(part) is Literal for value in get_args(part)]
     if not _fits(hint, value) or (literals and value not in literals):
         raise ValueError(f"expected {name} to be {_expected(hint)}, got {_shorten(value)}")
 
@@ -188,6 +187,16 @@ def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
     """
     if not _fits(int, value) or value < minimum:
         raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {_shorten(value)}")
+
+
+def list_alternatives(hint: Any) -> list[Any]:
+    """List the alternatives of a type hint without None.
+
+    >>> list_alternatives(int | str | None), list_alternatives(bool)
+    ([<class 'int'>, <class 'str'>], [<class 'bool'>])
+    """
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return [part for part in parts if part is not NoneType]
 
 
 def _fits(hint: Any, value: Any) -> bool:
@@ -219,15 +228,13 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _expected(hint: Any) -> str:
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     words = {
         ", ".join(map(str, get_args(part)))
         if get_origin(part) is Literal
         else _PRINTABLE
         if part is str
         else _EXPECTED.get(get_origin(part) or part, "something else")
-        for part in parts
-        if part is not NoneType
+        for part in list_alternatives(hint)
     }
     return " or ".join(sorted(words))
 
@@ -238,9 +245,7 @@ def _shorten(value: Any) -> str:
 
 def _kind(config: type, name: str) -> Any:
     """Find the type of a config field, ignoring None. The type is a key of `_EXPECTED`."""
-    hint = get_type_hints(config)[name]
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    [kind] = [kind for kind in kinds if kind is not type(None)]
+    [kind] = list_alternatives(get_type_hints(config)[name])
     return get_origin(kind) or kind
 
 
