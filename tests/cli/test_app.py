@@ -4,21 +4,27 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
 from unbag import cli
 from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
+from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.challenge_sets.loading import UnsuitablePairsError
 from unbag.challenge_sets.perturbations import modifiers, permutation
-from unbag.cli import natlog
+from unbag.cli import evaluate, natlog
 from unbag.cli import options as request_options
 from unbag.cli import train as training_commands
+from unbag.evaluation.outcome import EvaluationOutcome
+from unbag.inference.shards import Shard
 from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -442,3 +448,17 @@ def test_train_invalid_config_prints_one_line(folder):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "num_train_epochs: expected at least 1, got 0; warmup_ratio: expected" in done.stderr
+
+
+@pytest.mark.parametrize(("fails_later", "is_rejected"), [(False, False), (True, True)])
+def test_complete_shard_with_skipped_sets_succeeds(capsys, fails_later, is_rejected):
+    unsuitable = EvaluationFailure("sicck", UnsuitablePairsError("other pairs"))
+    plan = evaluate.EvaluationPlan(
+        ["majority"], [], None, "s3://bucket/run", None, skipped=[unsuitable], shard=Shard(0, 2)
+    )
+    failures = [unsuitable, *([EvaluationFailure("plain", ValueError("broken"))] if fails_later else [])]
+    with pytest.raises(typer.Exit) if is_rejected else nullcontext():
+        evaluate._finish(plan, EvaluationOutcome([], failures), None, as_json=False)
+    shown = capsys.readouterr().err
+    assert "sicck: skipped: other pairs" in shown
+    assert ("This shard is complete" in shown) != is_rejected

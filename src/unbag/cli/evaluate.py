@@ -359,7 +359,7 @@ def _finish(plan: EvaluationPlan, outcome: "EvaluationOutcome", push_results: st
     if connect_process_group().rank:
         return
     print_failures(outcome.skipped, with_model=len(plan.models) > 1, is_named=plan.is_named)
-    if plan.shard and not (outcome.results or outcome.skipped):
+    if plan.shard and not outcome.results and len(outcome.skipped) == len(plan.skipped):  # no set failed in this run
         echo(
             f"This shard is complete. Another shard computes the scores and writes them to {plan.output_location}.",
             err=True,
