@@ -1,6 +1,7 @@
 """Tests of gates: an interval above or below the bound passes or fails, any other is inconclusive."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -66,13 +67,24 @@ def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
     assert run_check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
-def test_metric_without_value_stops_only_strict_build():
+@pytest.mark.parametrize(
+    ("bound", "side", "scores", "why"),
+    [
+        ("plain:score=.2", "min", {SKILL: None}, TOO_FEW_ROWS),
+        ("plain:false_contradiction=.05", "max", {}, "no examples for this metric"),
+        ("plain:accuracy=.2", "min", {"accuracy": Estimate(None, None, None, 0)}, "no examples for this metric"),
+        ("plain:accuracy=.2", "min", {"accuracy": Estimate(0.9, None, None, 90)}, "no interval"),
+    ],
+)
+def test_gate_that_was_not_computed_stops_every_build(tmp_path, bound, side, scores, why):
     made = build_result(proportion_correct=1.0)
-    made.scores[SKILL] = None
-    [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
-    assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
-    assert checked.is_failure(strict=True)
-    assert not checked.is_failure(strict=False)
+    made.scores.update(scores)
+    [checked] = gates.check_bounds([made], [gates.parse_bound(bound, side)])
+    assert (checked.outcome, checked.why) == ("not computed", why)
+    assert checked.is_failure(strict=False)
+    code, said = run_check(write_run(tmp_path / "run", made), f"--{side}", bound, "--min", "plain:accuracy=0")
+    assert code == 1
+    assert "of 2 gates not computed." in said
 
 
 @pytest.mark.parametrize(
@@ -279,15 +291,34 @@ def test_json_and_csv_contain_every_gate(tmp_path):
     assert ",fails," in row
 
 
-def test_no_worse_than_notes_unchecked_sets(tmp_path):
+def test_no_worse_than_set_of_only_one_run_is_not_computed(tmp_path):
     before = write_run(tmp_path / "before", build_result("old", 0.8), build_result("old", 0.8, set_name="swapped"))
     blank = build_result("new", 0.8, set_name="swapped")
     blank.scores[SKILL] = None
     checked, notes = gates.check_no_worse_than(write_run(tmp_path / "after", build_result("new", 0.8), blank), before)
-    assert [each.set for each in checked] == ["plain"]
-    assert notes == ["Swapped: not checked, because only one run has the metric"]
-    checked, notes = gates.check_no_worse_than(write_run(tmp_path / "less", build_result("new", 0.8)), before)
-    assert notes == ["Swapped · ours.jsonl: evaluated only for A"]
+    assert [(each.set, each.outcome) for each in checked] == [("plain", "passes"), ("swapped", "not computed")]
+    assert checked[1].why.startswith("only one run has a skill score")
+    less = write_run(tmp_path / "less", build_result("new", 0.8))
+    checked, notes = gates.check_no_worse_than(less, before)
+    assert (checked[1].outcome, notes) == ("not computed", [])
+    assert checked[1].why == "no result on ours.jsonl; evaluate swapped on it, as in the earlier run"
+    assert run_check(less, "--no-worse-than", before)[0] == 1
+    checked, notes = gates.check_no_worse_than(before, less)
+    assert [(each.set, each.outcome) for each in checked] == [("plain", "passes")]
+    assert notes == ["Swapped · ours.jsonl: evaluated only for B"]
+
+
+def test_no_worse_than_other_rows_is_not_computed(tmp_path):
+    def write(name, changed):
+        made = build_result(name, 0.8)
+        swapped = build_result(name, 0.8, set_name="swapped")
+        return write_run(tmp_path / name, made, replace(swapped, config={**swapped.config, "max_examples": changed}))
+
+    after, before = write("new", 100), write("old", 200)
+    code, said = run_check(after, "--no-worse-than", before, "--max", "plain:false_entailment=.5")
+    assert code == 1
+    assert "max_examples: 200 and 100" in " ".join(said.split())
+    assert "Failed: 2 of 3 gates not computed." in said
 
 
 def test_no_worse_than_without_skill_names_reason(tmp_path):
@@ -295,8 +326,12 @@ def test_no_worse_than_without_skill_names_reason(tmp_path):
     for each in few:
         each.scores[SKILL] = None
     after, before = write_run(tmp_path / "after", few[1]), write_run(tmp_path / "before", few[0])
-    with pytest.raises(ValueError, match=r"no set has a skill score in both \(fewer than two labels.*--metric\)"):
-        gates.check_no_worse_than(after, before)
+    [checked], _ = gates.check_no_worse_than(after, before)
+    assert (checked.outcome, checked.why.startswith(TOO_FEW_ROWS)) == ("inconclusive", True)
+    code, said = run_check(after, "--no-worse-than", before)
+    assert (code, "Failed: 1 of 1 gate not computed." in said) == (1, True), "nothing was checked"
+    # Another gate that was computed decides.
+    assert run_check(after, "--no-worse-than", before, "--min", "plain:accuracy=.5")[0] == 0
     [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
     assert checked.outcome != "fails"
 

@@ -11,10 +11,11 @@ import unbag
 from tests.factories import ROWS, build_result
 from unbag import cli
 from unbag.challenge_sets import results
+from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
-from unbag.evaluation import gates, parity, samples
+from unbag.evaluation import gates, parity, row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.function import CallablePredictor
 
@@ -108,10 +109,34 @@ def test_check_names_runs_without_labels(tmp_path):
         "labels not compared, because one run contains no labels; evaluate again"
         in run_check(after, "--no-worse-than", before)[1]
     )
-    with pytest.raises(
-        ValueError, match="expected predicted labels for the same rows of plain in both runs, got labels for no set"
-    ):
-        run_check(after, "--no-worse-than", before, *GATE)
+    code, said = run_check(after, "--no-worse-than", before, *GATE)
+    assert (code, "Failed: 1 of 2 gates not computed." in said) == (1, True)
+    assert "plain:changed_labels: Corpus · ours.jsonl: labels not compared, because one run contains no labels" in said
+
+
+def test_changed_labels_gate_depends_only_on_rows(tmp_path):
+    """The gate runs without a skill score and for a moved file, and not for other rows or labels."""
+    before = write_run(tmp_path / "before", "fp32")
+    moved = write_run(tmp_path / "moved", "int8", changed=3)
+    for folder in (before, moved):
+        record = json.loads((folder / results.FILE).read_text())
+        record["results"][0]["scores"][SKILL] = None
+        record["results"][0]["data"]["origin"] = folder.name
+        (folder / results.FILE).write_text(json.dumps(record))
+    code, said = run_check(moved, "--no-worse-than", before, "--max", "plain:changed_labels=.5", "--json")
+    gate = json.loads(said)["gates"][-1]
+    assert (gate["number"], gate["outcome"], gate["estimate"]["value"]) == ("changed_labels", "passes", 0.01)
+    assert code == 1, "the origin of the rows differs, so the skill scores are not compared"
+
+    file = before / "samples" / "00-plain.labels.parquet"
+    labels = row_labels.read_row_labels(file, results.read_results(before / results.FILE)[0])
+    two_labels = labels._replace(names=("entailment", "not_entailment", NONE))
+    samples.write_samples([results.read_results(before / results.FILE)[0]], before, labels={0: two_labels})
+    code, said = run_check(moved, "--no-worse-than", before, *GATE)
+    assert (code, "different labels (entailment,neutral,contradiction and entailment,not_entailment)" in said) == (
+        1,
+        True,
+    )
 
 
 def test_read_damaged_labels_are_rejected(tmp_path):

@@ -126,8 +126,8 @@ def check(
     --no-worse-than, the options come from run.yaml in the earlier run, if
     this file exists.
 
-    Exit code 0: no gate fails. Exit code 1: a gate fails, or no gate could be
-    checked. Exit code 2: incorrect usage.
+    Exit code 0: no gate fails. Exit code 1: a gate fails, or cannot be
+    computed. Exit code 2: incorrect usage.
 
       unbag check ORG/MODEL --min permuted:score=.2,swapped:accuracy_after=.6
       unbag check runs/new --no-worse-than runs/old --strict

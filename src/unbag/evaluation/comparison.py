@@ -8,7 +8,7 @@ from functools import partial
 from itertools import combinations
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
@@ -34,6 +34,10 @@ from unbag.utils.options import validate_int
 LEVEL: Final = 0.05
 FEW: Final = 30
 """Number of source examples below which a note warns that bootstrap p-values are too small."""
+
+
+_OtherTasks = Literal["reject", "unpaired", "skip"]
+"""Treatment of a set that two systems evaluated on different data or with different options."""
 
 
 class MetricDifference(NamedTuple):
@@ -174,22 +178,36 @@ def compare(
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
         raise ValueError(f"expected at least two models to compare, got {only}; pass another run")
-    return _compare_systems(systems, across_data=across_data, metrics=metrics, level=level, resamples=resamples)
+    other_tasks: _OtherTasks = "unpaired" if across_data else "reject"
+    return _compare_systems(systems, other_tasks=other_tasks, metrics=metrics, level=level, resamples=resamples)
 
 
 def compare_single_models(
-    before: Path | str, after: Path | str, *, metrics: Sequence[str] = (), level: float = LEVEL
+    before: Path | str,
+    after: Path | str,
+    *,
+    metrics: Sequence[str] = (),
+    level: float = LEVEL,
+    is_partial: bool = False,
 ) -> Comparison:
     """Compare two results folders that contain one model each. Baselines are ignored.
 
     Names are not compared: a recipe that was trained again under the same name is a different system.
+
+    Args:
+        before: Folder or results file of the first model.
+        after: Folder or results file of the second model.
+        metrics: Patterns for the paths of metrics, as in `compare`.
+        level: Significance level for corrected p-values.
+        is_partial: Whether to add a note for each set that cannot be compared, instead of raising an error.
 
     Raises:
         ValueError: If a path has several models, or as in `compare`.
     """
     _validate_options(metrics, level)
     systems = [load_single_system(path) for path in (before, after)]
-    return _compare_systems(assign_letters(systems), across_data=False, metrics=metrics, level=level)
+    other_tasks: _OtherTasks = "skip" if is_partial else "reject"
+    return _compare_systems(assign_letters(systems), other_tasks=other_tasks, metrics=metrics, level=level)
 
 
 def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
@@ -208,7 +226,7 @@ def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEF
 def _compare_systems(
     systems: list[ComparedSystem],
     *,
-    across_data: bool,
+    other_tasks: _OtherTasks,
     metrics: Sequence[str],
     level: float,
     resamples: int = DEFAULT_RESAMPLES,
@@ -218,14 +236,14 @@ def _compare_systems(
     differences: list[MetricDifference] = []
     alone: dict[_Title, set[str]] = {}
     for one, two in combinations(systems, 2):
-        for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
+        for ours, theirs, same in _matched(one, two, notes, alone, other_tasks=other_tasks):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
     notes += [f"{title}: evaluated only for {_listed(letters)}" for title, letters in alone.items()]
     notes += [
         f"{title}: {_listed(letters)} stored no examples; intervals unpaired, without a test"
         for title, letters in pairs.without_examples.items()
     ]
-    if not differences:
+    if not differences and other_tasks != "skip":
         raise ValueError(
             "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(metrics))
         )
@@ -253,14 +271,19 @@ def _describe_missing(metrics: Sequence[str]) -> str:
 
 
 def _matched(
-    one: ComparedSystem, two: ComparedSystem, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
+    one: ComparedSystem,
+    two: ComparedSystem,
+    notes: list[str],
+    alone: dict[_Title, set[str]],
+    *,
+    other_tasks: _OtherTasks,
 ) -> Iterator[tuple[list[LocatedResult], list[LocatedResult], bool]]:
     """Iterate over the runs of both systems on each set, and whether both have the same task.
 
     Sets of only one system are added to `alone`.
 
     Raises:
-        ValueError: If a set was evaluated on different data or with different options, unless `across`.
+        ValueError: If `other_tasks` is "reject" and a set was evaluated on different data or with different options.
     """
     ours, theirs = one.group_by_task(), two.group_by_task()
     for task, runs in ours.items():
@@ -282,7 +305,10 @@ def _matched(
         other = others[0]
         theirs_only.remove(other)
         how = runs[0].describe_difference(other[0])
-        if not across:
+        if other_tasks == "skip":
+            notes.append(f"{_title(first)}: not compared, because the sets differ ({how})")
+            continue
+        if other_tasks == "reject":
             raise ValueError(
                 f"{one.name} and {two.name}: expected results on the same {first.set} set, got different sets "
                 f"({how}); evaluate both models with the same options, or compare them unpaired (`unbag compare "

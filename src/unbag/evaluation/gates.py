@@ -1,39 +1,42 @@
 """Gates: bounds on a model's metrics. A CI build fails if a bound is violated.
 
 A gate tests the interval of a metric, not its point estimate. The estimate depends on the sample: a model exactly at
-the bound falls below it on half of all samples. There are three outcomes:
+the bound falls below it on half of all samples. There are four outcomes:
 
     fails          the whole 95 % interval is on the wrong side of the bound: the model misses it
     passes         the whole interval is on the right side: the model reaches it
     inconclusive   the interval contains the bound, or there are too few sources
+    not computed   there is no value, no interval or no test, such as for rows that only one run has
 
 By default an inconclusive gate does not fail a build, since the outcome would depend on chance. A strict gate does:
-with few examples every gate is inconclusive, which does not show that the model reaches the bound.
+with few examples every gate is inconclusive, which does not show that the model reaches the bound. A gate that was not
+computed always fails a build, since it would otherwise accept every model.
 """
 
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import SCORE
+from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result, read_results
 from unbag.evaluation import comparison, metrics, parity
 from unbag.evaluation.metrics import CHANGED_LABELS
 from unbag.evaluation.parity import LabelChangeRate
-from unbag.evaluation.systems import select_single_model
+from unbag.evaluation.systems import LocatedResult, select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
 
 Side = Literal["min", "max"]
-Outcome = Literal["passes", "fails", "inconclusive"]
+Outcome = Literal["passes", "fails", "inconclusive", "not computed"]
 
 _BOUND: Final = re.compile(r"(?P<set>[^:=]+):(?P<number>[^:=]+)=(?P<bound>[^:=]+)")
 
+_NOTHING: Final = Estimate(None, None, None, 0)
 _DECIMALS: Final = 9  # of an interval end that is compared with a bound
 
 
@@ -106,8 +109,8 @@ class GateResult:
         label: Label of the metric in tables.
         asked: Bound as text, or `no worse`.
         estimate: Value of the metric, or its difference from the earlier run, with the interval.
-        outcome: `passes`, `fails` or `inconclusive`.
-        why: Reason why the gate is inconclusive if the interval does not show it; otherwise empty.
+        outcome: `passes`, `fails`, `inconclusive` or `not computed`.
+        why: Reason why the gate is inconclusive or not computed if the interval does not show it; otherwise empty.
         against: Name of the model that the metric is compared with; empty for a bound.
         p: p-value of the difference, corrected for all such gates (Holm); None without a test.
     """
@@ -125,7 +128,7 @@ class GateResult:
 
     def is_failure(self, *, strict: bool) -> bool:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
-        return self.outcome == "fails" or (strict and self.outcome != "passes")
+        return self.outcome in ("fails", "not computed") or (strict and self.outcome != "passes")
 
     def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
@@ -222,7 +225,7 @@ def check_gates(run: Path, gates: Gates) -> GateReport:
         gates: Gates to check.
 
     Raises:
-        ValueError: If a gate cannot be checked, because results are missing or the runs cannot be compared.
+        ValueError: If the results are damaged, belong to several models, or lack the set of a bound.
     """
     results = select_results_of_single_model(read_results(run), str(run))
     checked = check_bounds(results, gates.score_bounds)
@@ -231,8 +234,10 @@ def check_gates(run: Path, gates: Gates) -> GateReport:
     if gates.earlier_run is not None:
         compared, notes = check_no_worse_than(run, gates.earlier_run, gates.metric_paths)
         changed_labels, parity_notes = parity.compare_predicted_labels(run, gates.earlier_run)
-        checked += [*compared, *check_changed_labels(changed_labels, gates.changed_label_bounds)]
+        checked += [*compared, *check_changed_labels(changed_labels, gates.changed_label_bounds, parity_notes)]
         notes = [*notes, *parity_notes]
+    if all(each.estimate.value is None for each in checked):  # too few rows for every gate: nothing was checked
+        checked = [replace(each, outcome="not computed") for each in checked]
     return GateReport(results, checked, notes, changed_labels, gates.strict)
 
 
@@ -262,7 +267,8 @@ def check_no_worse_than(
 
     A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
     interval of the difference shows that the metric is at most `evaluation.verdict.MARGIN` worse. It is inconclusive
-    with fewer than `evaluation.verdict.LEAST_SOURCES` source examples.
+    with fewer than `evaluation.verdict.LEAST_SOURCES` source examples, or if both runs have too few rows for a skill
+    score. A gate on a set that was not evaluated again, or that cannot be compared, is not computed.
 
     Args:
         run: Folder with results, or the results file.
@@ -271,12 +277,14 @@ def check_no_worse_than(
             of each set, since guessing improves some of the papers' metrics.
 
     Returns:
-        One gate per metric and set, and notes on metrics that could not be compared.
+        One gate per metric and set of the earlier run, and notes on sets that only one run evaluated.
 
     Raises:
-        ValueError: If the runs cannot be compared, or a metric has no direction.
+        ValueError: If the results are damaged or belong to several models, or a metric has no direction.
     """
-    compared = comparison.compare_single_models(earlier_run, run, metrics=metric_paths or (SCORE.path,))
+    compared = comparison.compare_single_models(
+        earlier_run, run, metrics=metric_paths or (SCORE.path,), is_partial=True
+    )
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:
@@ -284,49 +292,89 @@ def check_no_worse_than(
                 f"--metric: expected a metric for which higher or lower is better, got {each.quantity} of "
                 f"{each.set}; use another metric"
             )
-        worse = compared.find_better(each) == each.first
-        gap = each.difference
-        # The largest loss within the interval; None without an interval.
-        most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
-        why = ""
-        if each.p_holm is None:
-            why = "not tested, because one run contains no examples"
-        elif each.test != "seeds" and each.sources < LEAST_SOURCES:
-            why = _too_few(each.sources)
-        outcome: Outcome = "inconclusive"
-        if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
-            outcome = "fails" if worse else "passes"
         name = metrics.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         fields = (each.set, each.data, name, each.label, "no worse")
-        checked.append(GateResult(*fields, gap, outcome, why, compared.get_system_name(each.first), each.p_holm))
-    evaluated = {run.result.set for system in compared.systems for run in system.runs}
-    unchecked = evaluated - {each.set for each in checked} - compared.incomparable_sets  # the notes explain the latter
-    return checked, [
-        *compared.notes,
-        *(
-            f"{challenge_sets.get_display_name(name)}: not checked, because only one run has the metric"
-            for name in sorted(unchecked)
-        ),
-    ]
+        outcome, why = _judge_difference(compared, each)
+        against = compared.get_system_name(each.first)
+        checked.append(GateResult(*fields, each.difference, outcome, why, against, each.p_holm))
+    found = {(each.set, each.data) for each in checked}
+    old, new = ({(run.result.set, run.result.corpus): run for run in system.runs} for system in compared.systems)
+    number = ",".join(metric_paths) or metrics.SCORE_NAME
+    missing = [key for key in old if key not in found]
+    for key in missing:
+        outcome, why = _explain_missing_difference(key, old[key], new.get(key), metric_paths, compared.notes)
+        checked.append(GateResult(*key, number, number, "no worse", _NOTHING, outcome, why, compared.systems[0].name))
+    explained = {f"{challenge_sets.get_display_name(name)} · {data}" for name, data in missing}
+    return checked, [note for note in compared.notes if note.partition(": ")[0] not in explained]
 
 
-def check_changed_labels(changed_labels: Sequence[LabelChangeRate], bounds: Iterable[GateBound]) -> list[GateResult]:
+def _judge_difference(compared: comparison.Comparison, each: comparison.MetricDifference) -> tuple[Outcome, str]:
+    """Decide a gate on the difference from an earlier run. Returns the outcome and its reason, which may be empty."""
+    if each.p_holm is None:
+        return "not computed", "not tested, because the metric has no test or a run contains no examples"
+    if each.test != "seeds" and each.sources < LEAST_SOURCES:
+        return "inconclusive", _too_few(each.sources)
+    if compared.find_better(each) == each.first:
+        return "fails", ""
+    gap = each.difference
+    # The largest loss within the interval; None without an interval.
+    most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
+    return "passes" if most is not None and round(most, _DECIMALS) <= MARGIN else "inconclusive", ""
+
+
+def _explain_missing_difference(
+    key: tuple[str, str],
+    old: LocatedResult,
+    new: LocatedResult | None,
+    metric_paths: Sequence[str],
+    notes: Sequence[str],
+) -> tuple[Outcome, str]:
+    """Explain why a set of the earlier run was not compared. Returns the outcome and its reason.
+
+    Args:
+        key: Name of the set, and its corpus.
+        old: Result of the earlier run.
+        new: Result of the model on the same set and corpus; None if there is none.
+        metric_paths: Metrics to compare; empty for the skill score.
+        notes: Notes of the comparison.
+    """
+    title = f"{challenge_sets.get_display_name(key[0])} · {key[1]}: "
+    if reason := next((note.removeprefix(title) for note in notes if note.startswith(title) and new is not None), ""):
+        return "not computed", reason
+    if new is None:
+        return "not computed", f"no result on {key[1]}; evaluate {key[0]} on it, as in the earlier run"
+    if metric_paths:
+        return "not computed", "no such metric in both runs"
+    if not old.result.scores.get(SKILL) and not new.result.scores.get(SKILL):
+        return "inconclusive", f"{TOO_FEW_ROWS}; evaluate more rows, or choose other metrics (--metric)"
+    return "not computed", f"only one run has a skill score ({TOO_FEW_ROWS} in the other)"
+
+
+def check_changed_labels(
+    changed_labels: Sequence[LabelChangeRate], bounds: Iterable[GateBound], notes: Sequence[str] = ()
+) -> list[GateResult]:
     """Check the proportion of labels that changed between two runs against bounds.
 
-    A bound applies to all corpora of the challenge set that it names.
+    A bound applies to all corpora of the challenge set that it names. It is not computed if the labels of the set were
+    not compared.
 
-    Raises:
-        ValueError: If the labels of a bound's set were not compared.
+    Args:
+        changed_labels: Changed labels of the sets whose rows both runs predicted.
+        bounds: Bounds on `changed_labels`.
+        notes: Reasons why the labels of other sets were not compared.
     """
     checked = []
     for each in bounds:
         matching = [one for one in changed_labels if one.set == each.set]
         if not matching:
-            there = ", ".join(dict.fromkeys(one.set for one in changed_labels)) or "no set"
-            raise ValueError(
-                f"--{each.side} {each.set}:{each.number}: expected predicted labels for the same rows of {each.set} in "
-                f"both runs, got labels for {there}; evaluate both runs with the same options"
+            title = challenge_sets.get_display_name(each.set)
+            why = next(
+                (note for note in notes if note.startswith(f"{title} · ")),
+                "needs predicted labels for the same rows in both runs, and the runs have no such rows; evaluate both "
+                f"with the same options on {each.set}",
             )
+            fields = (each.set, "", each.number, CHANGED_LABELS.label, str(each))
+            checked.append(GateResult(*fields, _NOTHING, "not computed", why))
         checked += [_compare(each, one.data, CHANGED_LABELS.label, one.estimate, one.sources) for one in matching]
     return checked
 
@@ -340,9 +388,9 @@ def _check_bound(result: Result, bound: GateBound) -> GateResult:
     number = metrics.collect_metrics(result).get(bound.number)
     label = metrics.describe_metrics(bound.set)[bound.number].label
     if number is None or number.estimate.value is None:
-        nothing = Estimate(None, None, None, 0) if number is None else number.estimate
+        nothing = _NOTHING if number is None else number.estimate
         why = TOO_FEW_ROWS if bound.number == metrics.SCORE_NAME else "no examples for this metric"
-        return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "inconclusive", why)
+        return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "not computed", why)
     return _compare(bound, data, label, number.estimate, number.sources)
 
 
@@ -350,10 +398,10 @@ def _compare(bound: GateBound, data: str, label: str, estimate: Estimate, source
     """Compare the interval of a number with a bound."""
     outcome: Outcome = "inconclusive"
     why = ""
-    if estimate.low is None or estimate.high is None:
-        why = "no interval"
-    elif sources < LEAST_SOURCES:
+    if sources < LEAST_SOURCES:
         why = _too_few(sources)
+    elif estimate.low is None or estimate.high is None:
+        outcome, why = "not computed", "no interval"
     else:
         at_least = bound.side == "min"
         # Rounded, because the last digits of a sum differ between processors and must not affect the outcome.

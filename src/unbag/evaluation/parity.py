@@ -12,7 +12,7 @@ import numpy as np
 from unbag import challenge_sets
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
-from unbag.evaluation.systems import LocatedResult, load_single_system
+from unbag.evaluation.systems import ComparedSystem, LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
@@ -57,23 +57,38 @@ def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelCh
         ValueError: If a path has no results, results of several models, or damaged labels.
     """
     after, earlier = (load_single_system(path)[1] for path in (run, earlier_run))
-    ours, theirs = after.group_by_task(), earlier.group_by_task()
+    ours, theirs = _group_by_rows(after), _group_by_rows(earlier)
     compared, notes = [], []
-    for task in ours:
-        if task not in theirs:
+    for rows in ours:
+        if rows not in theirs:
             continue
-        one, other = ours[task][0], theirs[task][0]
+        one, other = ours[rows][0], theirs[rows][0]
         title = f"{challenge_sets.get_display_name(one.result.set)} · {one.result.corpus}"
-        if len(ours[task]) > 1 or len(theirs[task]) > 1:
+        if len(ours[rows]) > 1 or len(theirs[rows]) > 1:
             notes.append(f"{title}: labels not compared, because one run has several training seeds")
             continue
         labels = [_read(each) for each in (one, other)]
         if labels[0] is None or labels[1] is None:
             notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
+        names = [",".join(each.names[:-1]) for each in labels if each is not None]
+        if set(labels[0].names) != set(labels[1].names):
+            notes.append(
+                f"{title}: labels not compared, because the models have different labels ({names[0]} and {names[1]}); "
+                "evaluate both with the same threshold and label map"
+            )
+            continue
         counts = _count_changes(labels[0], labels[1])
         compared.append(LabelChangeRate(one.result.set, one.result.corpus, earlier.name, *counts))
     return compared, notes
+
+
+def _group_by_rows(system: ComparedSystem) -> dict[tuple[str, str], list[LocatedResult]]:
+    """Group the results of a system by challenge set and checksum of the rows. The file of the rows may be moved."""
+    by_rows: dict[tuple[str, str], list[LocatedResult]] = {}
+    for run in system.runs:
+        by_rows.setdefault((run.result.set, run.result.data["sha256"]), []).append(run)
+    return by_rows
 
 
 def _read(run: LocatedResult) -> RowLabels | None:

@@ -14,7 +14,7 @@ from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
 
-_STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
+_STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow", "not computed": "bold red"}
 
 
 def build_gate_view(report: GateReport) -> RenderableType:
@@ -43,20 +43,26 @@ def build_gate_view(report: GateReport) -> RenderableType:
 def format_gate_verdict(results: Sequence[GateResult], *, strict: bool) -> str:
     """Format the overall verdict on all gates as a sentence.
 
+    >>> from dataclasses import replace
     >>> from unbag.scoring.bootstrap import Estimate
     >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "inconclusive")
     >>> format_gate_verdict([undecided], strict=False)
     'Passed: no gate fails; 1 of 1 inconclusive.'
     >>> format_gate_verdict([undecided], strict=True)
     'Failed (strict): 1 of 1 inconclusive.'
+    >>> format_gate_verdict([undecided, replace(undecided, outcome="not computed")], strict=False)
+    'Failed: 1 of 2 gates not computed; 1 of 2 inconclusive.'
     """
     total = len(results)
-    failed = sum(each.outcome == "fails" for each in results)
-    unknown = sum(each.outcome == "inconclusive" for each in results)
+    gates = f"gate{'' if total == 1 else 's'}"
+    failed, missing, unknown = (
+        sum(each.outcome == outcome for each in results) for outcome in ("fails", "not computed", "inconclusive")
+    )
     inconclusive = f"{unknown} of {total} inconclusive"
-    if failed:
-        end = f"; {inconclusive}." if unknown else "."
-        return f"Failed: {failed} of {total} gate{'' if total == 1 else 's'}{end}"
+    if failed or missing:
+        parts = [f"{failed} of {total} {gates}"] if failed else []
+        parts += [f"{missing} of {total} {'' if failed else f'{gates} '}not computed"] if missing else []
+        return f"Failed: {'; '.join([*parts, *([inconclusive] if unknown else [])])}."
     if unknown:
         return f"Failed (strict): {inconclusive}." if strict else f"Passed: no gate fails; {inconclusive}."
     return f"Passed: {'the only gate' if total == 1 else f'all {total} gates'}."
@@ -66,7 +72,7 @@ def export_gates(report: GateReport) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
         (
-            f"{challenge_sets.get_display_name(each.set)} · {each.data}",
+            f"{challenge_sets.get_display_name(each.set)}{f' · {each.data}' if each.data else ''}",
             each.label,
             each.asked,
             _value(each),
@@ -103,7 +109,7 @@ def _value(each: GateResult) -> str:
 
 
 def _remarks(report: GateReport) -> list[str]:
-    """List the models that gates compare with, the changed labels, the reasons of inconclusive gates, and the notes."""
+    """List the models that gates compare with, the changed labels, the reasons without a verdict, and the notes."""
     names = dict.fromkeys(each.against for each in report.gates if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
@@ -112,4 +118,5 @@ def _remarks(report: GateReport) -> list[str]:
         for each in report.changed_labels
     ]
     reasons = [f"{each.set}:{each.number}: {each.why}." for each in report.gates if each.why]
-    return [*against, *reasons, *(f"{note}." for note in report.notes)]
+    explained = {each.why for each in report.gates}
+    return [*against, *reasons, *(f"{note}." for note in report.notes if note not in explained)]

@@ -1,0 +1,76 @@
+"""Gates of a deployed model: computed from what both runs have, and a failure if they cannot be computed."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import unbag
+from unbag import cli
+from unbag.data.labels import LABELS
+from unbag.inference.function import CallablePredictor
+
+ROWS = 27  # too few for a skill score, for which the tests require ten rows per label
+
+
+def write_pairs(path: Path, labels: Sequence[str] = LABELS) -> Path:
+    """Write pairs whose hypothesis names the gold label."""
+    lines = [
+        f"Item {row} is here.,Item {row} is {labels[row % len(labels)]}.,{labels[row % len(labels)]}"
+        for row in range(ROWS)
+    ]
+    path.write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
+    return path
+
+
+def evaluate(folder: Path, pairs: Path, predict: Callable[[str], str]) -> Path:
+    """Evaluate a model that predicts each label from the hypothesis."""
+
+    def predict_all(_: list[str], hypotheses: list[str]) -> list[str]:
+        return [predict(hypothesis) for hypothesis in hypotheses]
+
+    model = CallablePredictor(predict_all, identity={"name": folder.name})
+    options: dict[str, Any] = {"lexical_baseline": False, "shuffled": False, "progress": False, "trust_labels": True}
+    unbag.evaluate(model, "plain", data=str(pairs), output_dir=folder, **options)
+    return folder
+
+
+def read_label(hypothesis: str) -> str:
+    return next((label for label in LABELS if label in hypothesis), LABELS[0])
+
+
+def check(*arguments: Any) -> tuple[int, dict[str, Any]]:
+    """Run the gates. Returns the exit code, and the outcome and the value of each gate by the name of its metric."""
+    done = CliRunner().invoke(cli.app, ["check", *map(str, arguments), "--json"], catch_exceptions=False)
+    gates = json.loads(done.stdout)["gates"]
+    return done.exit_code, {each["number"]: (each["outcome"], each["estimate"]["value"]) for each in gates}
+
+
+@pytest.mark.parametrize(("damaged", "code", "outcome"), [(0, 0, "passes"), (18, 1, "fails")])
+def test_changed_labels_gate_without_skill_score_is_decided(tmp_path, damaged, code, outcome):
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    hypotheses = [line.split(",")[1] for line in pairs.read_text().splitlines()[1:]]
+    before = evaluate(tmp_path / "before", pairs, read_label)
+    noise = {each: LABELS[(LABELS.index(read_label(each)) + 1) % 3] for each in hypotheses[:damaged]}
+    after = evaluate(tmp_path / "after", pairs, lambda each: noise.get(each, read_label(each)))
+    found = check(after, "--no-worse-than", before, "--max", "plain:changed_labels=.2")
+    assert found == (code, {"score": ("inconclusive", None), "changed_labels": (outcome, damaged / ROWS)})
+
+
+def test_gate_that_cannot_be_computed_fails(tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    run = evaluate(tmp_path / "run", pairs, read_label)
+    other = evaluate(tmp_path / "other", write_pairs(tmp_path / "other.csv", LABELS[::-1]), read_label)
+    assert check(run, "--min", "plain:score=0")[0] == 1, "too few rows"
+    assert check(run, "--no-worse-than", run) == (1, {"score": ("not computed", None)}), "too few rows"
+    code, gates = check(run, "--no-worse-than", other, "--max", "plain:changed_labels=1", "--min", "plain:accuracy=0")
+    assert (code, gates) == (
+        1,
+        {"accuracy": ("passes", 1), "score": ("not computed", None), "changed_labels": ("not computed", None)},
+    )
+    two_labels = write_pairs(tmp_path / "two.csv", ("entailment", "not_entailment"))
+    two = evaluate(tmp_path / "two", two_labels, lambda each: "neutral" if "not_" in each else "entailment")
+    assert check(two, "--max", "plain:false_contradiction=.5") == (1, {"false_contradiction": ("not computed", None)})
