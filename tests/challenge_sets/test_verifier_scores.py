@@ -63,14 +63,15 @@ def test_labels_only_give_rates_without_probabilities():
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
 
 
-def test_abstention_is_neither_entailed_nor_contradicted():
+def test_unanswered_row_is_a_confident_error_of_every_measure():
     unanswered = np.array([True, True, False, False, True, False])
     found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
-    assert found["false_entailment"].value == 0  # the only false entailment is now an abstention
-    assert found["false_contradiction"].value == 0
-    assert found["balanced_accuracy"].value == pytest.approx((1 / 3 + 1) / 2)
-    # Scores 0, 0, .6, .4, 0, .1: the entailed rows win 1/2, 3 and 1/2 of 9 pairs.
-    assert found["auroc"].value == pytest.approx(4 / 9)
+    assert found["false_entailment"].value == pytest.approx(1 / 3)
+    assert found["false_contradiction"].value == pytest.approx(3 / 4)
+    assert found["balanced_accuracy"].value == pytest.approx((1 / 3 + 2 / 3) / 2)
+    # Scores 0, 1, .6, .4, 0, .1: the entailed row with .6 wins two pairs, the two unanswered ones none of 9 pairs.
+    assert found["auroc"].value == pytest.approx(2 / 9)
+    assert found["calibration"]["brier"].value == pytest.approx((1 + 1 + 0.4**2 + 0.4**2 + 1 + 0.1**2) / 6)
 
 
 def test_two_way_gold_folds_three_labels():

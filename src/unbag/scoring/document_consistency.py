@@ -99,7 +99,7 @@ def document_consistency(
 
     Args:
         predictions: Predicted label ids, shape (n,). Every non-negative id other than `entailment` means not entailed;
-            a negative id counts as wrong.
+            a negative id is a missing prediction, which is wrong for any gold label.
         references: Gold label ids, shape (n,). Every id other than `entailment` means not entailed.
         source_id: Source of each row, shape (n,). Rows with the same source are not independent.
         group: Group of each row (one claim and one document), shape (n,). Members need not be adjacent.
@@ -187,8 +187,7 @@ class _LabelledRows:
     ) -> None:
         self.is_entailed = is_entailed
         self.group = group
-        self._says_entailed = predicted == entailment
-        self._is_right = (self._says_entailed == is_entailed) & (predicted >= 0)
+        self._is_right = ((predicted == entailment) == is_entailed) & (predicted >= 0)
         self._source = source
         self._n_sources = int(source.max()) + 1
         # All rows of a group have the same source.
@@ -211,7 +210,7 @@ class _LabelledRows:
             weights *= inside.sum() / 2  # the mean weight of a row is 1
         return {
             "balanced_accuracy": (self._by_source(weights * self._is_right), self._by_source(weights)),
-            "false_entailment_rate": (self._by_source(others & self._says_entailed), self._by_source(others)),
+            "false_entailment_rate": (self._by_source(others & ~self._is_right), self._by_source(others)),
             "paired_accuracy": self._paired(entailed, others),
         }
 

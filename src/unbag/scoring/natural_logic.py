@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import product
 from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
@@ -115,6 +116,7 @@ def natural_logic(
     groups: Mapping[str, Sequence[str]] | None = None,
     crossed: Sequence[Sequence[str]] = (),
     source_id: Sequence[str] | NDArray[Any] | None = None,
+    missing: str | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NaturalLogicScores:
@@ -137,6 +139,8 @@ def natural_logic(
         crossed: Tuples of column names of `groups`; scores are also computed for each combination of their values.
         source_id: Source example of each pair, shape (n,); the intervals treat sources as independent (default: one
             source per pair).
+        missing: Name that stands for a missing prediction. It counts as a wrong prediction of every other label, so
+            that it never improves a score (default: no such name).
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
         seed: Random seed for the resamples.
 
@@ -180,14 +184,14 @@ def natural_logic(
     gold = gold.astype(np.str_)
 
     def measured(inside: NDArray[np.bool_]) -> PairGroupScores:
-        macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
+        macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], missing, resamples, seed)
         return {**macro_scores, "confusion": _confusion(gold[inside], predicted[inside])}
 
     everything = np.ones(len(gold), dtype=bool)
     return {
         "n_examples": len(gold),
         **measured(everything),
-        "by_label": _by_label(gold, predicted),
+        "by_label": _by_label(gold, predicted, missing),
         "by": {
             name: {str(value): measured(column == value) for value in dict.fromkeys(column.tolist())}
             for name, column in columns.items()
@@ -233,6 +237,20 @@ def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[s
     return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
 
 
+def _count_missing(labels: Sequence[str], missing: str | None) -> NDArray[np.float64]:
+    """Build the matrix from confusion counts to those that count a missing prediction for each wrong label.
+
+    The gold row of the missing name, which is not a gold label, receives these predictions, shape (k * k, k * k).
+    """
+    k = len(labels)
+    counts = np.eye(k * k)
+    if missing in labels:
+        none = labels.index(missing)
+        for gold, predicted in product(range(k), range(k)):
+            counts[gold * k + none, none * k + predicted] += none not in (gold, predicted) and gold != predicted
+    return counts
+
+
 def _confusion(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, dict[str, int]]:
     confusion: dict[str, dict[str, int]] = {}
     for (label, answer), n in sorted(Counter(zip(gold.tolist(), predicted.tolist(), strict=True)).items()):
@@ -241,18 +259,25 @@ def _confusion(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str,
 
 
 def _macro_estimates(
-    gold: NDArray[np.str_], predicted: NDArray[np.str_], sources: NDArray[Any], resamples: int, seed: int
+    gold: NDArray[np.str_],
+    predicted: NDArray[np.str_],
+    sources: NDArray[Any],
+    missing: str | None,
+    resamples: int,
+    seed: int,
 ) -> MacroScores:
     labels, cells = _tables(gold, predicted)
     k, n = len(labels), len(gold)
+    counting = _count_missing(labels, missing)
     names, source = np.unique(sources, return_inverse=True)
-    values = _measures(np.bincount(cells, minlength=k * k).reshape(1, k, k))[0]
+    values = _measures((np.bincount(cells, minlength=k * k) @ counting).reshape(1, k, k))[0]
+    values[MEASURES.index("accuracy")] = (gold == predicted).mean()
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
     samples: dict[str, Sample] = {}
     if len(names) < n:
         by_source = np.zeros((len(names), k * k))
         np.add.at(by_source, (source, cells), 1)
-        samples = _samples_by_source(by_source, k)
+        samples = _samples_by_source(by_source, counting, k)
     if resamples:
         rng = np.random.default_rng(seed)
         # Without repeated sources, drawing examples is equivalent to drawing table cells in proportion to their counts.
@@ -268,7 +293,7 @@ def _macro_estimates(
                     for start in range(0, resamples, block)
                 ]
             )
-        low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
+        low, high = np.percentile(_measures((drawn @ counting).reshape(-1, k, k)), [2.5, 97.5], axis=0)
         right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
         rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
@@ -285,10 +310,10 @@ def _macro_estimates(
     return {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy}
 
 
-def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
+def _samples_by_source(by_source: NDArray[np.float64], counting: NDArray[np.float64], k: int) -> dict[str, Sample]:
     """Build the `Sample` of each score from the confusion table of each source, shape (sources, k * k)."""
     right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
-    of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
+    of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source @ counting) for name in MEASURES[:3]}
     return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
@@ -328,10 +353,11 @@ def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
     return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
 
 
-def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, LabelScores]:
+def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str | None) -> dict[str, LabelScores]:
     labels, cells = _tables(gold, predicted)
-    table = np.bincount(cells, minlength=len(labels) ** 2).reshape(1, len(labels), len(labels))
-    f1, precision, recall, _ = _per_label(table)
+    counts = np.bincount(cells, minlength=len(labels) ** 2)
+    table = counts.reshape(1, len(labels), len(labels))
+    f1, precision, recall, _ = _per_label((counts @ _count_missing(labels, missing)).reshape(table.shape))
     return {
         label: {
             "f1": float(f1[0, i]),

@@ -75,7 +75,7 @@ def negation_consistency(
 
     Args:
         predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
-            negative id is wrong.
+            negative id is a missing prediction, which is wrong for any gold label.
         references: Gold label ids, shape (n,). Every id other than `entailment` means not entailed.
         source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
         mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
@@ -107,7 +107,7 @@ def negation_consistency(
     source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)
     source_of_mirror[group] = source
     right = ((predicted == entailment) == (gold == entailment)) & (predicted >= 0)
-    false = predicted == entailment
+    false = (predicted == entailment) | (predicted < 0)
     is_mirror_right = np.bincount(group, weights=~right, minlength=n_mirrors) == 0
     kinds = np.asarray(operation, dtype=object)
     names = list(dict.fromkeys(kinds.tolist()))

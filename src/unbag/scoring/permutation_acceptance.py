@@ -121,7 +121,9 @@ class PermutedRows:
     """Predictions for pairs with permuted words: one row per source example and permutation, in any order.
 
     Attributes:
-        predictions: Predicted label ids, shape (n,).
+        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction, which never improves a
+            score. Without it, a permutation counts as accepted, and an unpermuted pair as wrong. Such a pair belongs to
+            D^c or D^f only where it raises the mean.
         references: Gold label ids, shape (n,), equal in all rows of a source.
         source_id: Source example of each row, shape (n,).
         permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
@@ -189,20 +191,21 @@ def permutation_acceptance(
     rows = _ScoredRows(columns)
     correct, flipped = rows.is_correct, rows.is_flipped
     parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (correct, 1.0)}
-    counts = {0.0: rows.n_accepted}
+    counts = {0.0: rows.n_right}
     if rows.gold_probabilities is not None:
         for tau in CONFIDENCES[1:]:
             counts[tau] = rows.sum_permutations(rows.is_right & (rows.gold_probabilities >= tau))
     for tau, count in counts.items():
-        parts |= _parts(count, correct, rows.q, n_labels, _suffix(tau))
+        parts |= _parts(rows, count, n_labels, _suffix(tau))
     quartiles: dict[str, list[float] | None] = {}
     if rows.probabilities is not None:
         entropy = rows.sum_permutations(np.where(rows.is_right, _entropy(rows.probabilities), 0.0))
-        means = entropy / np.maximum(rows.n_accepted, 1)  # of each example's accepted permutations
-        for name, subset in (("c", correct & (rows.n_accepted > 0)), ("f", flipped)):
+        means = entropy / np.maximum(rows.n_right, 1)  # of each example's accepted permutations
+        for name, of in (("c", correct), ("f", ~correct)):
+            subset = of & (rows.n_right > 0)
             over_examples = entropy_over == "examples"
             parts[f"entropy_{name}"] = (
-                (means * subset, subset) if over_examples else (entropy * subset, rows.n_accepted * subset)
+                (means * subset, subset) if over_examples else (entropy * subset, rows.n_right * subset)
             )
             quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
 
@@ -241,10 +244,14 @@ class _ScoredRows:
         source: Source index of each row, shape (n,).
         is_original: Whether each row is the unpermuted pair of its source, shape (n,).
         is_right: Whether each row is predicted with the gold label, shape (n,).
+        is_accepted: Whether each row is predicted with the gold label or has no prediction, shape (n,).
         probabilities: Predicted distributions, shape (n, n_labels); None if not given.
         gold_probabilities: Probability of the gold label in each row, shape (n,); None without `probabilities`.
         q: Number of permutations per source.
-        n_accepted: Number of permutations of each source that are predicted with the gold label, shape (sources,).
+        n_right: Number of permutations of each source that are predicted with the gold label, shape (sources,).
+        n_missing: Number of permutations of each source without a prediction, shape (sources,).
+        n_accepted: Sum of `n_right` and `n_missing`.
+        is_unknown: Whether the unpermuted pair of each source has no prediction, shape (sources,).
         is_correct: Whether each source is in D^c, shape (sources,): its unpermuted pair is predicted correctly.
         is_flipped: Whether each source is in D^f, shape (sources,): its unpermuted pair is predicted incorrectly, but a
             permutation is accepted.
@@ -285,8 +292,13 @@ class _ScoredRows:
             None if self.probabilities is None else _select_gold_probabilities(self.probabilities, gold)
         )
         self.is_right: Bools = predicted == gold
-        self.n_accepted = self.sum_permutations(self.is_right)
+        is_missing = predicted < 0
+        self.is_accepted: Bools = self.is_right | is_missing
+        self.n_right = self.sum_permutations(self.is_right)
+        self.n_missing = self.sum_permutations(is_missing)
+        self.n_accepted = self.n_right + self.n_missing
         self.is_correct: Bools = self.is_right[original]
+        self.is_unknown: Bools = is_missing[original]
         self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)
 
     def sum_permutations(self, values: Column) -> NDArray[np.float64]:
@@ -302,20 +314,38 @@ def _suffix(tau: float) -> str:
 
 
 def _parts(
-    count: NDArray[np.float64], correct: Bools, q: int, n_labels: int, suffix: str
+    rows: _ScoredRows, n_right: NDArray[np.float64], n_labels: int, suffix: str
 ) -> dict[str, tuple[Column, Column | float]]:
     """Compute the numerators and denominators of all scores by example, from the number of accepted permutations."""
-    flipped = ~correct & (count > 0)
+    q, count = rows.q, n_right + rows.n_missing
     share = count / q
+    correct = _raise_mean(share, rows.is_correct, rows.is_unknown)
+    accepted, wrong = (
+        _raise_mean(share, certain & ~rows.is_unknown & (n_right > 0), (certain | rows.is_unknown) & (count > 0))
+        for certain in (rows.is_correct, ~rows.is_correct)
+    )
     return {
         f"omega_max{suffix}": (count > 0, 1.0),
         f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # in integers, because 1/3 is not exact as a float
         f"omega_all{suffix}": (count == q, 1.0),
         f"acceptance{suffix}": (share, 1.0),
         f"p_c{suffix}": (share * correct, correct),
-        f"p_c_accepted{suffix}": (share * correct, correct & (count > 0)),
-        f"p_f{suffix}": (share * flipped, flipped),
+        f"p_c_accepted{suffix}": (share * accepted, accepted),
+        f"p_f{suffix}": (share * wrong, wrong),
     }
+
+
+def _raise_mean(values: NDArray[np.float64], certain: Bools, possible: Bools) -> Bools:
+    """Add those possible members to a subset that raise the mean of its values as far as possible."""
+    selected = certain.copy()
+    total, n = float(values[certain].sum()), int(certain.sum())
+    others = np.flatnonzero(possible & ~certain)
+    for example in others[np.argsort(-values[others], kind="stable")]:
+        if n and values[example] * n <= total:
+            break
+        selected[example] = True
+        total, n = total + float(values[example]), n + 1
+    return selected
 
 
 def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> AcceptanceScores:
@@ -379,7 +409,7 @@ def _compute_bins(rows: _ScoredRows, values: NDArray[np.float64], width: float) 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
         """Compute the number of permutations in each bin, and the fraction of them that is accepted."""
         counts = np.bincount(index[subset], minlength=n_bins)
-        accepted = np.bincount(index[subset], weights=rows.is_right[permuted][subset], minlength=n_bins)
+        accepted = np.bincount(index[subset], weights=rows.is_accepted[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
 
     n, acceptance = counted(np.ones(len(sources), dtype=bool))

@@ -145,8 +145,8 @@ def swap_consistency_of_pairs(
     """Compute the scores of `swap_consistency` from one row per pair, with the two predictions in separate columns.
 
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong and as
-            disagreement.
+        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong and as
+            disagreement, and as correct before the swap in the drop, so that it never improves a score.
         references: Gold label ids, shape (n,).
         swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). The values of entailment pairs
             are ignored.
@@ -177,6 +177,7 @@ def swap_consistency_of_pairs(
     drops = {}
     columns = {
         "accuracy_before": before == gold,
+        "before_at_most": (before == gold) | (label_stays & (before < 0)),  # a missing prediction may be correct
         # Entailment may not hold after the swap: such pairs keep their original order both times.
         "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
@@ -184,7 +185,7 @@ def swap_consistency_of_pairs(
     for subset, rows in ({"symmetric": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
-        drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
+        drops[subset, "drop"] = (subset, "before_at_most"), (subset, "accuracy_after")
     estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
     def accuracies(subset: str) -> SwapAccuracies:

@@ -67,7 +67,8 @@ def uncertainty_partitions(
     A model that is always correct has accuracy 1 on every partition, drop 0, and no rank correlation.
 
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong, and in
+            the easiest partition as correct in the drop, so that it never improves a score.
         references: Gold label ids, shape (n,).
         partition: Partition number of each example, from 0 (easiest) to m - 1 (hardest), shape (n,).
         resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
@@ -92,7 +93,10 @@ def uncertainty_partitions(
     for number, name in enumerate(names):
         inside = numbers == number
         ratios[name] = (right & inside, inside.astype(np.float64))
-    estimates = estimate_named_ratios(ratios, {"drop": (names[0], names[-1])}, resamples=resamples, seed=seed)
+    easiest = "easiest at most" if m > 1 else names[0]
+    ratios.setdefault(easiest, ((right | (predicted < 0)) & (numbers == 0), (numbers == 0).astype(np.float64)))
+    drops = {"drop": (easiest, names[-1])}
+    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
     return {
         "n_examples": len(right),
         "n_partitions": m,

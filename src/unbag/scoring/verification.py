@@ -92,6 +92,9 @@ class VerifierPredictions(NamedTuple):
         scores: Probability of entailment, shape (n,); None for a model that predicts labels only.
         contradicted: Whether the gold label is contradiction, shape (n,); None for two-label data.
         predicted_contradicted: Whether the model predicts contradiction, shape (n,); None for two-label models.
+        unanswered: Whether the model gave no answer, shape (n,); None if it answered every pair. Such a pair counts as
+            a confident error in each measure: as entailed or as contradicted if the gold label differs, and as not
+            entailed if the gold label is entailment. So it never improves a measure.
     """
 
     entailed: Flags
@@ -99,6 +102,7 @@ class VerifierPredictions(NamedTuple):
     scores: Floats | None = None
     contradicted: Flags | None = None
     predicted_contradicted: Flags | None = None
+    unanswered: Flags | None = None
 
 
 def verification(
@@ -199,6 +203,10 @@ def compute_verification_scores(
         )
     if entailed.all() or not entailed.any():
         return None
+    unanswered = np.zeros(len(entailed), dtype=bool) if predictions.unanswered is None else predictions.unanswered
+    predicted = np.where(unanswered, ~entailed, predicted)
+    if predictions.contradicted is not None and predictions.predicted_contradicted is not None:
+        predictions = predictions._replace(predicted_contradicted=predictions.predicted_contradicted | unanswered)
     source, names = encode_names(sources)
     n_sources = len(names)
     measures: VerificationScores = {
@@ -214,13 +222,17 @@ def compute_verification_scores(
     }
     if predictions.scores is None:
         return measures
-    scores = _probabilities(predictions.scores)
+    scores = np.where(unanswered, ~entailed, _probabilities(predictions.scores)).astype(np.float64)
+    # Unanswered pairs rank worst. The entailed ones have distinct ranks, since a tie would raise the average precision.
+    ranks = np.where(unanswered, np.where(entailed, -np.cumsum(unanswered), np.inf), scores)
     return {
         **measures,
-        "auroc": estimate_auroc(scores, entailed, source, n_sources),
-        "average_precision": estimate_average_precision(scores, entailed, source, n_sources),
+        "auroc": estimate_auroc(ranks, entailed, source, n_sources),
+        "average_precision": estimate_average_precision(ranks, entailed, source, n_sources),
         "calibration": compute_calibration(scores, entailed, source, resamples=resamples, seed=seed),
-        "risk_coverage": compute_risk_coverage(_confidence(scores, predicted), predicted == entailed),
+        "risk_coverage": compute_risk_coverage(
+            np.where(unanswered, np.inf, _confidence(scores, predicted)), predicted == entailed
+        ),
         "thresholds": sweep_thresholds(scores, entailed),
         "safe_thresholds": find_safe_thresholds(scores, entailed, source, names),
     }

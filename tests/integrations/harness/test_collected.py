@@ -136,7 +136,8 @@ def test_missing_answer_is_wrong(name):
     rows = build_rows(name)
     records = [record | {"predicted": -1} for record in build_predictions(rows)]
     found = SCORES_OF[name](records)
-    assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
+    worst = {score: 0 if higher else 1 for score, higher in HIGHER_IS_BETTER[name].items()}
+    assert all(value == worst[score] or math.isnan(value) for score, value in found.items())
     nothing = SetPredictions(
         np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
     )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Columns, SetPredictions, select_rows
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, PermutedRows, permutation_acceptance
 from unbag.scoring.skill import RowScores
@@ -46,7 +46,8 @@ def compute_permuted_scores(
 def compute_permuted_row_scores(columns: Columns, predictions: SetPredictions) -> RowScores:
     """Compute the per-example scores that enter the skill score.
 
-    The score is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
+    The score is 1 for a correct prediction in order, minus the share of accepted permutations. A permutation without
+    an answer counts as accepted. A bag of words and a
     constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.
@@ -56,7 +57,8 @@ def compute_permuted_row_scores(columns: Columns, predictions: SetPredictions) -
     source, names = encode_names(columns["source_id"])
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
     orders = np.bincount(source[~is_original], minlength=len(names))
-    accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders
+    is_accepted = right | (predictions.predicted == NO_ANSWER)
+    accepted = np.bincount(source[~is_original], weights=is_accepted[~is_original], minlength=len(names)) / orders
     original_source = source[is_original]
     perfect = 1 - 1 / len(predictions.label_space)
     row_scores = right[is_original] - accepted[original_source]

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios
 from unbag.scoring.skill import RowScores
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
@@ -37,7 +37,7 @@ def compute_resnli_scores(
     gold = predictions.to_label_positions(columns["label"])
     right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
     if partial:
-        return _of_ends(right, partition)
+        return _of_ends(right, predictions.predicted == NO_ANSWER, partition)
     joined, total = merge_sparse_partitions(partition)
     scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
     if scores["n_partitions"] < total:
@@ -102,8 +102,12 @@ def _unseen(columns: Columns) -> NDArray[np.bool_]:
     return compute_unseen_pair_mask(columns.get("source_split", ()))
 
 
-def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
+def _of_ends(right: NDArray[np.bool_], unanswered: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
     subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
     ratios = {name: (right & subset, subset.astype(np.float64)) for name, subset in subsets.items() if subset.any()}
-    drop = {"drop": ("easiest", "hardest")} if {"easiest", "hardest"} <= ratios.keys() else {}
-    return dict(estimate_named_ratios(ratios, drop, resamples=0))
+    drop = {}
+    if {"easiest", "hardest"} <= ratios.keys():
+        ratios["at_most"] = ((right | unanswered) & subsets["easiest"], subsets["easiest"].astype(np.float64))
+        drop = {"drop": ("at_most", "hardest")}
+    estimates = dict(estimate_named_ratios(ratios, drop, resamples=0))
+    return {name: estimates[name] for name in (*subsets, *drop) if name in estimates}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
-from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
+from unbag.data.predictions import NONE, Columns, SetPredictions, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import apply_reverse_rule, match_reversed_rows, natural_logic
 from unbag.scoring.skill import RowScores
@@ -24,8 +24,8 @@ def compute_sicck_scores(
 
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
     neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
-    predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which enters the macro
-    averages like any other label.
+    predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which is wrong and
+    lowers the precision of every other label.
 
     Args:
         columns: Columns of n rows.
@@ -40,11 +40,12 @@ def compute_sicck_scores(
     groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
     return dict(
         natural_logic(
-            apply_reverse_rule(predicted[scored], predicted[back]),
+            _four_way_predictions(predicted[scored], predicted[back]),
             [map_four_way_label(columns["four_way"][row], predictions) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
+            missing=NONE,
             resamples=resamples,
         )
     )
@@ -57,7 +58,7 @@ def compute_sicck_row_scores(columns: Columns, predictions: SetPredictions) -> R
     """
     scored, back = _scored(columns)
     answered = predictions.label_names
-    predicted = apply_reverse_rule(answered[scored], answered[back])
+    predicted = _four_way_predictions(answered[scored], answered[back])
     gold = np.array([map_four_way_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
@@ -71,6 +72,13 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
         back = {pairs[row] for row in np.flatnonzero(to_boolean_array(columns["reverse"])).tolist()}
         four = [label if pair in back else None for pair, label in zip(pairs, four, strict=True)]
     return match_reversed_rows(pairs, columns["reverse"], four)
+
+
+def _four_way_predictions(forward: NDArray[np.str_], back: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Apply the reverse rule. A neutral pair whose reversed pair has no answer has no four-way label."""
+    is_open = np.isin(forward, [NEUTRAL, NOT_ENTAILMENT]) & (back == NONE)
+    predicted: NDArray[np.str_] = np.where(is_open, NONE, apply_reverse_rule(forward, back))
+    return predicted
 
 
 def map_four_way_label(label: str, predictions: SetPredictions) -> str:

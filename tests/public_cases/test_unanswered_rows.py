@@ -1,0 +1,79 @@
+"""An unanswered row never improves a number: a law over all metrics of all sets."""
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.integrations.harness.test_collected import build_rows
+from unbag import challenge_sets
+from unbag.challenge_sets.base import SCORE
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import SetPredictions
+from unbag.scoring.skill import skill_score
+
+SETS = challenge_sets.list_set_names()
+_ROUNDING = 1e-9
+
+
+@cache
+def _build_columns(name):
+    rows = build_rows(name)
+    columns = {column: [row[column] for row in rows] for column in rows[0]}
+    return {
+        column: np.array(values) if isinstance(values[0], int | float) else values for column, values in columns.items()
+    }
+
+
+def get_numbers(name, predictions):
+    """Compute all numbers of a set with a direction, as (value, sign), with sign 1 where higher is better."""
+    described = challenge_sets.get_challenge_set(name)
+    columns = _build_columns(name)
+    module = described.import_set_module("scores")
+    scores = dict(getattr(module, f"compute_{name}_scores")(columns, predictions, resamples=0))
+    own = getattr(module, f"compute_{name}_row_scores")(columns, predictions)
+    scores["skill"] = skill_score(own, resamples=0)
+    if described.has_verification:
+        scores["verification"] = compute_verifier_scores(columns["label"], predictions, own.source, resamples=0)
+    numbers = {
+        each.name: (estimate.value, 1 if each.higher_is_better else -1)
+        for each in (SCORE, *described.named_metrics)
+        if (estimate := each.get_estimate(scores)) is not None and estimate.value is not None
+    }
+    if (verified := scores.get("verification")) and verified["risk_coverage"]:
+        numbers["aurc"] = (verified["risk_coverage"]["aurc"], -1)
+    return numbers
+
+
+@pytest.mark.parametrize("has_probabilities", [False, True])
+@pytest.mark.parametrize("space", [LABELS, TWO_WAY])
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_unanswered_rows_never_improve_a_number(name, space, has_probabilities, data):
+    if space == TWO_WAY and name == "swapped":
+        pytest.skip("no metric of its own for two labels")
+    rows = build_rows(name)
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    # Models between always wrong and always right, so that the numbers have room in both directions.
+    ids = np.where(
+        draw.random(len(rows)) < draw.random(), [row["label"] for row in rows], draw.integers(3, size=len(rows))
+    )
+    probabilities = np.eye(3)[ids]
+    if has_probabilities:
+        probabilities = draw.dirichlet(np.ones(3), len(rows)) * 0.5 + probabilities * 0.5
+    full = SetPredictions(probabilities, LABELS, has_probabilities).to_label_space(space)
+    some = draw.random(len(rows)) < draw.random()
+    more = some | (draw.random(len(rows)) < draw.random())
+    if draw.random() < 0.3:  # a judge that answers only where it is right
+        more = more | (full.predicted != full.to_label_positions([row["label"] for row in rows]))
+    chain = [get_numbers(name, full._replace(unanswered=mask)) for mask in (np.zeros_like(some), some, more)]
+    assert chain[0]
+    for before, after in pairwise(chain):
+        for number, (value, sign) in after.items():
+            # A share of no example has no value, and any value is then possible.
+            assert number not in before or sign * value <= sign * before[number][0] + _ROUNDING, number
