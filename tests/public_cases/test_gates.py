@@ -74,3 +74,52 @@ def test_gate_that_cannot_be_computed_fails(tmp_path):
     two_labels = write_pairs(tmp_path / "two.csv", ("entailment", "not_entailment"))
     two = evaluate(tmp_path / "two", two_labels, lambda each: "neutral" if "not_" in each else "entailment")
     assert check(two, "--max", "plain:false_contradiction=.5") == (1, {"false_contradiction": ("not computed", None)})
+
+
+@pytest.fixture
+def working_folder(tmp_path, monkeypatch):
+    """Folder with documents, a model that predicts entailment if a claim is a sentence, and a run of this model.
+
+    The run uses `--long-premise every-sentence`, without which the model never predicts entailment.
+    """
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"Item {n} is here. Item {n} is red.", f"Item {n + n % 2} is red.", n % 2 == 0) for n in range(ROWS)]
+    lines = [f"{document},{claim},{LABELS[0] if label else LABELS[1]}" for document, claim, label in rows]
+    (tmp_path / "claims.csv").write_text("\n".join(["document,claim,label", *lines]) + "\n")
+    name = f"verifier_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "def predict(premises, hypotheses):\n"
+        "    return [[one == two, one != two, 0] for one, two in zip(premises, hypotheses)]\n"
+    )
+    arguments = ["evaluate", f"{name}:predict", "--data", "claims.csv", "--sets", "plain", "--output-dir", "old"]
+    arguments += ["--no-lexical-baseline", "--no-shuffled", "--long-premise", "every-sentence", "--trust-labels"]
+    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+    return name
+
+
+def test_model_passes_against_itself_with_options_of_run(working_folder):
+    gate = (f"{working_folder}:predict", "--no-worse-than", "old", "--metric", "accuracy")
+    gate += ("--max", "plain:changed_labels=.2")
+    passes = {"accuracy": ("passes", 0), "changed_labels": ("passes", 0)}
+    assert check(*gate) == (0, passes)
+    # The option of the command line replaces that of the run, and only that one.
+    code, gates = check(*gate, "--long-premise", "truncate")
+    assert (code, gates["changed_labels"]) == (1, ("fails", 14 / ROWS))
+    # Without its run.yaml, a run still records the options of the model.
+    Path("old/run.yaml").unlink()
+    assert check(*gate, "--data", "claims.csv", "--no-lexical-baseline", "--no-shuffled") == (0, passes)
+
+
+@pytest.mark.parametrize("option", [("--max-examples", "12"), ("--corpus", "mnli"), ("--labels", "E=entailment")])
+def test_option_that_changes_rows_is_refused_by_name(working_folder, option):
+    arguments = ["check", f"{working_folder}:predict", "--no-worse-than", "old", *option]
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, arguments)
+    assert (done.exit_code, f"{option[0]}: expected the rows of old, got other rows" in done.output) == (2, True)
+
+
+def test_runs_with_other_options_are_named(working_folder):
+    arguments = ["evaluate", f"{working_folder}:predict", "--data", "claims.csv", "--sets", "plain"]
+    arguments += ["--no-lexical-baseline", "--no-shuffled", "--trust-labels", "--output-dir", "new"]
+    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["check", "new", "--no-worse-than", "old"])
+    assert "differ in the model options long_premise (every-sentence and truncate)" in done.output

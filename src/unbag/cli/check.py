@@ -1,9 +1,9 @@
 """The command `unbag check`: quality gates for CI builds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,15 +11,29 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import EvaluationPlan, restrict_to_offline, run_plan
 from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import Full, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, OutputFormat, print_failures, print_table, validate_output_format, write_tables
+from unbag.cli.output import (
+    AsJson,
+    OutputFormat,
+    echo,
+    is_quiet,
+    print_failures,
+    print_table,
+    validate_output_format,
+    write_tables,
+)
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
+from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.gates import Gates
 
 _PANEL: Final = "Gates"
+# Options that do not affect predictions, or describe the machine: never those of an earlier run.
+_OF_MACHINE: Final = frozenset({"offline", "price_in", "price_out"}).union(
+    name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions
+)
 
 
 @dataclass(frozen=True)
@@ -123,8 +137,8 @@ def check(
     changed. To limit this share, use --max SET:changed_labels=BOUND.
 
     The model is evaluated on a sample of each set for which a gate exists. With
-    --no-worse-than, the options come from run.yaml in the earlier run, if
-    this file exists.
+    --no-worse-than, the options of the earlier run apply. Options on the command
+    line replace them, except options that would change the rows.
 
     Exit code 0: no gate fails. Exit code 1: a gate fails, or cannot be
     computed. Exit code 2: incorrect usage.
@@ -146,16 +160,21 @@ def check(
     before = gates.earlier_run
     run = _results_file(Path(model))
     if run is None:
+        earlier = None if before is None else _load_earlier_options(before, ctx)
+        complete: Sequence[str] = ()
+        if earlier is not None:
+            pairs, model_options = _apply_earlier_options(ctx, earlier, model, pairs, model_options)
+            complete, full = earlier.sets, full or earlier.full
         model_options.validate([model])
-        sets = [
-            *(each.set for each in gates.bounds),
-            *(result.set for result in (read_results(before) if before else ())),
-        ]
-        earlier = None if full or pairs != PairOptions() else _earlier_run(before, ctx)
-        requests = _requests(list(dict.fromkeys(sets)), pairs, earlier, full=full)
-        plan = _build_plan(model, requests, model_options, earlier, output_dir)
+        compared = [result.set for result in (read_results(before) if before else ())]
+        sets = list(dict.fromkeys([*(each.set for each in gates.bounds), *compared]))
+        requests = _requests(sets, pairs, complete, full=full)
+        if earlier is not None and earlier.file.name == config_file.CONFIG_FILE:
+            of_run = [each for each in requests if each.name in compared]
+            _validate_rows(ctx, earlier, pairs, of_run, full=full)
+        plan = _build_plan(model, requests, model_options, output_dir)
         run = _evaluate(plan, visible=not as_json) / FILE
-    elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
+    elif options := _evaluation_options(ctx):
         raise typer.BadParameter(
             f"{', '.join(options)}: only valid with a model to evaluate, but {model} contains stored results; "
             "remove these options"
@@ -181,42 +200,117 @@ def _results_file(path: Path) -> Path | None:
     return path if path.is_file() and path.suffix == ".json" else None
 
 
-def _evaluation_options(
-    pairs: PairOptions, model_options: ModelOptions, *, full: bool, output_dir: Path | None
-) -> list[str]:
+def _evaluation_options(ctx: typer.Context) -> list[str]:
     """List the options on the command line that apply only to model evaluation."""
-    options = [
-        f"--{field.name.replace('_', '-')}"
-        for group in (pairs, model_options)
-        for field in fields(group)
-        if getattr(group, field.name) != field.default and field.name not in ("lexical_baseline", "shuffled", "offline")
+    names = [field.name for group in (PairOptions, ModelOptions) for field in fields(group)]
+    ignored = ("lexical_baseline", "shuffled", "offline")
+    return [
+        _flag(name)
+        for name in (*names, "full", "output_dir")
+        if name not in ignored and config_file.is_set_by_user(ctx, name)
     ]
-    return [*options, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
 
 
-def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.EarlierOptions | None:
-    """Load the options of an earlier run from the `run.yaml` next to its results; None if there is no such file."""
-    if results is None or not (file := results.parent / config_file.CONFIG_FILE).is_file():
-        return None
-    return config_file.load_earlier_options(file, ctx.command.params)
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _load_earlier_options(results: Path, ctx: typer.Context) -> config_file.EarlierOptions:
+    """Load the options of an earlier run: those of its `run.yaml`, or the recorded model options without this file."""
+    from unbag.challenge_sets.results import read_results
+    from unbag.evaluation.gates import select_results_of_single_model
+
+    record = select_results_of_single_model(read_results(results), str(results))[0].model
+    recorded = {name: _to_text(value) for name, value in record.get("options", {}).items()}
+    file = results.parent / config_file.CONFIG_FILE
+    if file.is_file():
+        earlier = config_file.load_earlier_options(file, ctx.command.params)
+        return earlier._replace(values=recorded | dict(earlier.values))
+    return config_file.EarlierOptions(results, [str(record["name"])], (), False, recorded)
+
+
+def _to_text(value: Any) -> Any:
+    """Convert a recorded option to its value on the command line."""
+    return value if isinstance(value, bool) else list(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _apply_earlier_options(
+    ctx: typer.Context,
+    earlier: config_file.EarlierOptions,
+    model: str,
+    pairs: PairOptions,
+    model_options: ModelOptions,
+) -> tuple[PairOptions, ModelOptions]:
+    """Apply the options of an earlier run, except those that the user set, and print them."""
+    skip = {name for name in ctx.params if config_file.is_set_by_user(ctx, name)}
+    # Each of these options chooses the pairs, and replaces the options that describe the pairs of the earlier run.
+    if sources := skip & {"corpus", "data", "text"}:
+        skip |= {"corpus", "data", "text"}
+    if sources - {"data"}:
+        skip |= {"split", "columns", "labels", "language"}
+    skip |= _OF_MACHINE if model in earlier.models else _OF_MACHINE | IDENTITY_OPTIONS
+    applied = earlier.apply(ctx, pairs, skip=skip), earlier.apply(ctx, model_options, skip=skip)
+    used = [
+        _format_option(name, value)
+        for old, new in zip((pairs, model_options), applied, strict=True)
+        for name, value in vars(new).items()
+        if value != getattr(old, name)
+    ]
+    if used and not is_quiet():
+        echo(f"options of {earlier.file.parent}: {' '.join(used)}", err=True)
+    return applied
+
+
+def _format_option(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return _flag(name) if value else f"--no{_flag(name)[1:]}"
+    return f"{_flag(name)} {','.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def _validate_rows(
+    ctx: typer.Context,
+    earlier: config_file.EarlierOptions,
+    pairs: PairOptions,
+    requests: "Sequence[SetRequest]",
+    *,
+    full: bool,
+) -> None:
+    """Validate that no option of the command line changes the rows of the sets.
+
+    The pairs themselves are compared after the evaluation, because their file may be moved.
+
+    Raises:
+        typer.BadParameter: If an option changes the rows; the message names the option.
+    """
+    theirs = earlier.apply(ctx, PairOptions())
+    ours = [field.name for field in fields(pairs) if field.name not in ("data", "text")]
+    changed = [name for name in ours if getattr(pairs, name) != getattr(theirs, name)]
+    changed += ["full"] if full != earlier.full else []
+    sets = [request.name for request in requests]
+    if changed and list(map(_rows_key, requests)) != list(
+        map(_rows_key, _requests(sets, theirs, earlier.sets, full=earlier.full))
+    ):
+        raise typer.BadParameter(
+            f"{', '.join(map(_flag, changed))}: expected the rows of {earlier.file.parent}, got other rows; omit the "
+            "option, or evaluate both models with it"
+        )
+
+
+def _rows_key(request: "SetRequest") -> tuple[Any, ...]:
+    """Collect the fields of a request that determine its rows, without the source of user-provided pairs."""
+    options = {name: value for name, value in request.options.items() if name not in ("data", "text")}
+    return request.config, options, request.max_examples, None if request.max_examples is None else request.seed
 
 
 def _build_plan(
     model: str,
     requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
-    earlier: config_file.EarlierOptions | None,
     output_dir: Path | None,
 ) -> EvaluationPlan:
-    """Build the evaluation plan of a model: the gated sets, with the baselines of the earlier run."""
+    """Build the evaluation plan of a model for the gated sets."""
     from unbag.inference.prediction_store import PREDICTIONS
 
-    if earlier is not None:
-        model_options = replace(
-            model_options,
-            lexical_baseline=model_options.lexical_baseline and earlier.lexical_baseline,
-            shuffled=model_options.shuffled and earlier.shuffled,
-        )
     baselines = build_disabled_baseline_options(model_options.lexical_baseline, model_options.shuffled)
     title = f"check-{'+'.join(request.name for request in requests)}"
     output_location = output_dir or build_run_folder(
@@ -244,17 +338,11 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     return folder
 
 
-def _requests(
-    sets: Sequence[str], pairs: PairOptions, run: config_file.EarlierOptions | None, *, full: bool
-) -> "list[SetRequest]":
-    """Build the set requests for the gates: samples, entire sets with `full`, or the sets of an earlier run."""
+def _requests(sets: Sequence[str], pairs: PairOptions, complete: Sequence[str], *, full: bool) -> "list[SetRequest]":
+    """Build the set requests for the gates: entire sets for `full` and the sets in `complete`, otherwise samples."""
     from unbag.challenge_sets import selection
 
-    if run is None:
-        complete = sets if full else ()
-    else:
-        pairs, complete = run.pairs, sets if run.full else run.sets
     return [
-        request if request.name in complete else selection.apply_suite_sample(request)
+        request if full or request.name in complete else selection.apply_suite_sample(request)
         for request in pairs.build_requests(sets)
     ]

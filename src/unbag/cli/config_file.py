@@ -8,15 +8,18 @@
 The keys are the long options, and `models`. The command line and the environment take precedence over the file.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import typer
 
-from unbag.cli.options import PairOptions
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
+_Group = TypeVar("_Group", bound="DataclassInstance")
 CONFIG_FILE: Final = "run.yaml"
 _MAX_BYTES: Final = 100_000
 _MAX_DEPTH: Final = 4
@@ -100,21 +103,45 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
 
 
 class EarlierOptions(NamedTuple):
-    """Options of an earlier run, except the model.
+    """Options of an earlier run.
 
     Attributes:
-        pairs: Source pairs.
+        file: File of the options, for error messages.
+        models: Models of the run.
         sets: Sets listed with `--sets`, each with all examples.
         full: Whether the suite used all examples of each set.
-        lexical_baseline: Whether the lexical baseline was enabled.
-        shuffled: Whether the shuffled-words baseline was enabled.
+        values: Values of the other options, by parameter name.
     """
 
-    pairs: PairOptions
+    file: Path
+    models: Sequence[str]
     sets: Sequence[str]
     full: bool
-    lexical_baseline: bool
-    shuffled: bool
+    values: Mapping[str, Any]
+
+    def apply(self, ctx: typer.Context, group: _Group, *, skip: Collection[str] = ()) -> _Group:
+        """Replace the values of a group of options by those of the earlier run.
+
+        Args:
+            ctx: Context of the command that the group belongs to.
+            group: Options of the command.
+            skip: Names of options that keep the values of the command.
+
+        Raises:
+            typer.BadParameter: If a value is invalid, or an option of `_CONFIRMED` is only in the file.
+        """
+        params = {str(param.name): param for param in ctx.command.params}
+        names = [each.name for each in fields(group)]
+        ours = [name for name in names if name in self.values and name not in skip]
+        ctx.meta[_UNCONFIRMED] = {name: self.file for name in ours if name in _CONFIRMED and self.values[name]}
+        given = {name: False if name in _CONFIRMED else self.values[name] for name in ours}
+        return replace(group, **{name: params[name].process_value(ctx, value) for name, value in given.items()})
+
+
+def is_set_by_user(ctx: typer.Context, name: str) -> bool:
+    """Check whether an option has a value from the command line, the environment or `--config`."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
@@ -127,20 +154,10 @@ def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
     Raises:
         typer.BadParameter: If the file cannot be parsed.
     """
-    record = _mapping(path)
-    keys = {
-        key: param
-        for key, param in _keys(params).items()
-        if key in record and param.name in PairOptions.__dataclass_fields__
-    }
-    values = _typed(path, {key: record[key] for key in keys}, keys)
-    return EarlierOptions(
-        PairOptions(**values),
-        list(record.get("sets") or ()),
-        bool(record.get("full")),
-        record.get("lexical-baseline") is not False,
-        record.get("shuffled") is not False,
-    )
+    record, keys = _mapping(path), _keys(params)
+    values = _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)
+    models, sets = (list(map(str, record.get(key) or ())) for key in ("models", "sets"))
+    return EarlierOptions(path, models, sets, bool(record.get("full")), values)
 
 
 def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
@@ -151,8 +168,13 @@ def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
             similar = get_close_matches(str(key), keys, n=1)
             hint = f"did you mean {similar[0]}?" if similar else f"the options are {', '.join(keys)}"
             raise typer.BadParameter(f"{path}: expected an option of this command, got {key!r}; {hint}")
+    return _to_texts(path, record, keys)
+
+
+def _to_texts(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert the values of a file to the texts of the command line, by parameter name. A switch keeps its bool."""
     values = _typed(path, record, keys)
-    switches = {param.name for param in params if getattr(param, "is_flag", False)}
+    switches = {param.name for param in keys.values() if getattr(param, "is_flag", False)}
     for key, param in keys.items():
         if param.name in switches and not isinstance(values.get(str(param.name), False), bool):
             raise typer.BadParameter(

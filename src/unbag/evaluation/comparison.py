@@ -15,6 +15,7 @@ from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, assign_letters, load_single_system, load_systems
 from unbag.evaluation.verdict import TOO_FEW_ROWS
+from unbag.inference.options import IDENTITY_OPTIONS, get_default
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
@@ -238,6 +239,8 @@ def _compare_systems(
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, other_tasks=other_tasks):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
+            if differing := _describe_differing_options(ours[0].result, theirs[0].result):
+                notes.append(f"{one.letter} and {two.letter} differ in the model options {differing}")
     notes += [f"{title}: evaluated only for {_listed(letters)}" for title, letters in alone.items()]
     notes += [
         f"{title}: {_listed(letters)} stored no examples; intervals unpaired, without a test"
@@ -318,6 +321,20 @@ def _matched(
         yield runs, other, False
     for runs in theirs_only:
         alone.setdefault(_title(runs[0].result), set()).add(two.letter)
+
+
+def _describe_differing_options(one: Result, other: Result) -> str:
+    """Describe the options that change how two models are used, such as their thresholds; empty if there are none."""
+    ours, theirs = (
+        {name: value for name, value in result.model.get("options", {}).items() if name not in IDENTITY_OPTIONS}
+        for result in (one, other)
+    )
+    values = {name: [options.get(name, get_default(name)) for options in (ours, theirs)] for name in {**ours, **theirs}}
+    return "; ".join(
+        f"{name} ({' and '.join('none' if value is None else str(value) for value in both)})"
+        for name, both in values.items()
+        if both[0] != both[1]
+    )
 
 
 class _Pairs:

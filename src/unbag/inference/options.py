@@ -252,6 +252,12 @@ MODEL_OPTIONS: Final[Mapping[str, tuple[Any, ModelOption]]] = _collect_options(M
 """Type and description of each option, in the order of the command's help."""
 
 
+IDENTITY_OPTIONS: Final = frozenset(
+    "revision label_map model_file head base_url separator trust_remote_code trust_labels".split()
+).union(BuiltInKwargs.__annotations__)
+"""Options that describe a model instead of its use. A comparison of two models needs no equal values."""
+
+
 def describe_model_options(function: _T) -> _T:
     """Add the model options to the signature and the docstring of a function that takes them as `**model_options`."""
     declared = signature(function)
