@@ -8,8 +8,8 @@ import evaluate
 
 from unbag.scoring.calibration import CalibrationScores, ReliabilityBin
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.thresholds import SafeThreshold, ThresholdRow
-from unbag.scoring.verification import RiskCoverage, VerificationScores, verification
+from unbag.scoring.thresholds import SafeThreshold
+from unbag.scoring.verification import RiskCoverage, SweepRow, VerificationScores, verification
 
 _CITATION = """@article{geifman-el-yaniv-2017-selective,
   title = {Selective Classification for Deep Neural Networks},
@@ -21,7 +21,7 @@ _DOCUMENTATION = f"""{verification.__doc__}
 {CalibrationScores.__doc__}
 {ReliabilityBin.__doc__}
 {RiskCoverage.__doc__}
-{ThresholdRow.__doc__}
+{SweepRow.__doc__}
 {SafeThreshold.__doc__}
 {format_metric_output.__doc__}"""
 
@@ -47,7 +47,7 @@ class Verification(evaluate.Metric):
         references: list[int] | list[str],
         *,
         source_id: Sequence[Hashable] | None = None,
-        threshold: float = 0.5,
+        threshold: float | str = 0.5,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_rows_can_be_added_in_batches(metric):
     [
         ({"references": [1, 0, 2, 0, 1, 0]}, "expected 1 \\(entailed\\), 0 \\(not entailed\\) or label names, got 2"),
         ({"references": [1] * 6}, "both entailed and not-entailed pairs"),
-        ({"predictions": [1.5, 0, 0, 0, 0, 0]}, "scores from 0 to 1"),
+        ({"predictions": [1.5, 0, 0, 0, 0, 0]}, "probabilities from 0 to 1"),
         ({"source_id": ["a"]}, "one prediction, reference and source per pair"),
     ],
 )

@@ -51,12 +51,12 @@ def build_group(*made):
     )
 
 
-def test_view_shows_four_metrics_within_80_columns():
+def test_view_shows_main_metrics_within_80_columns():
     made = build_verified_result(noise=0.3)
     text = render(terminal.build_result_view(made))
     assert max(map(len, text.splitlines())) <= 80
     assert "Verifier: 100 entailed pairs, 200 others" in text
-    for name in ("AUROC ↑", "balanced accuracy ↑", "false entailment ↓", "false contradiction ↓"):
+    for name in ("AUROC ↑", "balanced accuracy ↑", "recall ↑", "false entailment ↓", "false contradiction ↓"):
         assert sum(name in line for line in text.splitlines()) == 1
     area = made.scores[VERIFICATION]["auroc"]
     assert f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}]" in text
@@ -82,7 +82,7 @@ def test_sentences_state_threshold_or_missing_pairs():
             {"threshold": 0.83, "bound": 0.047, "confirmed": Estimate(0.031, 0.01, 0.07, 130)}
             | {"recall": Estimate(0.61, 0.5, 0.7, 80), "available": 120},
             "At most 5 % false entailments (upper limit 4.7 % on one half of the sources): threshold 0.83; on the "
-            "other half 3.1 % [1.0, 7.0], recall 61.0 %.",
+            "other half 3.1 % [1.0, 7.0]; recall on all pairs 61.0 %.",
         ),
         (
             {"threshold": 0.83, "bound": 0.047, "confirmed": None, "recall": None, "available": 120},
@@ -148,6 +148,7 @@ def test_compare_tests_named_metrics_except_average_precision(folders):
         "AUROC": "bootstrap",
         "average precision": "unpaired",
         "balanced accuracy": "bootstrap",
+        "recall": "mcnemar",
         "false entailment": "mcnemar",
         "false contradiction": "mcnemar",
         "Brier score": "bootstrap",
@@ -209,6 +210,7 @@ def test_label_only_results_have_no_figures():
     assert verifier.build_threshold_table(build_group(made)) is None
     assert [row[0] for row in verifier.build_verifier_metrics_table(build_group(made)).rows] == [
         "balanced accuracy ↑",
+        "recall ↑",
         "false entailment ↓",
         "false contradiction ↓",
     ]

@@ -8,10 +8,11 @@ from sklearn import metrics
 
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.calibration import BINS, compute_calibration
+from unbag.scoring.log_odds import compute_log_odds
 from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
 from unbag.scoring.significance import compute_paired_difference, compute_sample_value
 from unbag.scoring.thresholds import TARGETS, find_safe_thresholds, sweep_thresholds
-from unbag.scoring.verification import VerifierPredictions, compute_risk_coverage, compute_verification_scores
+from unbag.scoring.verification import BinaryPredictions, compute_risk_coverage, compute_verification_scores
 
 N = 4000
 
@@ -25,7 +26,7 @@ def sample_calibrated(n=N, seed=1):
 
 def compute_scores(scores, entailed, threshold=0.5, sources=None, **options):
     scores, entailed = np.asarray(scores, dtype=np.float64), np.asarray(entailed, dtype=bool)
-    decisions = VerifierPredictions(entailed, scores >= threshold, scores, **options)
+    decisions = BinaryPredictions(entailed, scores >= threshold, scores, **options)
     found = compute_verification_scores(decisions, range(len(scores)) if sources is None else sources)
     assert found is not None
     return found
@@ -63,8 +64,8 @@ def test_scores_equal_scikit_learn(seed):
 def test_three_labels_have_false_contradiction_rate():
     entailed, contradicted = np.array([1, 0, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
     predicted = np.array([0, 0, 0, 0], dtype=bool)
-    decisions = VerifierPredictions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
-    found = compute_verification_scores(decisions, range(4))
+    contradictions = BinaryPredictions(contradicted, np.array([1, 0, 1, 0], dtype=bool))
+    found = compute_verification_scores(BinaryPredictions(entailed, predicted), range(4), contradictions=contradictions)
     assert found["false_contradiction"].value == 0.5  # one of the two pairs without contradiction
     assert found["false_contradiction"].n == 2
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
@@ -73,8 +74,7 @@ def test_three_labels_have_false_contradiction_rate():
 
 def test_single_gold_label_has_no_verification_scores():
     assert (
-        compute_verification_scores(VerifierPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3))
-        is None
+        compute_verification_scores(BinaryPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
     )
 
 
@@ -190,7 +190,7 @@ def test_safe_threshold_limits_rate_on_new_pairs():
     exceeded = found = 0
     for seed in range(60):
         scores, entailed = sample_calibrated(400, seed)
-        [chosen] = find_safe_thresholds(scores, entailed, np.arange(400), range(400), targets=(0.1,))
+        [chosen] = find_safe_thresholds(compute_log_odds(scores), entailed, np.arange(400), range(400), targets=(0.1,))
         if chosen["threshold"] is None:
             continue
         found += 1
@@ -252,9 +252,9 @@ def test_auroc_interval_coverage_is_95_percent():
 
 def test_threshold_sweep_is_monotone_and_bounded():
     scores, entailed = sample_calibrated()
-    rows = sweep_thresholds(scores, entailed)
+    rows = sweep_thresholds(compute_log_odds(scores), entailed)
     assert len(rows) == 100
-    for name in ("false_entailment", "recall"):
+    for name in ("false_positive", "recall"):
         values = [row[name] for row in rows]
         assert values == sorted(values)
         assert values[-1] == 1.0
@@ -264,12 +264,12 @@ def test_threshold_sweep_is_monotone_and_bounded():
     ("decisions", "sources", "message"),
     [
         (
-            VerifierPredictions(np.array([True, False]), np.array([True])),
+            BinaryPredictions(np.array([True, False]), np.array([True])),
             range(2),
             "equal length, got lengths \\[1, 2\\]",
         ),
         (
-            VerifierPredictions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])),
+            BinaryPredictions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])),
             range(2),
             "from 0 to 1",
         ),

@@ -114,6 +114,7 @@ VERIFIER: Final = (
     MetricDefinition("auroc", "AUROC", f"{VERIFICATION}.auroc"),
     MetricDefinition("average_precision", "average precision", f"{VERIFICATION}.average_precision"),
     MetricDefinition("balanced_accuracy", "balanced accuracy", f"{VERIFICATION}.balanced_accuracy"),
+    MetricDefinition("recall", "recall", f"{VERIFICATION}.recall"),
     MetricDefinition("false_entailment", "false entailment", f"{VERIFICATION}.false_entailment", False),
     MetricDefinition("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
     MetricDefinition("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),

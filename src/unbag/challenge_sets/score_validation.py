@@ -47,7 +47,7 @@ def find_invalid_verifier_score(scores: VerificationScores) -> str:
     if curve is not None and len(curve["coverage"]) != len(curve["risk"]):
         return "risk_coverage, whose coverage and risk have different lengths"
     thresholds = [*scores["thresholds"], *scores["safe_thresholds"]]
-    if not all(row["threshold"] is None or 0 <= row["threshold"] <= 1 for row in thresholds):
+    if not all(row["threshold"] is None or 0 <= float(row["threshold"]) <= 1 for row in thresholds):
         return "thresholds, with a threshold that is not between 0 and 1"
     if any((row["threshold"] is None) != (row["bound"] is None) for row in scores["safe_thresholds"]):
         return "safe_thresholds, with a threshold without a bound"

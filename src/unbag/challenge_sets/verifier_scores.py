@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import CONTRADICTION, ENTAILMENT
 from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.verification import VerificationScores, VerifierPredictions, compute_verification_scores
+from unbag.scoring.verification import BinaryPredictions, VerificationScores, compute_verification_scores
 
 
 def compute_verifier_scores(
@@ -23,7 +23,7 @@ def compute_verifier_scores(
     """Compute the scores of a model as a verifier. Return None if they are undefined for the rows or the model.
 
     The decisions are the model's own: the most probable label, or the label beyond the threshold of a model with one
-    output. A row without an answer never improves a measure (`VerifierPredictions.unanswered`).
+    output. A row without an answer never improves a measure (`BinaryPredictions.unanswered`).
 
     Args:
         labels: Gold label ids, shape (n,).
@@ -39,21 +39,35 @@ def compute_verifier_scores(
     space = tuple(predictions.label_space)
     if ENTAILMENT not in space:
         return None
-    gold, predicted = predictions.to_label_positions(labels), predictions.predicted
-    entailed = space.index(ENTAILMENT)
-    scores: NDArray[np.float64] | None = entailment
-    if scores is None and predictions.has_probabilities:
-        scores = predictions.probabilities[:, entailed].astype(np.float64)
-    if scores is not None:
-        # A softmax in float32 may exceed 1 by its last digit.
-        scores = np.clip(scores, 0.0, 1.0)
-    contradicted = space.index(CONTRADICTION) if CONTRADICTION in space else None
-    decisions = VerifierPredictions(
-        gold == entailed,
-        predicted == entailed,
-        scores,
-        None if contradicted is None else gold == contradicted,
-        None if contradicted is None else predicted == contradicted,
-        predicted == NO_ANSWER,
+    entailed, *contradicted = (
+        build_binary_predictions(predictions, labels, label) for label in (ENTAILMENT, CONTRADICTION) if label in space
     )
-    return compute_verification_scores(decisions, sources, resamples=resamples)
+    if entailment is not None:
+        entailed = entailed._replace(probabilities=np.clip(entailment, 0.0, 1.0), complements=None)
+    return compute_verification_scores(
+        entailed, sources, contradictions=contradicted[0] if contradicted else None, resamples=resamples
+    )
+
+
+def build_binary_predictions(predictions: SetPredictions, labels: ArrayLike, label: str) -> BinaryPredictions:
+    """Build the gold labels and predictions of one label against the rest.
+
+    Args:
+        predictions: Predictions, n rows.
+        labels: Gold label ids, shape (n,).
+        label: Label in the predictions' space, such as entailment.
+    """
+    column = list(predictions.label_space).index(label)
+    probabilities = complements = None
+    if predictions.has_probabilities:
+        values = predictions.probabilities.astype(np.float64)
+        # A softmax in float32 may exceed 1 by its last digit.
+        probabilities = np.clip(values[:, column], 0.0, 1.0)
+        complements = np.delete(values, column, axis=1).sum(axis=1)
+    return BinaryPredictions(
+        predictions.to_label_positions(labels) == column,
+        predictions.predicted == column,
+        probabilities,
+        complements,
+        predictions.predicted == NO_ANSWER,
+    )

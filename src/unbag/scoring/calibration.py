@@ -15,6 +15,7 @@ from unbag.scoring.bootstrap import (
     sum_by_source,
 )
 from unbag.scoring.intervals import Flags, Floats
+from unbag.scoring.log_odds import compute_log_odds
 
 BINS: Final = 10
 """Number of bins in the reliability diagram; all bins have about the same number of pairs."""
@@ -26,7 +27,7 @@ class ReliabilityBin(TypedDict):
     Attributes:
         bin: Number of the bin, from 1 (the lowest scores).
         score: Mean score of the pairs in the bin.
-        share: Share of the pairs in the bin that are entailed, with its interval and n.
+        share: Share of the pairs in the bin that have the label, with its interval and n.
     """
 
     bin: int
@@ -35,12 +36,12 @@ class ReliabilityBin(TypedDict):
 
 
 class CalibrationScores(TypedDict):
-    """Calibration metrics of predicted probabilities of entailment.
+    """Calibration metrics of predicted probabilities of a label.
 
     Attributes:
         brier: Mean squared difference between score and label, in [0, 1]; lower is better.
-        reliability: Mean squared distance between the mean score of a bin and its share of entailed pairs; 0 means
-            calibrated.
+        reliability: Mean squared distance between the mean score of a bin and its share of pairs with the label; 0
+            means calibrated.
         resolution: How well the bins separate the labels. It includes the spread of scores within the bins (Stephenson,
             Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
         uncertainty: Variance of the labels.
@@ -59,42 +60,44 @@ class CalibrationScores(TypedDict):
 
 
 def compute_calibration(
-    scores: Floats,
-    entailed: Flags,
+    probabilities: Floats,
+    positive: Flags,
     source: NDArray[np.int64],
     *,
+    log_odds: Floats | None = None,
     bins: int = BINS,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CalibrationScores:
-    """Compute the Brier score, its decomposition and the expected calibration error of entailment probabilities.
+    """Compute the Brier score, its decomposition and the expected calibration error of probabilities.
 
-    The bins have equal mass. Pairs with equal scores share a bin, so there may be fewer bins than requested. In each
+    The bins have equal mass. Pairs with equal log odds share a bin, so there may be fewer bins than requested. In each
     bin, the bias correction subtracts the amount by which the expected absolute difference of a normal sample exceeds
     the observed difference (Kumar, Liang & Ma 2019, https://arxiv.org/abs/1909.10155, section 5). This expectation has
     a closed form here: the mean of the folded normal distribution.
 
     Args:
-        scores: Probability of entailment, shape (n,).
-        entailed: Whether each pair is entailed, shape (n,).
+        probabilities: Probability of the label, shape (n,).
+        positive: Whether each pair has the label, shape (n,).
         source: Source index of each pair, shape (n,).
+        log_odds: Log odds of the label (`scoring.log_odds`), shape (n,). Default: those of `probabilities`.
         bins: Maximum number of bins (default: 10).
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no interval.
         seed: Random seed for the resamples.
 
-    >>> probabilities, entailed = np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True])
-    >>> found = compute_calibration(probabilities, entailed, np.arange(4), bins=2)
+    >>> probabilities, positive = np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True])
+    >>> found = compute_calibration(probabilities, positive, np.arange(4), bins=2)
     >>> round(found["brier"].value, 3), round(found["ece"], 3)
     (0.19, 0.25)
     """
-    n, n_sources = len(scores), int(source.max()) + 1
-    labels = entailed.astype(np.float64)
-    errors, counts = (sum_by_source(each, source, n_sources) for each in ((scores - labels) ** 2, np.ones(n)))
+    n, n_sources = len(probabilities), int(source.max()) + 1
+    labels = positive.astype(np.float64)
+    errors, counts = (sum_by_source(each, source, n_sources) for each in ((probabilities - labels) ** 2, np.ones(n)))
     brier = estimate_named_ratios({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
-    of_bin = _equal_mass_bins(scores, bins)
+    of_bin = _equal_mass_bins(compute_log_odds(probabilities) if log_odds is None else log_odds, bins)
     sizes, score_sums, label_sums = (
         np.bincount(of_bin, weights=weights, minlength=int(of_bin.max()) + 1)
-        for weights in (np.ones(n), scores, labels)
+        for weights in (np.ones(n), probabilities, labels)
     )
     mean_scores, shares, base = score_sums / sizes, label_sums / sizes, float(labels.mean())
     reliability = float((sizes * (mean_scores - shares) ** 2).sum() / n)
@@ -114,7 +117,7 @@ def compute_calibration(
             {
                 "bin": k + 1,
                 "score": float(mean_scores[k]),
-                "share": estimate_proportion(entailed, of_bin == k, source, n_sources),
+                "share": estimate_proportion(positive, of_bin == k, source, n_sources),
             }
             for k in range(len(sizes))
         ],

@@ -62,7 +62,7 @@ def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> floa
     return float(np.sort(values)[::-1][n_positive - 1]) if n_positive else math.inf
 
 
-def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate the area under the ROC curve (AUROC), with a confidence interval that is clustered by source.
 
     The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with placement
@@ -71,30 +71,31 @@ def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n
     where n is the number of sources of the rarer label.
 
     Args:
-        scores: Probability of entailment, shape (n,).
-        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
+        scores: Scores, higher for positives, shape (n,).
+        positive: Whether each pair is positive, shape (n,). Both values must occur.
         source: Source index of each pair, shape (n,).
         n_sources: Number of sources.
     """
-    area = compute_auroc(scores, entailed)
+    area = compute_auroc(scores, positive)
     assert area is not None
-    above = _placements(scores, entailed)
-    positive, negative = (sum_by_source(flags, source, n_sources) for flags in (entailed, ~entailed))
+    above = _placements(scores, positive)
+    n_positive, n_negative = (sum_by_source(flags, source, n_sources) for flags in (positive, ~positive))
     columns = np.stack(
         [
-            sum_by_source(np.where(entailed, above, 0.0), source, n_sources),
-            positive,
-            sum_by_source(np.where(entailed, 0.0, above), source, n_sources),
-            negative,
-            area * (positive + negative),
-            positive + negative,
+            sum_by_source(np.where(positive, above, 0.0), source, n_sources),
+            n_positive,
+            sum_by_source(np.where(positive, 0.0, above), source, n_sources),
+            n_negative,
+            area * (n_positive + n_negative),
+            n_positive + n_negative,
         ],
         axis=1,
     )
-    influence = (columns[:, 0] - area * positive) / positive.sum() + (columns[:, 2] - area * negative) / negative.sum()
+    influence = (columns[:, 0] - area * n_positive) / n_positive.sum()
+    influence += (columns[:, 2] - area * n_negative) / n_negative.sum()
     variance = math.fsum((influence**2).tolist())
     if variance < 1e-18 or not 0 < area < 1:
-        size = float(min((positive > 0).sum(), (negative > 0).sum()))
+        size = float(min((n_positive > 0).sum(), (n_negative > 0).sum()))
         lows, highs = compute_proportion_limits(np.array([area]), np.array([size]))
         low, high = float(lows[0]), float(highs[0])
     else:
@@ -105,11 +106,11 @@ def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n
 def compute_auroc_from_sums(sums: Floats) -> Floats:
     """Compute the area under the ROC curve (AUROC) of each bootstrap resample from sums of placement values.
 
-    To first order, the area is linear in the placement values: the mean over entailed pairs, plus the mean over the
+    To first order, the area is linear in the placement values: the mean over positive pairs, plus the mean over the
     other pairs, minus the area of all pairs.
 
     Args:
-        sums: Sums of the placement values of entailed pairs, the number of these pairs, the same two sums for the other
+        sums: Sums of the placement values of positive pairs, the number of these pairs, the same two sums for the other
             pairs, the area times the number of pairs, and the number of pairs, shape (r, 6).
 
     Returns:
@@ -120,13 +121,13 @@ def compute_auroc_from_sums(sums: Floats) -> Floats:
     return areas
 
 
-def _placements(scores: Floats, entailed: Flags) -> Floats:
+def _placements(scores: Floats, positive: Flags) -> Floats:
     """Compute the placement value of each pair: the share of pairs with the other label that rank correctly.
 
     Ties count as half.
     """
     placements = np.empty(len(scores))
-    for flags, sign in ((entailed, 1.0), (~entailed, -1.0)):
+    for flags, sign in ((positive, 1.0), (~positive, -1.0)):
         others = np.sort(sign * scores[~flags])
         own = sign * scores[flags]
         below = np.searchsorted(others, own, side="left") + np.searchsorted(others, own, side="right")
@@ -134,26 +135,26 @@ def _placements(scores: Floats, entailed: Flags) -> Floats:
     return placements
 
 
-def estimate_average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate average precision, the step-wise area under the precision-recall curve.
 
     Pairs with equal scores form one step, as in scikit-learn. The limits are those of a proportion, the binomial
     interval of Boyd, Eng & Page (2013), https://doi.org/10.1007/978-3-642-40994-3_29, with the number of sources that
-    have entailed pairs as n. They are Clopper-Pearson limits, because the logit interval of that paper becomes wide
+    have positive pairs as n. They are Clopper-Pearson limits, because the logit interval of that paper becomes wide
     near 1: for a value of 0.998 and n = 64, it is [0.67, 1.00].
 
     Args:
-        scores: Probability of entailment, shape (n,).
-        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
+        scores: Scores, higher for positives, shape (n,).
+        positive: Whether each pair is positive, shape (n,). Both values must occur.
         source: Source index of each pair, shape (n,).
         n_sources: Number of sources.
     """
     values, group = np.unique(-scores, return_inverse=True)
-    hits = np.cumsum(np.bincount(group, weights=entailed, minlength=len(values)))
+    hits = np.cumsum(np.bincount(group, weights=positive, minlength=len(values)))
     called = np.cumsum(np.bincount(group, minlength=len(values)))
-    steps = np.diff(hits, prepend=0.0) / entailed.sum()
+    steps = np.diff(hits, prepend=0.0) / positive.sum()
     value = min(1.0, math.fsum((steps * hits / called).tolist()))
-    size = int((sum_by_source(entailed, source, n_sources) > 0).sum())
+    size = int((sum_by_source(positive, source, n_sources) > 0).sum())
     lows, highs = compute_proportion_limits(np.array([value]), np.array([float(size)]))
     return Estimate(value, float(lows[0]), float(highs[0]), len(scores))
 

@@ -1,4 +1,8 @@
-"""Thresholds on the probability of entailment: a sweep, and safe thresholds for target false-entailment rates."""
+"""Thresholds on the probability of a label: a sweep, and safe thresholds for target false-positive rates.
+
+A positive is a pair with the label, such as entailment. A false positive is a pair with another label that reaches the
+threshold: for the label entailment, a false entailment.
+"""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -10,9 +14,10 @@ from numpy.typing import NDArray
 
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, sum_by_source
 from unbag.scoring.intervals import Flags, Floats, compute_effective_sizes, compute_proportion_limits
+from unbag.scoring.log_odds import express_threshold
 
 TARGETS: Final = (0.01, 0.05, 0.1)
-"""Target false-entailment rates for threshold selection."""
+"""Target false-positive rates for threshold selection."""
 
 _SWEEP_ROWS: Final = 100  # maximum number of rows of the sweep, which limits the size of the results file
 _CANDIDATES: Final = 200  # maximum number of tested thresholds, because each requires a pass over the pairs
@@ -20,37 +25,38 @@ _BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
 class ThresholdRow(TypedDict):
-    """False-entailment rate, recall and precision at one threshold.
+    """False-positive rate, recall and precision at one threshold.
 
     Attributes:
-        threshold: Minimum score of pairs that are predicted as entailed.
-        false_entailment: Share of not-entailed pairs that are predicted as entailed.
-        recall: Share of entailed pairs that are predicted as entailed.
-        precision: Share of pairs predicted as entailed that are entailed; None without such predictions.
+        threshold: Minimum probability of pairs that are predicted positive. Text if a float has too few digits.
+        false_positive: Share of negative pairs that are predicted positive.
+        recall: Share of positive pairs that are predicted positive.
+        precision: Share of pairs predicted positive that are positive.
     """
 
-    threshold: float
-    false_entailment: float
+    threshold: float | str
+    false_positive: float
     recall: float
     precision: float | None
 
 
 class SafeThreshold(TypedDict):
-    """The lowest threshold that keeps the false-entailment rate at or below a target, with its scores.
+    """The lowest threshold that keeps the false-positive rate at or below a target, with its scores.
 
     Attributes:
-        target: Maximum accepted false-entailment rate.
-        threshold: The threshold; None if no threshold passes, usually because there are too few not-entailed pairs.
-        chosen: False-entailment rate on the half that is used to choose the threshold. `bound` is its upper limit.
-        bound: One-sided 95 % upper limit of the false-entailment rate on this half, at most the target.
-        confirmed: False-entailment rate on the other half, with its 95 % interval.
-        recall: Share of entailed pairs in the other half that are predicted as entailed.
-        needed: Minimum number of not-entailed pairs in the first half for a threshold to pass.
-        available: Number of not-entailed pairs in the first half.
+        target: Maximum accepted false-positive rate.
+        threshold: The threshold, as in `ThresholdRow`; None if no threshold passes, usually because there are too few
+            negative pairs.
+        chosen: False-positive rate on the half that is used to choose the threshold. `bound` is its upper limit.
+        bound: One-sided 95 % upper limit of the false-positive rate on this half, at most the target.
+        confirmed: False-positive rate on the other half, with its 95 % interval.
+        recall: Share of all positive pairs that are predicted positive.
+        needed: Minimum number of negative pairs in the first half for a threshold to pass.
+        available: Number of negative pairs in the first half.
     """
 
     target: float
-    threshold: float | None
+    threshold: float | str | None
     chosen: Estimate | None
     bound: float | None
     confirmed: Estimate | None
@@ -59,61 +65,62 @@ class SafeThreshold(TypedDict):
     available: int
 
 
-def sweep_thresholds(scores: Floats, entailed: Flags) -> list[ThresholdRow]:
-    """Compute false-entailment rate, recall and precision at up to 100 thresholds, in descending order.
+def sweep_thresholds(scores: Floats, positive: Flags) -> list[ThresholdRow]:
+    """Compute false-positive rate, recall and precision at up to 100 thresholds, in descending order.
 
     Args:
-        scores: Probability of entailment, shape (n,).
-        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
+        scores: Log odds of the label (`scoring.log_odds`), shape (n,).
+        positive: Whether each pair has the label, shape (n,). Both values must occur.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits, alarms = (
-        np.cumsum(np.bincount(group, weights=flags, minlength=len(values))) for flags in (entailed, ~entailed)
+        np.cumsum(np.bincount(group, weights=flags, minlength=len(values))) for flags in (positive, ~positive)
     )
     places = np.unique(np.linspace(0, len(values) - 1, min(len(values), _SWEEP_ROWS)).round().astype(np.intp))
+    lower = [*(-values[1:]).tolist(), -math.inf]
     return [
         {
-            "threshold": float(-values[place]),
-            "false_entailment": float(alarms[place] / alarms[-1]),
+            "threshold": express_threshold(float(-values[place]), lower[place]),
+            "false_positive": float(alarms[place] / alarms[-1]),
             "recall": float(hits[place] / hits[-1]),
             "precision": float(hits[place] / (hits[place] + alarms[place])),
         }
-        for place in places
+        for place in places.tolist()
     ]
 
 
 def find_safe_thresholds(
     scores: Floats,
-    entailed: Flags,
+    positive: Flags,
     source: NDArray[np.int64],
     source_names: Sequence[Hashable],
     *,
     targets: Sequence[float] = TARGETS,
     level: float = 0.95,
 ) -> list[SafeThreshold]:
-    """Find the lowest threshold that keeps the false-entailment rate at or below each target.
+    """Find the lowest threshold that keeps the false-positive rate at or below each target.
 
-    The sources are split into two halves by a hash of their names. On the first half, thresholds are tested from high
-    to low until the upper limit of the false-entailment rate exceeds the target. This limit is the one-sided
-    Clopper-Pearson limit at the effective number of pairs (`scoring.intervals`). The order of the tests is fixed and
-    testing stops at the first failure, so no correction for multiple tests is needed (fixed-sequence testing;
-    Angelopoulos et al. 2021, "Learn then Test", https://arxiv.org/abs/2110.01052). The threshold is then confirmed on
-    the second half.
+    The sources are split into two halves by a hash of their names, so that no source is in both. On the first half,
+    thresholds are tested from high to low until the upper limit of the false-positive rate exceeds the target. This
+    limit is the one-sided Clopper-Pearson limit at the effective number of pairs (`scoring.intervals`). The order of
+    the tests is fixed and testing stops at the first failure, so no correction for multiple tests is needed
+    (fixed-sequence testing; Angelopoulos et al. 2021, "Learn then Test", https://arxiv.org/abs/2110.01052). The
+    threshold is then confirmed on the second half.
 
     Args:
-        scores: Probability of entailment, shape (n,).
-        entailed: Whether each pair is entailed, shape (n,).
+        scores: Log odds of the label (`scoring.log_odds`), shape (n,).
+        positive: Whether each pair has the label, shape (n,).
         source: Source index of each pair, shape (n,).
         source_names: Name of each source, by source index.
-        targets: Maximum accepted false-entailment rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
+        targets: Maximum accepted false-positive rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
         level: Confidence level of the upper limit (default: 0.95).
 
     Returns:
         One row per target, in the order of the targets.
     """
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]
-    negatives = first & ~entailed
-    tested = _tested_thresholds(scores, entailed, first, source, len(source_names), max(targets), level)
+    negatives = first & ~positive
+    tested = _tested_thresholds(scores, positive, first, source, len(source_names), max(targets), level)
     found: list[SafeThreshold] = []
     for target in targets:
         # All thresholds before the first bound above the target pass; later ones do not count.
@@ -124,11 +131,13 @@ def find_safe_thresholds(
             "needed": math.ceil(math.log(1 - level) / math.log1p(-target)), "available": int(negatives.sum()),
         }  # fmt: skip
         if n_passed:
-            row["threshold"], row["chosen"], row["bound"] = tested[n_passed - 1]
-            called = scores >= tested[n_passed - 1][0]
+            cutoff, row["chosen"], row["bound"] = tested[n_passed - 1]
+            called = scores >= cutoff
+            row["threshold"] = express_threshold(cutoff, max(scores[~called].tolist(), default=-math.inf))
+            # Recall has no part in the choice, so all pairs count: a run with this threshold has the same recall.
             row["confirmed"], row["recall"] = (
                 estimate_proportion(called, rows, source, len(source_names)) if rows.any() else None
-                for rows in (~first & ~entailed, ~first & entailed)
+                for rows in (~first & ~positive, positive)
             )
         found.append(row)
     return found
@@ -136,7 +145,7 @@ def find_safe_thresholds(
 
 def _tested_thresholds(
     scores: Floats,
-    entailed: Flags,
+    positive: Flags,
     first: Flags,
     source: NDArray[np.int64],
     n_sources: int,
@@ -144,10 +153,10 @@ def _tested_thresholds(
     level: float,
 ) -> list[tuple[float, Estimate, float]]:
     """List thresholds in descending order, with rate and upper limit, up to the first limit above the target."""
-    negatives = first & ~entailed
+    negatives = first & ~positive
     if not negatives.any():
         return []
-    candidates = _candidates(scores[first], entailed[first])
+    candidates = _candidates(scores[first], positive[first])
     tested: list[tuple[float, Estimate, float]] = []
     for start in range(0, len(candidates), _BLOCK):
         block = candidates[start : start + _BLOCK]
@@ -158,12 +167,12 @@ def _tested_thresholds(
     return tested
 
 
-def _candidates(scores: Floats, entailed: Flags) -> list[float]:
-    """List up to 200 thresholds in descending order: each is the lowest score above a not-entailed pair.
+def _candidates(scores: Floats, positive: Flags) -> list[float]:
+    """List up to 200 thresholds in descending order: each is the lowest score above a negative pair.
 
-    All thresholds between two not-entailed pairs have the same false-entailment rate; the lowest has the best recall.
+    All thresholds between two negative pairs have the same false-positive rate; the lowest has the best recall.
     """
-    values, negatives = np.unique(scores), np.unique(scores[~entailed])[::-1]
+    values, negatives = np.unique(scores), np.unique(scores[~positive])[::-1]
     places = np.unique(np.linspace(0, len(negatives) - 1, min(len(negatives), _CANDIDATES)).round().astype(np.intp))
     above = np.searchsorted(values, negatives[places], side="right")
     return list(dict.fromkeys(values[above[above < len(values)]].tolist()))

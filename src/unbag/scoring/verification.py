@@ -1,7 +1,8 @@
 """Metrics of a verifier: ranking, decisions, calibration, selective prediction and safe thresholds.
 
 A verifier predicts whether the premise (a document) supports the hypothesis (a claim). Its score is the probability of
-entailment. The metrics in this module require the scores, the gold labels, and the source of each pair.
+entailment. The metrics in this module require the scores, the gold labels, and the source of each pair. They rank pairs
+by the log odds of the scores (`scoring.log_odds`). `compute_binary_scores` computes the same metrics for any label.
 
 - Ranking: AUROC (Hanley & McNeil 1982) with the variance of DeLong et al. (1988), and average precision.
 - Decisions at a threshold: balanced accuracy, false-entailment rate and false-contradiction rate.
@@ -12,7 +13,7 @@ entailment. The metrics in this module require the scores, the gold labels, and 
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from unbag.data.labels import ENTAILMENT, resolve_gold_label
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_named_ratios, sum_by_source
 from unbag.scoring.calibration import CalibrationScores, compute_calibration
 from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
+from unbag.scoring.log_odds import compute_cutoff, compute_log_odds
 from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
 from unbag.scoring.thresholds import SafeThreshold, ThresholdRow, find_safe_thresholds, sweep_thresholds
 from unbag.scoring.validation import encode_names
@@ -29,7 +31,7 @@ BALANCED: Final = "balanced_accuracy"
 """Name of balanced accuracy in `scoring.significance.STATISTICS`."""
 
 _CURVE_POINTS: Final = 100  # maximum number of points of the curve, which limits the size of the results file
-_DECIMALS: Final = 9  # of a probability: rounding removes the errors of float64 arithmetic on float32 values
+_DECIMALS: Final = 9  # of a probability
 
 
 class RiskCoverage(TypedDict):
@@ -50,21 +52,74 @@ class RiskCoverage(TypedDict):
     risk: list[float]
 
 
+class BinaryScores(TypedDict):
+    """Scores of predictions of one label, such as entailment, against the rest. An `Estimate` is (value, low, high, n).
+
+    A positive is a pair with the label.
+
+    Attributes:
+        n_positive: Number of pairs with the label.
+        n_negative: Number of all other pairs.
+        n_sources: Number of sources, such as documents, of all pairs.
+        auroc: Probability that a positive scores above a negative; 0.5 for random scores. Higher is better.
+        average_precision: Mean precision over the positives; for random scores, about the share of positives.
+        balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
+            prediction.
+        recall: Share of positives that are predicted positive.
+        false_positive: Share of negatives that are predicted positive. Lower is better.
+        calibration: `CalibrationScores` of the probabilities; None for a model without probabilities.
+        risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
+        thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
+        safe_thresholds: One row per target false-positive rate; empty for a model without probabilities.
+    """
+
+    n_positive: int
+    n_negative: int
+    n_sources: int
+    auroc: Estimate | None
+    average_precision: Estimate | None
+    balanced_accuracy: Estimate
+    recall: Estimate
+    false_positive: Estimate
+    calibration: CalibrationScores | None
+    risk_coverage: RiskCoverage | None
+    thresholds: list[ThresholdRow]
+    safe_thresholds: list[SafeThreshold]
+
+
+class SweepRow(TypedDict):
+    """False-entailment rate, recall and precision at one threshold.
+
+    Attributes:
+        threshold: Minimum probability of pairs that are predicted as entailed. Text if a float has too few digits.
+        false_entailment: Share of not-entailed pairs that are predicted as entailed.
+        recall: Share of entailed pairs that are predicted as entailed.
+        precision: Share of pairs predicted as entailed that are entailed.
+    """
+
+    threshold: float | str
+    false_entailment: float
+    recall: float
+    precision: float | None
+
+
 class VerificationScores(TypedDict):
-    """Scores of a verifier. An `Estimate` is (value, low, high, n).
+    """Scores of a verifier: those of `BinaryScores` for the label entailment. An `Estimate` is (value, low, high, n).
 
     Attributes:
         n_entailed: Number of pairs with the gold label entailment.
         n_not_entailed: Number of all other pairs.
+        n_sources: Number of sources, such as documents, of all pairs.
         auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
             better.
         average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed pairs.
         balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
             prediction.
+        recall: Share of entailed pairs that are predicted as entailed.
         false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
         false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for labels
             or models without contradiction. Lower is better.
-        calibration: `CalibrationScores` of the scores; None for a model without probabilities.
+        calibration: `CalibrationScores` of the probabilities; None for a model without probabilities.
         risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
         thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
         safe_thresholds: One row per target false-entailment rate; empty for a model without probabilities.
@@ -72,37 +127,53 @@ class VerificationScores(TypedDict):
 
     n_entailed: int
     n_not_entailed: int
+    n_sources: NotRequired[int]
     auroc: Estimate | None
     average_precision: Estimate | None
     balanced_accuracy: Estimate
+    recall: NotRequired[Estimate]
     false_entailment: Estimate
     false_contradiction: Estimate | None
     calibration: CalibrationScores | None
     risk_coverage: RiskCoverage | None
-    thresholds: list[ThresholdRow]
+    thresholds: list[SweepRow]
     safe_thresholds: list[SafeThreshold]
 
 
-class VerifierPredictions(NamedTuple):
-    """Gold labels and predictions of a verifier for n pairs.
+class BinaryPredictions(NamedTuple):
+    """Gold labels and predictions of one label, such as entailment, against the rest, for n pairs.
 
     Attributes:
-        entailed: Whether the gold label is entailment, shape (n,).
-        predicted: Whether the model predicts entailment, shape (n,).
-        scores: Probability of entailment, shape (n,); None for a model that predicts labels only.
-        contradicted: Whether the gold label is contradiction, shape (n,); None for two-label data.
-        predicted_contradicted: Whether the model predicts contradiction, shape (n,); None for two-label models.
+        positive: Whether the gold label is the label, shape (n,).
+        predicted: Whether the model predicts the label, shape (n,).
+        probabilities: Probability of the label, shape (n,); None for a model that predicts labels only.
+        complements: Probability of all other labels, shape (n,), which distinguishes probabilities that round to 1
+            (default: 1 - p).
         unanswered: Whether the model gave no answer, shape (n,); None if it answered every pair. Such a pair counts as
-            a confident error in each measure: as entailed or as contradicted if the gold label differs, and as not
-            entailed if the gold label is entailment. So it never improves a measure.
+            a confident error in each measure: as the label if the gold label differs, and as not the label otherwise.
+            So it never improves a measure.
     """
 
-    entailed: Flags
+    positive: Flags
     predicted: Flags
-    scores: Floats | None = None
-    contradicted: Flags | None = None
-    predicted_contradicted: Flags | None = None
+    probabilities: Floats | None = None
+    complements: Floats | None = None
     unanswered: Flags | None = None
+
+    def with_errors(self) -> "BinaryPredictions":
+        """Copy the predictions with a confident error for each unanswered pair."""
+        if self.unanswered is None:
+            return self
+        wrong = ~self.positive
+        predicted = np.where(self.unanswered, wrong, self.predicted)
+        if self.probabilities is None:
+            return self._replace(predicted=predicted)
+        rest = 1 - self.probabilities if self.complements is None else self.complements
+        return self._replace(
+            predicted=predicted,
+            probabilities=np.where(self.unanswered, wrong, self.probabilities).astype(np.float64),
+            complements=np.where(self.unanswered, self.positive, rest).astype(np.float64),
+        )
 
 
 def verification(
@@ -110,7 +181,7 @@ def verification(
     references: Sequence[Any],
     source_id: Sequence[Hashable] | None = None,
     *,
-    threshold: float = 0.5,
+    threshold: float | str = 0.5,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> VerificationScores:
@@ -121,7 +192,7 @@ def verification(
         references: Gold labels, shape (n,): 1 (entailed) or 0 (not entailed), or label names, where only `entailment`
             means entailed. The numbers 0 and 1 are not label ids.
         source_id: Source of each pair, such as its document, shape (n,) (default: one source per pair).
-        threshold: Minimum probability of pairs that are predicted as entailed (default: 0.5).
+        threshold: Minimum probability of pairs that are predicted as entailed, a number or its text (default: 0.5).
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
         seed: Random seed for the resamples.
 
@@ -144,7 +215,8 @@ def verification(
             "pass one value per pair"
         )
     sources = range(len(entailed)) if source_id is None else source_id
-    decisions = VerifierPredictions(entailed, _probabilities(scores) >= threshold, scores)
+    called = compute_log_odds(_validate_probabilities(scores)) >= compute_cutoff(threshold)
+    decisions = BinaryPredictions(entailed, called, scores)
     found = compute_verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
         raise ValueError(
@@ -167,17 +239,19 @@ def _is_entailed(label: Any) -> bool:
 
 
 def compute_verification_scores(
-    predictions: VerifierPredictions,
+    predictions: BinaryPredictions,
     sources: Sequence[Hashable] | NDArray[np.generic],
     *,
+    contradictions: BinaryPredictions | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> VerificationScores | None:
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Args:
-        predictions: Gold labels and predictions for n pairs.
+        predictions: Gold labels and predictions of entailment for n pairs.
         sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
+        contradictions: Gold labels and predictions of contradiction; None for labels or models without contradiction.
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
         seed: Random seed for the resamples.
 
@@ -185,124 +259,164 @@ def compute_verification_scores(
         The scores; None if all pairs are entailed or none is.
 
     Raises:
-        ValueError: If the lengths differ, or a score is outside [0, 1].
+        ValueError: If the lengths differ, or a probability is outside [0, 1].
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
-    >>> found = compute_verification_scores(VerifierPredictions(entailed, scores >= 0.5, scores), range(4))
+    >>> found = compute_verification_scores(BinaryPredictions(entailed, scores >= 0.5, scores), range(4))
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
-    entailed, predicted = np.asarray(predictions.entailed, dtype=bool), np.asarray(predictions.predicted, dtype=bool)
-    lengths = {len(entailed), len(predicted), len(sources)}
+    found = compute_binary_scores(predictions, sources, resamples=resamples, seed=seed)
+    if found is None:
+        return None
+    false_contradiction = None
+    if contradictions is not None and not contradictions.positive.all():
+        source, names = encode_names(sources)
+        decisions = contradictions.with_errors()
+        rates = _rates(decisions.positive, decisions.predicted, source, len(names), resamples)
+        false_contradiction = rates["false_positive"]
+    return {
+        "n_entailed": found["n_positive"],
+        "n_not_entailed": found["n_negative"],
+        "n_sources": found["n_sources"],
+        "auroc": found["auroc"],
+        "average_precision": found["average_precision"],
+        "balanced_accuracy": found["balanced_accuracy"],
+        "recall": found["recall"],
+        "false_entailment": found["false_positive"],
+        "false_contradiction": false_contradiction,
+        "calibration": found["calibration"],
+        "risk_coverage": found["risk_coverage"],
+        "thresholds": [
+            {
+                "threshold": row["threshold"],
+                "false_entailment": row["false_positive"],
+                "recall": row["recall"],
+                "precision": row["precision"],
+            }
+            for row in found["thresholds"]
+        ],
+        "safe_thresholds": found["safe_thresholds"],
+    }
+
+
+def compute_binary_scores(
+    predictions: BinaryPredictions,
+    sources: Sequence[Hashable] | NDArray[np.generic],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> BinaryScores | None:
+    """Compute the scores of predictions of one label against the rest. Return None if all pairs have it or none has.
+
+    Arguments and errors are those of `compute_verification_scores`.
+    """
+    positive, predicted = np.asarray(predictions.positive, dtype=bool), np.asarray(predictions.predicted, dtype=bool)
+    lengths = {len(positive), len(predicted), len(sources)}
     lengths |= {len(part) for part in predictions[2:] if part is not None}
     if len(lengths) > 1:
         raise ValueError(
             "verification: expected labels, predictions and sources of equal length, got lengths "
             f"{sorted(lengths)}; pass one value per pair"
         )
-    if entailed.all() or not entailed.any():
+    if positive.all() or not positive.any():
         return None
-    unanswered = np.zeros(len(entailed), dtype=bool) if predictions.unanswered is None else predictions.unanswered
-    predicted = np.where(unanswered, ~entailed, predicted)
-    if predictions.contradicted is not None and predictions.predicted_contradicted is not None:
-        predictions = predictions._replace(predicted_contradicted=predictions.predicted_contradicted | unanswered)
+    predictions = predictions.with_errors()
+    predicted = np.asarray(predictions.predicted, dtype=bool)
     source, names = encode_names(sources)
     n_sources = len(names)
-    measures: VerificationScores = {
-        "n_entailed": int(entailed.sum()),
-        "n_not_entailed": int((~entailed).sum()),
+    measures: BinaryScores = {
+        "n_positive": int(positive.sum()),
+        "n_negative": int((~positive).sum()),
+        "n_sources": n_sources,
         "auroc": None,
         "average_precision": None,
-        **_rates(predictions, entailed, predicted, source, n_sources, resamples),
+        "balanced_accuracy": _balanced_accuracy(positive, predicted, source, n_sources, resamples),
+        **_rates(positive, predicted, source, n_sources, resamples),
         "calibration": None,
         "risk_coverage": None,
         "thresholds": [],
         "safe_thresholds": [],
     }
-    if predictions.scores is None:
+    if predictions.probabilities is None:
         return measures
-    scores = np.where(unanswered, ~entailed, _probabilities(predictions.scores)).astype(np.float64)
-    # Unanswered pairs rank worst. The entailed ones have distinct ranks, since a tie would raise the average precision.
-    ranks = np.where(unanswered, np.where(entailed, -np.cumsum(unanswered), np.inf), scores)
+    probabilities = _validate_probabilities(predictions.probabilities)
+    scores = compute_log_odds(probabilities, predictions.complements)
+    unanswered = np.zeros(len(scores), dtype=bool) if predictions.unanswered is None else predictions.unanswered
+    # Unanswered pairs rank worst. The positive ones have distinct ranks, since a tie would raise the average precision.
+    ranks = np.where(unanswered, np.where(positive, -np.cumsum(unanswered), np.inf), _rank(scores))
+    confidence = np.where(unanswered, np.inf, _rank(np.where(predicted, scores, -scores)))
+    # Rounding removes the errors of float64 arithmetic on float32 values. Nothing is ranked by it.
+    rounded = np.round(probabilities, _DECIMALS)
     return {
         **measures,
-        "auroc": estimate_auroc(ranks, entailed, source, n_sources),
-        "average_precision": estimate_average_precision(ranks, entailed, source, n_sources),
-        "calibration": compute_calibration(scores, entailed, source, resamples=resamples, seed=seed),
-        "risk_coverage": compute_risk_coverage(
-            np.where(unanswered, np.inf, _confidence(scores, predicted)), predicted == entailed
-        ),
-        "thresholds": sweep_thresholds(scores, entailed),
-        "safe_thresholds": find_safe_thresholds(scores, entailed, source, names),
+        "auroc": estimate_auroc(ranks, positive, source, n_sources),
+        "average_precision": estimate_average_precision(ranks, positive, source, n_sources),
+        "calibration": compute_calibration(rounded, positive, source, log_odds=scores, resamples=resamples, seed=seed),
+        "risk_coverage": compute_risk_coverage(confidence, predicted == positive),
+        "thresholds": sweep_thresholds(scores, positive),
+        "safe_thresholds": find_safe_thresholds(scores, positive, source, names),
     }
 
 
-def _probabilities(scores: ArrayLike) -> Floats:
-    values = np.asarray(scores, dtype=np.float64)
+def _rank(scores: Floats) -> NDArray[np.intp]:
+    """Compute the rank of each score among the distinct scores, shape (n,). All ranks are finite."""
+    ranks: NDArray[np.intp] = np.unique(scores, return_inverse=True)[1]
+    return ranks
+
+
+def _validate_probabilities(probabilities: ArrayLike) -> Floats:
+    values = np.asarray(probabilities, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError(
-            "verification: expected scores from 0 to 1, got scores outside this range; pass entailment probabilities"
+            "verification: expected probabilities from 0 to 1, got values outside this range; pass probabilities of "
+            "entailment"
         )
-    rounded: Floats = np.round(values, _DECIMALS).astype(np.float64)
-    return rounded
+    return values
 
 
 class _Rates(TypedDict):
-    balanced_accuracy: Estimate
-    false_entailment: Estimate
-    false_contradiction: Estimate | None
+    recall: Estimate
+    false_positive: Estimate
 
 
-def _rates(
-    decisions: VerifierPredictions,
-    entailed: Flags,
-    predicted: Flags,
-    source: NDArray[np.int64],
-    n_sources: int,
-    resamples: int,
-) -> _Rates:
-    """Compute the error rates at the model's decision threshold, with intervals over sources."""
-    rows = {"false_entailment": (predicted & ~entailed, ~entailed)}
-    if decisions.contradicted is not None and decisions.predicted_contradicted is not None:
-        others = ~decisions.contradicted
-        if others.any():
-            rows["false_contradiction"] = (decisions.predicted_contradicted & others, others)
+def _rates(positive: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int) -> _Rates:
+    """Compute recall and false-positive rate at the model's decision threshold, with intervals over sources."""
+    rows = {"recall": positive, "false_positive": ~positive}
     sums = {
-        name: (sum_by_source(hits, source, n_sources), sum_by_source(of_all, source, n_sources))
-        for name, (hits, of_all) in rows.items()
+        name: (sum_by_source(predicted & of_all, source, n_sources), sum_by_source(of_all, source, n_sources))
+        for name, of_all in rows.items()
+        if of_all.any()
     }
     rates = {
-        name: estimate.copy_with_sample(estimate.sample, int(rows[name][1].sum()))
+        name: estimate.copy_with_sample(estimate.sample, int(rows[name].sum()))
         for name, estimate in estimate_named_ratios(sums, resamples=resamples).items()
     }
-    return {
-        "balanced_accuracy": _balanced_accuracy(entailed, predicted, source, n_sources, resamples),
-        "false_entailment": rates["false_entailment"],
-        "false_contradiction": rates.get("false_contradiction"),
-    }
+    nothing = Estimate(None, None, None, 0)
+    return {"recall": rates.get("recall", nothing), "false_positive": rates.get("false_positive", nothing)}
 
 
 def _balanced_accuracy(
-    entailed: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
+    positive: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
 ) -> Estimate:
     """Estimate the mean of recall and specificity; its limits are half the limits of their sum."""
-    parts = [predicted & entailed, entailed, ~predicted & ~entailed, ~entailed]
+    parts = [predicted & positive, positive, ~predicted & ~positive, ~positive]
     columns = np.stack([sum_by_source(part, source, n_sources) for part in parts], axis=1)
     value = float(compute_balanced_accuracy(columns.sum(axis=0, keepdims=True))[0])
     low = high = None
     if resamples:
         sides = compute_contrast_limits(columns[:, ::2], columns[:, 1::2], np.ones(2))
         low, high = (min(1.0, max(0.0, side / 2)) for side in sides)
-    return Estimate(value, low, high, len(entailed)).copy_with_sample(Sample(BALANCED, columns))
+    return Estimate(value, low, high, len(positive)).copy_with_sample(Sample(BALANCED, columns))
 
 
 def compute_balanced_accuracy(sums: Floats) -> Floats:
     """Compute balanced accuracy from the numbers of pairs and of correct predictions per label.
 
     Args:
-        sums: Numbers of correctly predicted entailed pairs, of entailed pairs, of correctly predicted not-entailed
-            pairs, and of not-entailed pairs, shape (r, 4).
+        sums: Numbers of correctly predicted positives, of positives, of correctly predicted negatives, and of
+            negatives, shape (r, 4).
 
     Returns:
         Fractions, shape (r,); NaN if one of the labels has no pairs.
@@ -310,12 +424,6 @@ def compute_balanced_accuracy(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
     return mean
-
-
-def _confidence(scores: Floats, predicted: Flags) -> Floats:
-    """Compute the confidence of each prediction: the probability of the predicted label."""
-    confidence: Floats = np.where(predicted, scores, 1 - scores)
-    return confidence
 
 
 def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskCoverage:

@@ -1,7 +1,6 @@
 """Table, sentences and figures of the verifier metrics: entailment versus the rest."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -28,8 +27,9 @@ from unbag.challenge_sets.views.tables import (
     format_points,
 )
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.log_odds import format_threshold
 
-_IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "false_entailment", "false_contradiction")
+_IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "recall", "false_entailment", "false_contradiction")
 _ONE_HALF: Final = "on one half of the sources"
 
 
@@ -47,7 +47,10 @@ def build_verifier_table(result: Result) -> Table | None:
     scores = get_verification_scores(result)
     if scores is None:
         return None
+    n_pairs, n_sources = scores["n_entailed"] + scores["n_not_entailed"], scores.get("n_sources")
     counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
+    if n_sources is not None and n_sources < n_pairs:
+        counts += f", {n_sources:,} sources"
     grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
     for metric in VERIFIER:
         estimate = metric.get_estimate(result.scores)
@@ -78,34 +81,22 @@ def _threshold_sentence(row: Mapping[str, Any]) -> str:
                 f"{target}: needs at least {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}."
             )
         return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
-    chosen = (
-        f"{target} (upper limit {format_points(row['bound'])} % {_ONE_HALF}): threshold {_threshold(row['threshold'])}"
+    threshold = format_threshold(row["threshold"])
+    chosen = f"{target} (upper limit {format_points(row['bound'])} % {_ONE_HALF}): threshold {threshold}"
+    confirmed = (
+        "the other half has no not-entailed pair to confirm it"
+        if row["confirmed"] is None
+        else f"on the other half {format_percentage(row['confirmed'])}"
     )
-    if row["confirmed"] is None:
-        return f"{chosen}; the other half has no not-entailed pair to confirm it."
-    recall = "" if row["recall"] is None else f", recall {format_points(row['recall'].value)} %"
-    return f"{chosen}; on the other half {format_percentage(row['confirmed'])}{recall}."
-
-
-def _threshold(value: float) -> str:
-    """Format a threshold with four decimals, or with as many as distinguish it from 1.
-
-    The last decimal is rounded up: a lower threshold might have more false entailments than the one that was tested.
-
-    >>> _threshold(0.83124), _threshold(0.9999871), _threshold(0.5)
-    ('0.8313', '0.99999', '0.5')
-    """
-    decimals = 4
-    # The text of a float is exact enough: `Decimal(value)` would round 0.83 up to 0.8301.
-    while (rounded := Decimal(repr(value)).quantize(Decimal(10) ** -decimals, ROUND_CEILING)) >= 1 > value:
-        decimals += 1
-    return f"{rounded.normalize():f}"
+    recall = "" if row["recall"] is None else f"; recall on all pairs {format_points(row['recall'].value)} %"
+    return f"{chosen}; {confirmed}{recall}."
 
 
 _MEANINGS: Final = {
     "auroc": "an entailed pair scores above a pair that is not entailed; random predictions have 0.5",
     "average_precision": "mean precision over the entailed pairs",
     "balanced_accuracy": "mean of recall and specificity; a constant prediction has 0.5",
+    "recall": "share of entailed pairs that are called entailed",
     "false_entailment": "share of not-entailed pairs that are called entailed",
     "false_contradiction": "share of other pairs that are called a contradiction",
     "brier": "mean squared difference of probability and label",
@@ -173,7 +164,7 @@ def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     if row["threshold"] is not None:
         found = (row["confirmed"], row["recall"])
         confirmed, recall = ("–" if each is None else format_interval(each) for each in found)
-        return _threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
+        return format_threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
     if row["available"] < row["needed"]:
         return f"none: {row['available']:,} of {row['needed']:,} pairs", "–", "–", "–"
     return "none reaches it", "–", "–", "–"
@@ -241,7 +232,7 @@ def _risk(scores: Any) -> list[tuple[float, Estimate]]:
 
 def _sweep(scores: Any, name: str) -> list[tuple[float, Estimate]]:
     rows = (scores.get(VERIFICATION) or {}).get("thresholds", [])
-    return _curve([row["threshold"] for row in rows], [row[name] for row in rows])
+    return _curve([float(row["threshold"]) for row in rows], [row[name] for row in rows])
 
 
 def _curve(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, Estimate]]:
