@@ -79,6 +79,13 @@ def test_check_new_weights_require_all_sets(tmp_path):
         result_folder.validate_result_folder(tmp_path, {"a": trained_on}, {"plain"})
 
 
+@pytest.mark.parametrize("field", ["label_order", "server_version", "sha256", "imported_sha256", "trusted_code"])
+def test_check_other_version_of_model_requires_all_sets(tmp_path, field):
+    _write_results(tmp_path, _build_result(set_name="swapped", **{field: "x,y"}))
+    with pytest.raises(ValueError, match=f"results of a at {field} y,x, got results on swapped at {field} x,y"):
+        result_folder.validate_result_folder(tmp_path, {"a": {"name": "a", "options": {}, field: "y,x"}}, {"plain"})
+
+
 def test_check_damaged_results_are_rejected(tmp_path):
     (tmp_path / results.FILE).write_text("{")
     with pytest.raises(ValueError, match="or remove the file"):
@@ -114,7 +121,7 @@ def test_write_same_set_on_other_rows_replaces_with_warning(tmp_path, caplog):
     _write_results(tmp_path, replace(again, config={"max_examples": 9}))
     assert _list_results(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert results.read_results(tmp_path / results.FILE)[0].config == {"max_examples": 9}
-    assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
+    assert "replacing earlier results: plain of snli for a (max_examples 9, before none)" in caplog.text
 
 
 def test_write_other_corpus_keeps_earlier_results(tmp_path):

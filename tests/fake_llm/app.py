@@ -55,6 +55,9 @@ class EndpointApp:
         key: the required API key; None accepts any key.
         takes: the supported parameters. Requests with others are rejected with an error that names the first.
         classifier: the model of the classification routes.
+        info: the JSON of `/info` and `/v1/models` by path; other paths have none.
+        version: further fields of each response, such as `system_fingerprint`.
+        headers: further headers of each response.
         delay: seconds before each answer.
         requests: all requests so far, including rejected ones.
         busiest: the maximum number of concurrent requests.
@@ -70,6 +73,9 @@ class EndpointApp:
         {"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs", "response_format"}
     )
     classifier: Classifier = field(default_factory=Classifier)
+    info: Mapping[str, Any] = field(default_factory=dict)
+    version: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     requests: list[Request] = field(default_factory=list)
     busiest: int = 0
@@ -82,6 +88,9 @@ class EndpointApp:
             return
         http = HTTPRequest(scope, receive)
         content = await http.body()
+        if scope["method"] == "GET" and scope["path"] in self.info:
+            await JSONResponse(self.info[scope["path"]])(scope, receive, send)
+            return
         if scope["method"] != "POST" or scope["path"] not in (_PATH, *PATHS):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
@@ -93,6 +102,7 @@ class EndpointApp:
             fault = self.faults.take("POST", scope["path"])
             await asyncio.sleep(self.delay + (fault.delay if fault else 0.0))
             response: Response = self.answer(request, scope["path"])
+            response.headers.update(self.headers)
             if fault and fault.body == "nonsense":
                 response = PlainTextResponse("<html>it works!</html>")
             elif fault and (broken := fault.response()):
@@ -141,7 +151,7 @@ class EndpointApp:
         size = sum(len(turn["content"].split()) for turn in body["messages"])
         said = len(words[:most])
         usage = {"prompt_tokens": size, "completion_tokens": said, "total_tokens": size + said}
-        named = {"id": f"chatcmpl-{len(self.requests)}", "created": 0, "model": body["model"]}
+        named = {"id": f"chatcmpl-{len(self.requests)}", "created": 0, "model": body["model"], **self.version}
         return JSONResponse({**named, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 

@@ -59,11 +59,10 @@ def test_label_order_follows_label_map_and_is_in_identity(order):
     mapped = parse_label_map(",".join(order))
     predictor = CallablePredictor(lambda *_: [], identity={"model": "mine"}, label_map=mapped)
     assert predictor.order == order
-    assert predictor.identity == {"kind": "callable", "label_order": ",".join(order), "model": "mine"}
-    assert CallablePredictor(lambda *_: [], identity={"model": "mine"}).identity == {
-        "kind": "callable",
-        "model": "mine",
-    }
+    code = predictor.version
+    assert predictor.identity == {"kind": "callable", "label_order": ",".join(order), "model": "mine", **code}
+    other = CallablePredictor(lambda *_: [], identity={"model": "mine"})
+    assert other.identity == {"kind": "callable", "model": "mine", **code}
     assert CallablePredictor(lambda *_: []).order == LABELS
 
 

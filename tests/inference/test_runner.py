@@ -170,7 +170,7 @@ def test_manifest_contains_key_fields(tmp_path):
     path = run_prediction(tmp_path).path
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["key"] == path.name
-    assert manifest["identity"] == {"kind": "callable", **SUBJECTS}
+    assert manifest["identity"] == {"kind": "callable", **SUBJECTS, **CountingPredictor().version}
     assert (manifest["rows"], manifest["chunk_rows"], manifest["space"]) == (100, 30, list(LABELS))
     assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 

@@ -13,6 +13,7 @@ from unbag.inference.shards import LeaseManager, Shard, build_shared_job, descri
 from unbag.utils.storage import StorageFolder
 
 CHUNK = 9  # 12 chunks for 100 rows
+CODE = {**SUBJECTS, **CountingPredictor().version}  # functions of another file that count as the same version
 
 
 def read_chunks(store):
@@ -55,7 +56,7 @@ def test_shard_continues_with_chunks_of_absent_shards(tmp_path, uninterrupted_ru
         asked.append(ROWS["premise"][:].index(premises[0]) // CHUNK)
         return CountingPredictor().predict(premises, hypotheses)
 
-    found = run_shard(tmp_path, 1, 4, CallablePredictor(predict_and_record, identity=SUBJECTS))
+    found = run_shard(tmp_path, 1, 4, CallablePredictor(predict_and_record, identity=CODE))
     assert asked[:3] == [1, 5, 9]
     assert sorted(asked) == list(range(12))
     assert read_chunks(found.store) == uninterrupted_run
@@ -73,7 +74,7 @@ def test_claim_of_dead_shard_expires(tmp_path, uninterrupted_run):
         return CountingPredictor().predict(premises, hypotheses)
 
     dead, lease, predictor = [], 0.5, CountingPredictor()
-    work = build_shared_job(ROWS, CallablePredictor(raise_killed, identity=SUBJECTS), tmp_path, chunk_rows=CHUNK)
+    work = build_shared_job(ROWS, CallablePredictor(raise_killed, identity=CODE), tmp_path, chunk_rows=CHUNK)
     real_exit, LeaseManager.__exit__ = (
         LeaseManager.__exit__,
         lambda claims, *_: claims._ended.set(),

@@ -4,7 +4,6 @@ import gc
 import json
 import logging
 import re
-import sqlite3
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.robustness.damage import DAMAGES, SEEDS, apply_damage, flip_bit, trun
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
-from unbag.inference.llm.endpoint import EndpointResponse, EndpointResponseCache
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -124,19 +122,6 @@ def test_full_disk_gives_one_line_and_no_damage(tmp_path):
         kept.put([(str(n), "x" * 1000) for n in range(100)])
     assert SqliteCache(path, "found").get(["a"]) == {"a": "1"}
     assert [each.name for each in tmp_path.iterdir()] == ["found.sqlite"]
-
-
-def test_changed_endpoint_answer_is_requested_again(tmp_path):
-    path = tmp_path / "answers.sqlite"
-    answer, other = (EndpointResponse(text, (("Yes", -0.1),), "stop", 3, 1) for text in ("entailment", "contradiction"))
-    cache = EndpointResponseCache(path)
-    cache.put("key", answer)
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE kept_answers SET value = replace(value, 'entailment', 'contradiction')")
-    assert EndpointResponseCache(path).get("key") is None
-    cache.put("key", answer)
-    cache.put("key", other)
-    assert EndpointResponseCache(path).get("key") == answer, "the first stays"
 
 
 @EVERY

@@ -311,6 +311,10 @@ def _validate_run(
     if shard is not None and connect_process_group().world_size > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
     validate_shard_options(shard, predictions_csv)
+    if shard is not None and model_options.get("no_cache"):
+        raise ValueError(
+            "--no-cache: expected a single process, got a shard, which needs the answers of the others; omit --shard"
+        )
     validate_writable(output_dir, folder=True)
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.list_variants(models, model_options)
@@ -355,6 +359,8 @@ def _load_models(engine: Engine, variants: Sequence[ModelVariant], *, trust_labe
             _run_one_pair(predictor)
         options = build_options_record(model, predictor, own_options)
         record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
+        if is_function:
+            record |= getattr(predictor, "version", {})
         if is_function and own_options.get("label_map") is not None:
             record["label_order"] = ",".join(get_label_order(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))

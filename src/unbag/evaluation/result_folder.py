@@ -6,6 +6,7 @@ The same rule applies to the folders of training runs.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,13 @@ from unbag.utils.storage import StorageFolder, is_url, open_local_copy
 FILES: Final = (results.FILE, report_examples.FILE)
 """Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
 
-_VERSION: Final = ("revision", "sha256", "prompt")
-"""Keys of a model's record that identify its weights, its file of predictions, or its prompt."""
+_VERSION: Final = (
+    *("revision", "trusted_code", "label_order", "server_version", "answers_since", "prompt"),
+    *("sha256", "imported_sha256"),
+)
+"""Keys of a model's record that identify its weights, code, labels, prompt, file of predictions or source file."""
+
+_HASH: Final = re.compile(r"(sha256:)?([0-9a-f]{12})[0-9a-f]{28,}")
 
 _REMEDY: Final = "use another --output-dir"
 
@@ -85,8 +91,9 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
         others = {each.set for each in stored[name]} - set(sets)
         if _version(before.model) != _version(record) and others:
             raise ValueError(
-                f"{folder}: expected results of {name} at {_short(record)}, got results on {_listed(sorted(others))} "
-                f"at {_short(before.model)}; {_REMEDY}, or also evaluate these sets again"
+                f"{folder}: expected results of {name} at {_format_version(record, before.model)}, got results on "
+                f"{_listed(sorted(others))} at {_format_version(before.model, record)}; {_REMEDY}, or also evaluate "
+                "these sets again"
             )
 
 
@@ -116,13 +123,13 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[Fo
 
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results that a run replaces with results on different rows, options or weights."""
+    """Describe the earlier results that a run replaces with different results, and the reasons."""
     described = []
     for result in new:
-        before = [each for each in earlier if _slot(each) == _slot(result)]
-        if before and all(_basis(each) != _basis(result) for each in before):
+        reasons = [_list_differences(each, result) for each in earlier if _slot(each) == _slot(result)]
+        if reasons and all(reasons):
             name, set_name, corpus = _slot(result)
-            described.append(f"{set_name} of {corpus} for {name}")
+            described.append(f"{set_name} of {corpus} for {name} ({'; '.join(reasons[0])})")
     return described
 
 
@@ -164,9 +171,19 @@ def _slot(result: Result) -> tuple[str, ...]:
     return str(result.model["name"]), result.set, result.corpus
 
 
-def _basis(result: Result) -> list[Any]:
-    """Build the key of a result's other inputs: options, rows and weights."""
-    return [_as_json(result.config), result.data.get("sha256"), _version(result.model)]
+def _list_differences(before: Result, now: Result) -> list[str]:
+    """List the differences between the inputs of two results: options, version of the model, and rows."""
+    pairs = ((_as_json(before.config), _as_json(now.config)), (before.model, now.model))
+    names = (sorted({*pairs[0][0], *pairs[0][1]}), _VERSION)
+    differences = [
+        f"{name} {_shorten(new.get(name))}, before {_shorten(old.get(name))}"
+        for (old, new), of_pair in zip(pairs, names, strict=True)
+        for name in of_pair
+        if old.get(name) != new.get(name)
+    ]
+    if not differences and before.data.get("sha256") != now.data.get("sha256"):
+        return ["other rows"]
+    return differences
 
 
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,9 +206,13 @@ def _version(model: Mapping[str, Any]) -> list[Any]:
     return [model.get(name) for name in _VERSION]
 
 
-def _short(model: Mapping[str, Any]) -> str:
-    version = next((str(each) for each in _version(model) if each), None)
-    return "no revision" if version is None else f"revision {version.removeprefix('sha256:')[:12]}"
+def _format_version(model: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Format those fields of the model's version that differ from another version."""
+    return ", ".join(f"{name} {_shorten(model.get(name))}" for name in _VERSION if model.get(name) != other.get(name))
+
+
+def _shorten(value: Any) -> str:
+    return "none" if value is None else _HASH.sub(r"\2", str(value))
 
 
 def _named(options: Mapping[str, Any]) -> str:

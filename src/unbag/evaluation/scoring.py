@@ -21,7 +21,7 @@ from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.row_labels import RowLabels
-from unbag.inference.prediction_store import StoredPredictions
+from unbag.inference.prediction_store import StoredPredictions, merge_dates
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import (
     BREAK_EVEN,
@@ -104,6 +104,11 @@ def score_predictions(
     counts: dict[str, Any] = {"truncated_pairs": stored_predictions.truncated}
     if stored_predictions.truncated:
         counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
+    dates = merge_dates(stored_predictions.answered, {} if control is None else control.answered)
+    if dates:
+        counts["answered"] = _format_range(list(dates))
+    if reused := [day for day, is_reused in dates.items() if is_reused]:
+        counts["stored_answers"] = _format_range(reused)
     draws: list[SetPredictions] = []
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
@@ -139,6 +144,10 @@ def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPre
         report_examples.select_examples(result, built_set.rows, predictions),
         row_labels.collect_row_labels(built_set.rows, predictions),
     )
+
+
+def _format_range(days: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
 def _answers(predicted: StoredPredictions, rows: slice, may_abstain: bool) -> SetPredictions:
@@ -206,7 +215,7 @@ def write_scored_results(
     with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
         earlier, before = result_folder.read_result_folder(output_dir)
         if replaced := result_folder.describe_replaced_results(earlier, done):
-            logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
+            logger.warning("%s: replacing earlier results: %s", output_dir, "; ".join(replaced))
         entries = result_folder.combine_results(earlier, done)
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}

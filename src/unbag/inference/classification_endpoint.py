@@ -21,8 +21,6 @@ Scores of `/score` and `/rerank` are sigmoids of models of one output. Long pair
 their maximum length, as by a local tokenizer.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -35,10 +33,12 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import LabelError, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.answer_store import AnswerStore
 from unbag.inference.llm.connection import (
     RETRIES,
     EndpointConnection,
     EndpointError,
+    httpx,
     iter_responses,
     openai,
     shorten_client_error,
@@ -193,6 +193,7 @@ BATCH_PAIRS: Final = 32
 """Maximum number of pairs per request: the default limit of text-embeddings-inference. Smaller limits are detected."""
 
 _TIMEOUT: Final = 120.0  # seconds
+_ROUNDING: Final = 0.02  # of probabilities that a server computes in half precision, in batches of any size
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
@@ -205,8 +206,8 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         label_space: Labels of the columns of `predict`. With a threshold, these are two.
         order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
             of one output, the labels of a high score and of a low one.
-        identity: Everything that determines the probabilities, by name. It does not change if the server replaces the
-            model under the same name.
+        identity: Everything that determines the probabilities, by name, with the version of the model if the server
+            reports one.
         threshold: Minimum probability of entailment; None for the most probable label.
         has_probabilities: False with a threshold, because probabilities are centred at it.
         spending: Requests and tokens so far.
@@ -219,7 +220,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         route: EndpointRoute,
         *,
         separator: str,
-        cache: SqliteCache,
+        answers: AnswerStore,
         spending: EndpointUsage,
         label_map: Mapping[str, str] | None,
         threshold: Threshold | None,
@@ -228,7 +229,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         self.model = model
         self.spending = spending
         self._connection, self._route, self._separator = connection, route, separator
-        self._cache, self._concurrency = cache, concurrency
+        self._answers, self._concurrency = answers, concurrency
         pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
         batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
         found = [outputs for batch in batches for outputs in self._ask(batch)]
@@ -242,6 +243,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             "label_order": ",".join(self.order),
             **({"separator": separator} if route.is_text else {}),
             **({} if self.threshold is None else {"threshold": str(self.threshold)}),
+            **answers.identity,
         }
 
     @classmethod
@@ -255,6 +257,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         threshold: Threshold | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
+        no_cache: bool = False,
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
@@ -272,6 +275,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             threshold: As for `TransformerPredictor.load`.
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8).
+            no_cache: Whether to ignore outputs and predictions from earlier runs (default: no).
             spending: Counter for requests and tokens (default: a new one).
             cache: File of the outputs (default: one file in the user's cache folder for all endpoints).
 
@@ -300,12 +304,15 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             raise EndpointError(
                 f"--separator: not supported by /{route.name}, which takes pairs, got {separator!r}; omit --separator"
             )
+        connection = EndpointConnection.open(base_url, retries=retries)
+        server = connection.base_url.removesuffix(f"/{route.name}").removesuffix("/v1")
+        file = SqliteCache(cache or get_cache_folder("answers") / "classifications.sqlite", "answers", wal=True)
         return cls(
             model,
-            EndpointConnection.open(base_url, retries=retries),
+            connection,
             route,
             separator=separator or "",
-            cache=SqliteCache(cache or get_cache_folder("answers") / "classifications.sqlite", "outputs", wal=True),
+            answers=AnswerStore(file, connection, model, api_url=f"{server}/v1", no_cache=no_cache),
             spending=spending or EndpointUsage(),
             label_map=label_map,
             threshold=None if threshold is None else parse_threshold(threshold),
@@ -347,6 +354,11 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 counts = [len(rows_of[pair]) for pair in batch]
                 values = np.repeat(self._probabilities(outputs), counts, axis=0)
                 yield rows, validate_probabilities(values, len(rows), self.label_space)
+        self._answers.validate_version()
+
+    def pop_answer_dates(self) -> dict[str, bool]:
+        """Return the dates of the outputs since the last call, and whether any of this date is from an earlier run."""
+        return self._answers.pop_dates()
 
     def _split(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Split pairs into requests."""
@@ -361,33 +373,33 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
 
     def _ask(self, pairs: Sequence[Pair]) -> list[PairOutputs]:
         """Get the outputs of the pairs of one request, from the cache or the endpoint."""
-        keys = [self._key(pair) for pair in pairs]
-        cached = self._cache.get(keys)
-        missing = [(key, pair) for key, pair in zip(keys, pairs, strict=True) if key not in cached]
-        if not missing:
-            self.spending.add_cached()
+        requests = [self._route.build(self.model, [pair], self._separator) for pair in pairs]
+        cached = self._answers.get(requests)
+        missing = [place for place, each in enumerate(cached) if each is None]
+        if missing:
+            outputs, version = self._send([pairs[place] for place in missing])
+            self._answers.put([requests[place] for place in missing], outputs, version, is_same=_are_close)
+            for place, each in zip(missing, outputs, strict=True):
+                cached[place] = each
         else:
-            outputs = self._send([pair for _, pair in missing])
-            fresh = {key: json.dumps(each) for (key, _), each in zip(missing, outputs, strict=True)}
-            self._cache.put(fresh.items(), replace=False)
-            cached = {**cached, **fresh}
-        return [PairOutputs(*(tuple(each) for each in json.loads(cached[key]))) for key in keys]
+            self.spending.add_cached()
+        return [PairOutputs(*map(tuple, each)) for each in cached]
 
-    def _key(self, pair: Pair) -> str:
-        content = [self._connection.base_url, self._route.build(self.model, [pair], self._separator)]
-        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    def _send(self, pairs: Sequence[Pair]) -> tuple[list[PairOutputs], str]:
+        """Send pairs in one request, or in several if the server's limit is smaller.
 
-    def _send(self, pairs: Sequence[Pair]) -> list[PairOutputs]:
-        """Send pairs in one request, or in several if the server's limit is smaller."""
+        Returns the outputs and the version of the model.
+        """
         body = self._route.build(self.model, pairs, self._separator)
         try:
             response = self._connection.client.post(
-                self._connection.base_url, cast_to=object, body=body, options={"timeout": _TIMEOUT}
+                self._connection.base_url, cast_to=httpx.Response, body=body, options={"timeout": _TIMEOUT}
             )
         except openai.APIStatusError as error:
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
                 half = len(pairs) // 2
-                return self._send(pairs[:half]) + self._send(pairs[half:])
+                (first, _), (second, version) = self._send(pairs[:half]), self._send(pairs[half:])
+                return first + second, version
             refusal = self._connection.describe_error_response(self.model, error, url_suffix=f"/{self._route.name}")
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
@@ -396,14 +408,15 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 "the same command again to continue"
             ) from None
         try:
-            outputs = self._route.parse(response, len(pairs))
+            content = response.json()
+            outputs = self._route.parse(content, len(pairs))
         except MALFORMED:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._route.expected}, got {redact(str(response))[:200]!r}; "
+                f"{self._connection.base_url}: expected {self._route.expected}, got {redact(response.text)[:200]!r}; "
                 "check that the URL ends with a route of the server"
             ) from None
-        self.spending.add(EndpointResponse("", (), "stop", _prompt_tokens(response), 0))
-        return outputs
+        self.spending.add(EndpointResponse("", (), "stop", _prompt_tokens(content), 0))
+        return outputs, self._answers.read_version(response.headers, content)
 
     def _validate_threshold(self, threshold: Threshold | None) -> None:
         """Validate the threshold, which a model with one output requires."""
@@ -450,6 +463,12 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         high, low = values * (1 - threshold), (1 - values) * threshold
         both: NDArray[np.float64] = np.concatenate([high, low], axis=1) / (high + low)
         return both[:, self._columns]
+
+
+def _are_close(before: Sequence[Any], now: PairOutputs) -> bool:
+    """Check whether two answers for a pair are equal up to the rounding of a server that combines pairs in batches."""
+    (names, values), (new_names, new_values) = before, now
+    return tuple(names) == new_names and bool(np.allclose(values, new_values, atol=_ROUNDING))
 
 
 def _prompt_tokens(response: Any) -> int:

@@ -21,7 +21,8 @@ from unbag.data.labels import (
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.errors import build_user_code_error
-from unbag.utils.hashing import hash_file
+from unbag.utils.hashing import hash_file, hash_texts
+from unbag.utils.imports import hash_imported_modules
 
 Kind = Literal["names", "dicts", "ids", "rows"]
 """Type of the outputs of a function; see `CallablePredictor`."""
@@ -86,14 +87,17 @@ class CallablePredictor:
         label_space: Labels of the columns, one of `data.labels.LABEL_SPACES` (default: the three labels). With
             `label_map`, the label space of that map.
         identity: Everything that determines the function's outputs, e.g. `{"model": "my-ensemble", "version": "3"}`.
-            The caller must change it whenever the outputs may change. The order of `label_map` is added. Without an
-            identity, stored predictions are never reused.
+            The caller must change it whenever the outputs may change for another reason than a change of the source
+            code, such as other weights. The order of `label_map` and the hashes of the source code are added. Without
+            an identity, stored predictions are never reused.
         label_map: Label name by id as text, as `data.labels.parse_label_map` returns it.
 
     Attributes:
         order: Label of each output, by `label_map` or, without it, `label_space`.
         output_kind: Kind of the function's outputs: "names", "dicts", "ids" or "rows"; None before the first call.
-        source: Name of the function, hash of its file and the label order, by which processes that share an evaluation
+        version: Hash of the source file (`sha256`), and of the user's own modules that it imports
+            (`imported_sha256`). Empty if there is no source.
+        source: Name of the function, its version and the label order, by which processes that share an evaluation
             recognize it; None if its name does not lead to it, or it is not in a file.
         has_probabilities: False after the function has returned bare labels. They count as probability 1, which is no
             measure of confidence: do not compute entropy or confidence from it.
@@ -121,21 +125,18 @@ class CallablePredictor:
         self._order = None if label_map is None else resolve_output_labels(outputs, label_map)
         self.label_space = tuple(label_space) if self._order is None else find_label_space(self._order)
         self.order = self._order or self.label_space
-        self.identity = None if identity is None else {"kind": "callable", **self._outputs, **identity}
+        self.version = _compute_version(fn)
+        self.identity = None if identity is None else {"kind": "callable", **self._outputs, **self.version, **identity}
         self.has_probabilities = True
         self.output_kind: Kind | None = None
 
     @property
     def source(self) -> Mapping[str, str] | None:
-        """Name of the function, hash of its source file, and label order. None if the function has no source file."""
+        """Name of the function, its version, and label order. None if the function has no source file."""
         name = _name(self._fn)
-        try:
-            file = inspect.getsourcefile(inspect.unwrap(self._fn))
-            if name is None or file is None:
-                return None
-            return {"kind": "callable", "function": name, "sha256": hash_file(Path(file)), **self._outputs}
-        except (OSError, TypeError):
+        if name is None or not self.version:
             return None
+        return {"kind": "callable", "function": name, **self.version, **self._outputs}
 
     @property
     def _outputs(self) -> dict[str, str]:
@@ -289,6 +290,23 @@ def _name(fn: Callable[..., Any]) -> str | None:
         return f"{module}:{name}" if attrgetter(name)(sys.modules[module]) is fn else None
     except (KeyError, AttributeError):
         return None
+
+
+def _compute_version(fn: Callable[..., Any]) -> dict[str, str]:
+    """Compute hashes of the source file of a function and of the user's modules that it imports; empty if unknown."""
+    fn = inspect.unwrap(fn)
+    try:
+        file = Path(inspect.getsourcefile(fn) or "")
+        version = {"sha256": hash_file(file)}
+    except TypeError:  # an object, or a function in C
+        return {}
+    except OSError:  # a cell of a notebook
+        try:
+            return {"sha256": hash_texts([inspect.getsource(fn)])}
+        except OSError:
+            return {}
+    imported = hash_imported_modules(file, str(fn.__module__))
+    return version if imported is None else {**version, "imported_sha256": imported}
 
 
 def _in_numpy(answers: Any) -> Any:

@@ -209,6 +209,14 @@ class EndpointKwargs(TypedDict, total=False):
             affects_predictions=False,
         ),
     ]
+    no_cache: Annotated[
+        bool | None,
+        ModelOption(
+            "Endpoints: ignore stored answers, and send all requests again (default: off).",
+            default=False,
+            affects_predictions=False,
+        ),
+    ]
 
 
 class BuiltInKwargs(TypedDict, total=False):

@@ -78,11 +78,13 @@ class PartialPredictions:
         probabilities: Probabilities, shape (r, labels), NaN where there is no prediction yet.
         has_probabilities: False if a prediction was a bare label.
         truncated: Number of the r pairs that the model truncated, as far as it is recorded.
+        answered: Dates of the answers of an endpoint; see `PredictionStore.write`.
     """
 
     probabilities: NDArray[np.float32]
     has_probabilities: bool
     truncated: int
+    answered: Mapping[str, bool]
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
@@ -97,6 +99,7 @@ class PartialPredictions:
             np.where(self.is_predicted[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
             max(self.truncated, other.truncated),
+            merge_dates(self.answered, other.answered),
         )
 
 
@@ -188,6 +191,7 @@ class PredictionStore:
         *,
         has_probabilities: bool,
         truncated: int,
+        answered: Mapping[str, bool] | None = None,
     ) -> None:
         """Write a complete chunk atomically, then remove the partial files of its shards.
 
@@ -197,8 +201,10 @@ class PredictionStore:
             probabilities: Probabilities, shape (r, len(label_space)).
             has_probabilities: False if a prediction is a bare label.
             truncated: Number of the r pairs that the model truncated.
+            answered: Dates on which an endpoint answered, and whether answers of this date are from an earlier run
+                (default: the model is not an endpoint).
         """
-        fields = {"has_probabilities": has_probabilities, "truncated": truncated}
+        fields = _build_fields(has_probabilities, truncated, answered)
         # The chunk is stored before its partial files go, so a kill in between loses nothing.
         self.folder.write(_chunk_file(chunk), self._encode(chunk, rows, probabilities, fields))
         for name in self._unfinished_files(chunk):
@@ -212,6 +218,7 @@ class PredictionStore:
         *,
         has_probabilities: bool,
         truncated: int = 0,
+        answered: Mapping[str, bool] | None = None,
         is_complete: bool = False,
     ) -> None:
         """Write the current predictions of an unfinished chunk atomically.
@@ -222,9 +229,10 @@ class PredictionStore:
             probabilities: Probabilities, shape (r, len(label_space)), NaN where there is no prediction yet.
             has_probabilities: As for `write`.
             truncated: As for `write` (default: 0).
+            answered: As for `write`.
             is_complete: Whether the whole shard is predicted (default: no).
         """
-        fields = {"has_probabilities": has_probabilities, "truncated": truncated, "unfinished": True}
+        fields = {**_build_fields(has_probabilities, truncated, answered), "unfinished": True}
         name = _shard_file(chunk_shard) if is_complete else f"{chunk_shard}.parquet"
         self._unfinished.write(name, self._encode(chunk_shard.chunk, rows, probabilities, fields))
         if is_complete:
@@ -242,7 +250,10 @@ class PredictionStore:
                 continue
             columns = [table.column(label).to_numpy() for label in self.label_space]
             partial = PartialPredictions(
-                np.stack(columns, axis=1).astype(np.float32), bool(meta["has_probabilities"]), meta.get("truncated", 0)
+                np.stack(columns, axis=1).astype(np.float32),
+                bool(meta["has_probabilities"]),
+                meta.get("truncated", 0),
+                meta.get("answered", {}),
             )
             merged = partial if merged is None else merged.merge(partial)
         return merged
@@ -336,6 +347,20 @@ class PredictionStore:
                     file.unlink()
             except FileNotFoundError:  # renamed by its writer in the meantime
                 continue
+
+
+def merge_dates(*dates: Mapping[str, bool]) -> dict[str, bool]:
+    """Merge the dates of answers. A date counts as reused if answers of this date are reused in any of the mappings.
+
+    >>> merge_dates({"2026-11-27": True}, {"2026-11-28": False}, {"2026-11-27": False})
+    {'2026-11-27': True, '2026-11-28': False}
+    """
+    return {day: any(each.get(day, False) for each in dates) for day in sorted(set().union(*dates))}
+
+
+def _build_fields(has_probabilities: bool, truncated: int, answered: Mapping[str, bool] | None) -> dict[str, Any]:
+    dates = {"answered": dict(answered)} if answered else {}
+    return {"has_probabilities": has_probabilities, "truncated": truncated, **dates}
 
 
 def _chunk_file(chunk: int) -> str:
@@ -455,6 +480,12 @@ class StoredPredictions:
     def truncated(self) -> int:
         """Number of pairs that the model truncated."""
         return sum(int(meta["truncated"]) for meta in self._metadata)
+
+    @property
+    def answered(self) -> dict[str, bool]:
+        """Dates on which an endpoint answered, and whether answers of this date are reused. Empty for other models."""
+        dates = merge_dates(*(meta.get("answered", {}) for meta in self._metadata))
+        return {day: is_reused or self.reused > 0 for day, is_reused in dates.items()}
 
     def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
         """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""

@@ -28,6 +28,8 @@ class Predictor(Protocol):
     - `may_abstain` (default: False): whether equal probabilities of all labels mean that there is no prediction.
     - `is_order_invariant` (default: False): whether the predictor ignores word order by construction, so that its
       predictions on shuffled sentences equal those on the originals.
+    - `pop_answer_dates` (a function; default: none): dates of the answers since its last call
+      (`prediction_store.PredictionStore.write`).
     - `label_source` (default: `function`): origin of the label order, which determines how it is checked.
     """
 

@@ -24,6 +24,7 @@ from unbag.inference.prediction_store import (
     StoredPredictions,
     build_key_fields,
     compute_store_key,
+    merge_dates,
 )
 from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
 from unbag.utils.hashing import hash_columns
@@ -183,12 +184,16 @@ def predict_chunk_shard(
         else None
     )
     if partial is None:
-        partial = PartialPredictions(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
+        nothing = np.full((len(rows.table), len(store.label_space)), np.nan, np.float32)
+        partial = PartialPredictions(nothing, True, 0, {})
     probabilities, done, has_probabilities = partial.probabilities, partial.is_predicted, partial.has_probabilities
     # Only for a whole chunk: otherwise each shard would count the stored rows of the others.
     if row_callback is not None and chunk_shard.shards == 1 and done.any():
         row_callback(int(done.sum()))
     truncated_before = getattr(predictor, "truncated", 0)  # the predictor counts over all of its calls
+    pop_dates: Callable[[], dict[str, bool]] = getattr(predictor, "pop_answer_dates", dict)
+    pop_dates()  # of the label probe
+    answered = dict.fromkeys(partial.answered, True)
     saved = time.monotonic()
     for positions, values in _predict_batches(predictor, rows.table, done, chunk_shard):
         new = int((~done[positions]).sum())
@@ -199,19 +204,25 @@ def predict_chunk_shard(
         if row_callback is not None:
             row_callback(new)
         if time.monotonic() - saved >= save_every and not done.all():
-            store.write_partial(chunk_shard, rows, probabilities, has_probabilities=has_probabilities)
+            answered = merge_dates(answered, pop_dates())
+            store.write_partial(
+                chunk_shard, rows, probabilities, has_probabilities=has_probabilities, answered=answered
+            )
             saved = time.monotonic()
     has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
+    fields: dict[str, Any] = {
+        "has_probabilities": has_probabilities,
+        "truncated": truncated,
+        "answered": merge_dates(answered, pop_dates()),
+    }
     if chunk_shard.shards > 1 and not done.all():
         # Other shards are missing. The process that stores the last one joins them.
-        store.write_partial(
-            chunk_shard, rows, probabilities, has_probabilities=has_probabilities, truncated=truncated, is_complete=True
-        )
+        store.write_partial(chunk_shard, rows, probabilities, is_complete=True, **fields)
         join_shards(store, chunk_shard.chunk, rows)
         return
     valid = validate_probabilities(probabilities, len(rows.table), store.label_space)
-    store.write(chunk_shard.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
+    store.write(chunk_shard.chunk, rows, valid, **fields)
 
 
 def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
@@ -223,7 +234,14 @@ def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
     partial = store.read_partial(chunk, rows)
     if partial is not None and partial.is_predicted.all():
         valid = validate_probabilities(partial.probabilities, len(rows.table), store.label_space)
-        store.write(chunk, rows, valid, has_probabilities=partial.has_probabilities, truncated=partial.truncated)
+        store.write(
+            chunk,
+            rows,
+            valid,
+            has_probabilities=partial.has_probabilities,
+            truncated=partial.truncated,
+            answered=partial.answered,
+        )
 
 
 def select_model_columns(rows: "datasets.Dataset") -> "datasets.Dataset":

@@ -158,7 +158,7 @@ def _listed(value: Any) -> Any:
 
 
 def list_remarks(result: Result) -> list[str]:
-    """List remarks on a result, about the output threshold, truncated pairs and code from the model's repository."""
+    """List remarks on a result: output threshold, truncated pairs, stored answers, and code from the repository."""
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
@@ -170,6 +170,8 @@ def list_remarks(result: Result) -> list[str]:
             f"{format_percentage(result.truncated_share)} of the pairs ({pairs:,}) exceed the "
             f"maximum input length of {model['name']}{limit} and were truncated."
         )
+    if days := model.get("stored_answers"):
+        sentences.append(f"{model['name']}: stored answers of {days} (--no-cache sends the requests again).")
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")
     return sentences

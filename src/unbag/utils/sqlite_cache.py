@@ -63,22 +63,20 @@ class SqliteCache:
         """
         return self._with_file(lambda file: self._read(file, keys))
 
-    def put(self, values: Iterable[tuple[str, Value]], *, replace: bool = True) -> None:
-        """Store values by key in one transaction: all values, or none if an error occurs.
+    def put(self, values: Iterable[tuple[str, Value]]) -> None:
+        """Store values by key in one transaction: all values, or none if an error occurs. Replaces existing values.
 
         Args:
             values: Pairs of a key and a value.
-            replace: Whether to replace the value of an existing key (default: yes).
 
         Raises:
             OSError: If the file cannot be written, for example on a full disk.
         """
         rows = [(key, value, checksums.compute_cells_checksum(key, value)) for key, value in values]
-        conflict = "REPLACE" if replace else "IGNORE"
 
         def write(file: sqlite3.Connection) -> None:
             with file:  # one transaction
-                file.executemany(f"INSERT OR {conflict} INTO {self._table} VALUES (?, ?, ?)", rows)
+                file.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?, ?)", rows)
 
         self._with_file(write)
 

@@ -143,7 +143,7 @@ def test_permanent_error_ends_run(endpoint, fault, message):
     endpoint.arm()
     again = connect(endpoint)
     again.predict(PREMISES, HYPOTHESES)
-    assert again.spending.answered == len(PREMISES) - half
+    assert again.spending.answered == 1 + len(PREMISES) - half, "the first request is always sent"
 
 
 def test_answers_are_stored_and_equal_requests_sent_once(endpoint):
@@ -154,10 +154,10 @@ def test_answers_are_stored_and_equal_requests_sent_once(endpoint):
     before = len(endpoint.requests)
     second = connect(endpoint)
     np.testing.assert_array_equal(second.predict(PREMISES, HYPOTHESES), values[:12])
-    assert len(endpoint.requests) == before
-    assert (second.spending.answered, second.spending.kept) == (0, 13)
+    assert len(endpoint.requests) == before + 1
+    assert (second.spending.answered, second.spending.kept) == (1, 12)
     connect(endpoint, num_fewshot=3).predict(PREMISES, HYPOTHESES)
-    assert len(endpoint.requests) == before + 13, "another prompt is another question"
+    assert len(endpoint.requests) == before + 1 + 13, "another prompt is another question"
 
 
 def test_concurrent_requests_are_limited(endpoint):
@@ -294,11 +294,11 @@ def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     assert done.returncode == 0, err
     asked = [str(request.body["messages"]) for request in endpoint.requests]
     assert len(set(asked)) == 12 + 12, "the first question of the probe is the one that tells how to ask"
-    assert len(asked) - len(set(asked)) <= 2, "at most what was under way is asked again"
+    assert len(asked) - len(set(asked)) <= 3, "at most the first question and what was under way are asked again"
     spent = re.search(r"(\d+) requests? answered \((\d+) more reused from earlier runs\), .* out: \d\.\d{4}", err)
     assert spent
     assert int(spent[1]) == len(endpoint.requests) - before
-    assert int(spent[2]) >= 1 + 12
+    assert int(spent[2]) >= 12
     [result] = results.read_results(tmp_path / "out" / "results.json")
     np.testing.assert_allclose(
         result.scores["accuracy"].value,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _ATTRIBUTES: Final = (
     *("label_space", "identity", "has_probabilities", "threshold", "order"),
-    *("may_abstain", "is_order_invariant", "label_source"),
+    *("may_abstain", "is_order_invariant", "label_source", "version"),
 )
 """Predictor attributes that other code accesses."""
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from unbag.utils.redaction import extract_first_line, redact
 
 try:
+    import httpx
     import openai
 except ImportError as error:
     raise ImportError("an endpoint requires the openai client: pip install 'unbag[llm]'") from error
@@ -19,6 +20,7 @@ __all__ = [
     "RETRIES",
     "EndpointConnection",
     "EndpointError",
+    "httpx",
     "iter_responses",
     "openai",
     "shorten_client_error",

@@ -4,7 +4,6 @@ Each response is stored on disk as soon as it arrives, so no request is paid for
 run are counted.
 """
 
-import hashlib
 import json
 import logging
 import threading
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.answer_store import AnswerStore
 from unbag.inference.llm.connection import (
     RETRIES,
     EndpointConnection,
@@ -58,41 +58,6 @@ class EndpointResponse(NamedTuple):
     finish: str
     tokens_in: int
     tokens_out: int
-
-
-class EndpointResponseCache:
-    """SQLite cache of responses by request, safe for concurrent threads and processes.
-
-    The key is a hash of the endpoint's URL and the whole request, with model and parameters. A provider may replace a
-    model under the same name without a trace: delete the file to send the requests again.
-
-    Args:
-        path: SQLite file; created if absent.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._cache = SqliteCache(path, "kept_answers", wal=True)
-
-    def get(self, key: str) -> EndpointResponse | None:
-        """Get the cached response to a request. Return None if there is none."""
-        values = self._cache.get([key])
-        if key not in values:
-            return None
-        text, top, *rest = json.loads(values[key])
-        return EndpointResponse(text, tuple((token, log) for token, log in top), *rest)
-
-    def put(self, key: str, response: EndpointResponse) -> None:
-        """Store a response, unless a response to the same request is already stored."""
-        self._cache.put([(key, json.dumps(response, ensure_ascii=False))], replace=False)
-
-    def __len__(self) -> int:
-        return len(self._cache)
-
-
-def compute_request_key(base_url: str, request: Mapping[str, Any]) -> str:
-    """Compute the cache key of a request to an endpoint."""
-    content = json.dumps([base_url, request], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 _MILLION = 1_000_000
@@ -224,13 +189,13 @@ class EndpointPredictor:
     determine the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention:
     all probabilities are equal.
 
-    Every response is stored on disk as it arrives (`EndpointResponseCache`), and equal prompts are sent once. So a run
-    that was killed continues without paying twice.
+    Every response is stored on disk as it arrives (`AnswerStore`), and equal prompts are sent once. So a run that was
+    killed continues without paying twice, except for one request.
 
     Attributes:
         label_space: Labels of the columns of `predict`.
-        identity: Everything that determines the probabilities, by name. It does not change if the provider replaces the
-            model under the same name.
+        identity: Everything that determines the probabilities, by name, with the version of the model if the server
+            reports one.
         request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
         has_probabilities: Whether the requests ask for token probabilities.
         spending: Requests and tokens so far.
@@ -245,7 +210,7 @@ class EndpointPredictor:
         connection: EndpointConnection,
         *,
         prompt: DefaultPrompt | PromptFile,
-        cache: EndpointResponseCache,
+        answers: AnswerStore,
         spending: EndpointUsage,
         concurrency: int = CONCURRENCY,
     ) -> None:
@@ -255,7 +220,7 @@ class EndpointPredictor:
         self.spending = spending
         self._connection = connection
         self._base_url = connection.base_url
-        self._cache = cache
+        self._answers = answers
         self._concurrency = concurrency
         self.request_format = self._negotiate_form()
         self.has_probabilities = self.request_format.requests_probabilities
@@ -268,6 +233,7 @@ class EndpointPredictor:
             "num_fewshot": str(prompt.num_fewshot),
             "form": self.request_format.name,
             "parameters": json.dumps(self.request_format.parameters),
+            **answers.identity,
         }
 
     @classmethod
@@ -280,6 +246,7 @@ class EndpointPredictor:
         prompt: str | Path | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
+        no_cache: bool = False,
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "EndpointPredictor":
@@ -295,6 +262,7 @@ class EndpointPredictor:
             prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`).
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8); see `RETRIES`.
+            no_cache: Whether to ignore responses and predictions from earlier runs (default: no).
             spending: Counter for requests and tokens (default: a new one).
             cache: File of the responses (default: one file in the user's cache folder for all endpoints).
 
@@ -310,12 +278,12 @@ class EndpointPredictor:
                 "or more"
             )
         connection = EndpointConnection.open(base_url, retries=retries)
-        answers = EndpointResponseCache(cache or get_cache_folder("answers") / "answers.sqlite")
+        file = SqliteCache(cache or get_cache_folder("answers") / "answers.sqlite", "answers", wal=True)
         return cls(
             model,
             connection,
             prompt=chosen,
-            cache=answers,
+            answers=AnswerStore(file, connection, model, api_url=connection.base_url, no_cache=no_cache),
             spending=spending or EndpointUsage(),
             concurrency=concurrency,
         )
@@ -359,6 +327,11 @@ class EndpointPredictor:
                     raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
+        self._answers.validate_version()
+
+    def pop_answer_dates(self) -> dict[str, bool]:
+        """Return the dates of all responses since the last call; see `AnswerStore.pop_dates`."""
+        return self._answers.pop_dates()
 
     def _probabilities(self, answer: EndpointResponse) -> list[float]:
         probabilities = compute_label_probabilities(answer.top, self.prompt.words)
@@ -400,26 +373,30 @@ class EndpointPredictor:
     def _ask(self, pair: tuple[str, str], form: RequestFormat) -> EndpointResponse:
         """Get the response to one pair, from the cache or the endpoint."""
         request = {"model": self.model, "messages": self.prompt.build_messages(*pair), **form.parameters}
-        key = compute_request_key(self._base_url, request)
-        if cached := self._cache.get(key):
+        [cached] = self._answers.get([request])
+        if cached is not None:
             self.spending.add_cached()
-            return cached
+            text, top, *rest = cached
+            return EndpointResponse(text, tuple((token, log) for token, log in top), *rest)
         try:
-            answer = self._answer(request, form)
+            answer, version = self._answer(request, form)
         except openai.BadRequestError as error:
             if error.code != "content_filter":
                 raise
             answer = EndpointResponse("", (), "content_filter", 0, 0)  # a filtered pair is an abstention
-        self._cache.put(key, answer)
+            version = self._answers.version
+        self._answers.put([request], [answer], version)
         self.spending.add(answer)
         return answer
 
-    def _answer(self, request: dict[str, Any], form: RequestFormat) -> EndpointResponse:
+    def _answer(self, request: dict[str, Any], form: RequestFormat) -> tuple[EndpointResponse, str]:
+        """Send a request. Returns the response and the version of the model."""
         create = self._connection.client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
             try:
-                body = create(**cast(Any, request), timeout=form.timeout).text
+                response = create(**cast(Any, request), timeout=form.timeout)
+                body = response.text
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except openai.APIStatusError as error:
@@ -430,7 +407,9 @@ class EndpointPredictor:
                     "continue"
                 ) from None
             try:
-                return _parse_completion(json.loads(body), self.prompt.json_field)
+                completion = json.loads(body)
+                answer = _parse_completion(completion, self.prompt.json_field)
+                return answer, self._answers.read_version(response.headers, completion)
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(

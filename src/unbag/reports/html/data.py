@@ -23,6 +23,8 @@ _RUN_KEYS: Final = (
     "ranking",
     "truncated_pairs",
     "truncated_share",
+    "answered",
+    "stored_answers",
     "n_abstained",
     "abstained_share",
 )
