@@ -124,6 +124,16 @@ def test_write_same_set_on_other_rows_replaces_with_warning(tmp_path, caplog):
     assert "replacing earlier results: plain of snli for a (max_examples 9, before none)" in caplog.text
 
 
+def test_write_other_version_warning_names_difference(tmp_path, caplog):
+    _write_results(tmp_path, _build_result(revision="sha256:" + "0" * 63 + "1", label_order="x,y"))
+    _write_results(tmp_path, _build_result(revision="sha256:" + "0" * 63 + "2", label_order="y,x"))
+    short = f"(revision sha256:{2:064}, before sha256:{1:064}; label_order y,x, before x,y)"
+    assert f"replacing earlier results: plain of snli for a {short}" in caplog.text
+    caplog.clear()
+    _write_results(tmp_path, _build_result(revision="sha256:" + "ab" * 32, label_order="y,x"))
+    assert f"(revision {'ab' * 6}, before {'0' * 12})" in caplog.text
+
+
 def test_write_other_corpus_keeps_earlier_results(tmp_path):
     _write_results(tmp_path, _build_result())
     _write_results(tmp_path, _build_result(data="mnli"))

@@ -176,7 +176,7 @@ def _list_differences(before: Result, now: Result) -> list[str]:
     pairs = ((_as_json(before.config), _as_json(now.config)), (before.model, now.model))
     names = (sorted({*pairs[0][0], *pairs[0][1]}), _VERSION)
     differences = [
-        f"{name} {_shorten(new.get(name))}, before {_shorten(old.get(name))}"
+        f"{name} {_shorten(new.get(name), old.get(name))}, before {_shorten(old.get(name), new.get(name))}"
         for (old, new), of_pair in zip(pairs, names, strict=True)
         for name in of_pair
         if old.get(name) != new.get(name)
@@ -208,11 +208,17 @@ def _version(model: Mapping[str, Any]) -> list[Any]:
 
 def _format_version(model: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Format those fields of the model's version that differ from another version."""
-    return ", ".join(f"{name} {_shorten(model.get(name))}" for name in _VERSION if model.get(name) != other.get(name))
+    return ", ".join(
+        f"{name} {_shorten(model.get(name), other.get(name))}"
+        for name in _VERSION
+        if model.get(name) != other.get(name)
+    )
 
 
-def _shorten(value: Any) -> str:
-    return "none" if value is None else _HASH.sub(r"\2", str(value))
+def _shorten(value: Any, other: Any) -> str:
+    """Format a value. Hashes are shortened, unless this makes them equal to those of the other value."""
+    short = _HASH.sub(r"\2", str(value))
+    return "none" if value is None else short if short != _HASH.sub(r"\2", str(other)) else str(value)
 
 
 def _named(options: Mapping[str, Any]) -> str:
