@@ -49,7 +49,7 @@ class EndpointApp:
     """The application with its settings and recorded requests.
 
     Attributes:
-        answers: a function from the last message to the text of the answer.
+        answers: a function from the last message to the text of the answer, or to the fields of its message.
         most_logprobs: the maximum number of `top_logprobs`. With 0, requests with `logprobs` are rejected.
         ignores_logprobs: whether `logprobs` is ignored.
         key: the required API key; None accepts any key.
@@ -65,7 +65,7 @@ class EndpointApp:
             is sent unchanged with status 200.
     """
 
-    answers: Callable[[str], str] = answer_by_letters
+    answers: Callable[[str], Any] = answer_by_letters
     most_logprobs: int = 20
     ignores_logprobs: bool = False
     key: str | None = None
@@ -128,7 +128,9 @@ class EndpointApp:
             return _build_error_response(400, f"Unsupported parameter: {unknown[0]}")
         if body.get("logprobs") and body["top_logprobs"] > self.most_logprobs and not self.ignores_logprobs:
             return _build_error_response(400, f"top_logprobs must be at most {self.most_logprobs}")
-        text = self.answers(request.question)
+        answer = self.answers(request.question)
+        message = {"role": "assistant", **(answer if isinstance(answer, dict) else {"content": answer})}
+        text = message["content"] or ""
         if text == "<filtered>":
             return _build_error_response(400, "The response was filtered", code="content_filter")
         tokens = [text]
@@ -136,7 +138,7 @@ class EndpointApp:
             [field_name] = body["response_format"]["json_schema"]["schema"]["properties"]
             tokens = ['{"', field_name, '":', ' "', text, '"}']
             text = "".join(tokens)
-        choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
+        choice: dict[str, Any] = {"index": 0, "message": message}
         most = body.get("max_tokens", body.get("max_completion_tokens", 100))
         words = text.split()
         choice["finish_reason"] = "length" if len(words) > most else "stop"

@@ -85,6 +85,7 @@ class _Model(TypedDict):
     answered: NotRequired[str]
     stored_answers: NotRequired[str]
     n_abstained: NotRequired[int]
+    unanswered: NotRequired[dict[str, int]]
     abstained_share: NotRequired[Estimate]
     ranking: NotRequired[RankingResult]
 
@@ -370,6 +371,15 @@ class Result:
     def truncated_share(self) -> float:
         """Fraction of the pairs that were truncated to the model's maximum length."""
         return float(self.model.get("truncated_share", 0.0))
+
+    @property
+    def unanswered(self) -> str:
+        """Number of pairs without an answer by reason, e.g. `60 of 120 pairs (60 cut)`; "" if there are none."""
+        reasons = self.model.get("unanswered")
+        if not reasons:
+            return ""
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+        return f"{self.model['n_abstained']:,} of {self.model['abstained_share'].n:,} pairs ({listed})"
 
 
 def collect_environment() -> dict[str, str]:

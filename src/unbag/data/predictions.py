@@ -75,6 +75,18 @@ class SetPredictions(NamedTuple):
         validate_label_space(names, self.label_space)
         return self.to_label_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
+    def count_unanswered_as_correct(self, labels: ArrayLike) -> "SetPredictions":
+        """Replace missing predictions by the gold labels. The shuffled control then bounds the skill score from below.
+
+        Args:
+            labels: Gold label ids, shape (n,).
+        """
+        if self.unanswered is None:
+            return self
+        gold = np.eye(len(self.label_space), dtype=self.probabilities.dtype)[self.to_label_positions(labels)]
+        probabilities = np.where(self.unanswered[:, np.newaxis], gold, self.probabilities)
+        return self._replace(probabilities=probabilities, unanswered=None)
+
     @property
     def label_positions(self) -> NDArray[np.intp]:
         """Index of each of `data.labels.LABELS` in `label_space`, shape (3,)."""

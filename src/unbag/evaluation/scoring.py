@@ -1,6 +1,7 @@
 """Scoring of predictions on a set, and writing of a run's files."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,10 +98,11 @@ def score_predictions(
     """
     threshold = model.threshold
     answers = _answers(stored_predictions, slice(None), model.may_abstain)
+    reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
         abstained_share = _unanswered_share(answers.unanswered, built_set)
         if not is_preview:
-            _report_unanswered(abstained_share, answers.unanswered, built_set.request.name)
+            _report_unanswered(abstained_share, answers.unanswered, reasons, built_set)
     counts: dict[str, Any] = {"truncated_pairs": stored_predictions.truncated}
     if stored_predictions.truncated:
         counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
@@ -114,6 +116,11 @@ def score_predictions(
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
         draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
+        if any(reason is not None for reason in (control.load_unanswered() if model.may_abstain else ())):
+            # A control without answers would have a low score, which would raise the skill score of the model.
+            names = built_set.rows.features["label"].names
+            gold = read_column(built_set.rows, "label").to_numpy()[built_set.skill_score_mask]
+            draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
         entailment = compute_entailment_probabilities(answers, threshold)
@@ -125,6 +132,8 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
+        if by_reason := Counter(reason.partition(":")[0] for reason in reasons if reason is not None):
+            counts["unanswered"] = dict(by_reason.most_common())
     answers = answers.align_to_gold(built_set.rows.features["label"].names)
     draws = (
         [answers]
@@ -251,13 +260,24 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
     return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 
 
-def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
+def _report_unanswered(
+    share: Estimate, unanswered: NDArray[np.bool_], reasons: Sequence[str | None], built: BuiltSet
+) -> None:
+    """Warn about the rows without an answer, with the number of each reason and two examples."""
     if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
+        texts = {row: reason for row, reason in enumerate(reasons) if reason is not None}
+        by_reason = Counter(text.partition(":")[0] for text in texts.values())
+        # The first row of each reason comes before a second row of the same reason.
+        firsts = {text.partition(":")[0]: row for row, text in reversed(texts.items())}
+        rows = list(dict.fromkeys([*firsts.values(), *texts]))[:2]
+        examples = "; ".join(f"{built.rows[row]['hypothesis']!r:.60}: {texts[row]}" for row in rows)
         logger.warning(
-            "%s: %s of %s answers contain no label and count as wrong (95 %% interval of this share: %s to %s)",
-            title,
+            "%s: %s of %s answers contain no label and count as wrong (95 %% interval of this share: %s to %s)%s%s",
+            built.request.name,
             f"{n:,}",
             f"{len(unanswered):,}",
             f"{share.low:.1%}",
             f"{share.high:.1%}",
+            "".join(f"; {count:,} {reason}" for reason, count in by_reason.most_common()),
+            f". Examples: {examples}" if rows else "",
         )

@@ -141,7 +141,7 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
 def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
     """Format the verdicts on a model as text. The unperturbed corpus is not counted as a challenge set.
 
-    The last sentence lists the sets with truncated pairs, and the share of truncated pairs.
+    The last sentences list the sets with truncated pairs and those with unanswered pairs.
     """
     evaluated = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
@@ -149,6 +149,9 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
         f"{_title(each.result, verdicts)} ({format_percentage(each.result.truncated_share)})" for each in cut
     )
     truncated = [f"Truncated pairs: {listed}."] if cut else []
+    if open_rows := [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.unanswered]:
+        listed = "; ".join(f"{_title(each.result, verdicts)}, {each.result.unanswered}" for each in open_rows)
+        truncated.append(f"Unanswered, counted as wrong: {listed}.")
     if not evaluated:
         return " ".join(["No challenge set was evaluated.", *truncated])
     better, same, worse, unknown = ([each for each in evaluated if each.standing == standing] for standing in MARKS)

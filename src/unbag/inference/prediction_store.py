@@ -18,10 +18,11 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -79,12 +80,14 @@ class PartialPredictions:
         has_probabilities: False if a prediction was a bare label.
         truncated: Number of the r pairs that the model truncated, as far as it is recorded.
         answered: Dates of the answers of an endpoint; see `PredictionStore.write`.
+        unanswered: Reason of each row without an answer, by position.
     """
 
     probabilities: NDArray[np.float32]
     has_probabilities: bool
     truncated: int
     answered: Mapping[str, bool]
+    unanswered: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
@@ -100,6 +103,7 @@ class PartialPredictions:
             self.has_probabilities and other.has_probabilities,
             max(self.truncated, other.truncated),
             merge_dates(self.answered, other.answered),
+            {**other.unanswered, **self.unanswered},
         )
 
 
@@ -111,6 +115,9 @@ PREDICTIONS: Final = "predictions"
 
 CHUNK_ROWS: Final = 4096
 """Rows per chunk: a few seconds for a small model, and enough rows of each length for batches with little padding."""
+
+UNANSWERED: Final = "unanswered"
+"""Column with the reason of each row without an answer; present in a chunk with such rows."""
 
 ID_COLUMNS: Final = ("id", "source_id")
 """Columns that a chunk copies from the data."""
@@ -192,6 +199,7 @@ class PredictionStore:
         has_probabilities: bool,
         truncated: int,
         answered: Mapping[str, bool] | None = None,
+        unanswered: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         """Write a complete chunk atomically, then remove the partial files of its shards.
 
@@ -203,10 +211,11 @@ class PredictionStore:
             truncated: Number of the r pairs that the model truncated.
             answered: Dates on which an endpoint answered, and whether answers of this date are from an earlier run
                 (default: the model is not an endpoint).
+            unanswered: Reason of each row without an answer, by position (default: none).
         """
         fields = _build_fields(has_probabilities, truncated, answered)
         # The chunk is stored before its partial files go, so a kill in between loses nothing.
-        self.folder.write(_chunk_file(chunk), self._encode(chunk, rows, probabilities, fields))
+        self.folder.write(_chunk_file(chunk), self._encode(chunk, rows, probabilities, fields, unanswered))
         for name in self._unfinished_files(chunk):
             self._unfinished.remove(name)
 
@@ -219,6 +228,7 @@ class PredictionStore:
         has_probabilities: bool,
         truncated: int = 0,
         answered: Mapping[str, bool] | None = None,
+        unanswered: Mapping[int, str] = MappingProxyType({}),
         is_complete: bool = False,
     ) -> None:
         """Write the current predictions of an unfinished chunk atomically.
@@ -230,11 +240,12 @@ class PredictionStore:
             has_probabilities: As for `write`.
             truncated: As for `write` (default: 0).
             answered: As for `write`.
+            unanswered: As for `write` (default: none).
             is_complete: Whether the whole shard is predicted (default: no).
         """
         fields = {**_build_fields(has_probabilities, truncated, answered), "unfinished": True}
         name = _shard_file(chunk_shard) if is_complete else f"{chunk_shard}.parquet"
-        self._unfinished.write(name, self._encode(chunk_shard.chunk, rows, probabilities, fields))
+        self._unfinished.write(name, self._encode(chunk_shard.chunk, rows, probabilities, fields, unanswered))
         if is_complete:
             self._unfinished.remove(f"{chunk_shard}.parquet")
 
@@ -254,6 +265,7 @@ class PredictionStore:
                 bool(meta["has_probabilities"]),
                 meta.get("truncated", 0),
                 meta.get("answered", {}),
+                {row: text for row, text in enumerate(_read_unanswered(table)) if text is not None},
             )
             merged = partial if merged is None else merged.merge(partial)
         return merged
@@ -281,7 +293,12 @@ class PredictionStore:
         return [name for name in self._unfinished.list_names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
 
     def _encode(
-        self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
+        self,
+        chunk: int,
+        rows: ChunkRows,
+        probabilities: NDArray[np.float32],
+        fields: Mapping[str, Any],
+        unanswered: Mapping[int, str],
     ) -> bytes:
         """Encode the predictions of a chunk as a Parquet file."""
         # Key and number are part of the signature: a file that was copied to another place is detected too.
@@ -289,6 +306,9 @@ class PredictionStore:
         table = rows.table.select(list(ID_COLUMNS)).combine_chunks().replace_schema_metadata(None)
         for column, label in enumerate(self.label_space):
             table = table.append_column(label, pa.array(np.ascontiguousarray(probabilities[:, column])))
+        if unanswered:
+            reasons = pa.array([unanswered.get(row) for row in range(len(table))], pa.string())
+            table = table.append_column(UNANSWERED, reasons)
         signed = meta | {"sha256": _signature(table, meta)}
         table = table.replace_schema_metadata({_META: json.dumps(signed).encode()})
         buffer = pa.BufferOutputStream()
@@ -317,7 +337,8 @@ class PredictionStore:
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
         first, end = self.compute_row_range(chunk)
-        if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
+        names = [name for name in table.column_names if name != UNANSWERED]
+        if names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
                 f"{table.column_names}; run the command again to recompute it"
@@ -365,6 +386,14 @@ def _build_fields(has_probabilities: bool, truncated: int, answered: Mapping[str
 
 def _chunk_file(chunk: int) -> str:
     return f"part-{chunk:05}.parquet"
+
+
+def _read_unanswered(table: pa.Table) -> list[str | None]:
+    """Read the reason of each row without an answer; None for answered rows."""
+    if UNANSWERED not in table.column_names:
+        return [None] * len(table)
+    reasons: list[str | None] = table.column(UNANSWERED).to_pylist()
+    return reasons
 
 
 def _shard_file(work: ChunkShard) -> str:
@@ -492,6 +521,10 @@ class StoredPredictions:
         table = self.load_table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
+    def load_unanswered(self) -> list[str | None]:
+        """Load the reason of each row without an answer, with an excerpt of the response; None for other rows."""
+        return [reason for table in self.iter_batches() for reason in _read_unanswered(table)]
+
     def iter_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Iterate over the rows in order, one table per chunk.
 
@@ -513,7 +546,7 @@ class StoredPredictions:
         Raises:
             StoreError: As `iter_batches`.
         """
-        return pa.concat_tables(self.iter_batches(columns))
+        return pa.concat_tables(self.iter_batches(columns), promote_options="default")
 
     @cached_property
     def _metadata(self) -> list[dict[str, Any]]:

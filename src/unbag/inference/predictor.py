@@ -26,6 +26,7 @@ class Predictor(Protocol):
     - `has_probabilities` (default: True): whether the probabilities measure confidence. False for bare labels.
     - `threshold` (default: None): minimum probability of entailment (`inference.single_output`).
     - `may_abstain` (default: False): whether equal probabilities of all labels mean that there is no prediction.
+    - `unanswered` (default: none): mapping of the pairs without an answer so far to text "reason: excerpt".
     - `is_order_invariant` (default: False): whether the predictor ignores word order by construction, so that its
       predictions on shuffled sentences equal those on the originals.
     - `pop_answer_dates` (a function; default: none): dates of the answers since its last call

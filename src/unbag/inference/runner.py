@@ -195,7 +195,13 @@ def predict_chunk_shard(
     pop_dates()  # of the label probe
     answered = dict.fromkeys(partial.answered, True)
     saved = time.monotonic()
+    unanswered = dict(partial.unanswered)
+    premises, hypotheses = (rows.table.column(name) for name in ("premise", "hypothesis"))
     for positions, values in _predict_batches(predictor, rows.table, done, chunk_shard):
+        if reasons := getattr(predictor, "unanswered", None):
+            for row in positions.tolist():
+                if reason := reasons.get((premises[row].as_py(), hypotheses[row].as_py())):
+                    unanswered[row] = reason
         new = int((~done[positions]).sum())
         probabilities[positions] = values
         done[positions] = True
@@ -206,7 +212,12 @@ def predict_chunk_shard(
         if time.monotonic() - saved >= save_every and not done.all():
             answered = merge_dates(answered, pop_dates())
             store.write_partial(
-                chunk_shard, rows, probabilities, has_probabilities=has_probabilities, answered=answered
+                chunk_shard,
+                rows,
+                probabilities,
+                has_probabilities=has_probabilities,
+                answered=answered,
+                unanswered=unanswered,
             )
             saved = time.monotonic()
     has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
@@ -215,6 +226,7 @@ def predict_chunk_shard(
         "has_probabilities": has_probabilities,
         "truncated": truncated,
         "answered": merge_dates(answered, pop_dates()),
+        "unanswered": unanswered,
     }
     if chunk_shard.shards > 1 and not done.all():
         # Other shards are missing. The process that stores the last one joins them.
@@ -241,6 +253,7 @@ def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
             has_probabilities=partial.has_probabilities,
             truncated=partial.truncated,
             answered=partial.answered,
+            unanswered=partial.unanswered,
         )
 
 

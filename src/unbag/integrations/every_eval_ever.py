@@ -42,6 +42,7 @@ _LOADED: Final = ("transformer", "causal")
 _MODEL_FIELDS: Final = (
     *("kind", "revision", "weights", "recipe", "sha256", "dtype", "head", "threshold", "label_order", "max_length"),
     *("prompt", "num_fewshot", "form", "words", "label_probe", "label_probe_warning", "truncated_share", "n_abstained"),
+    "unanswered",
 )
 """Fields of a model record that determine or explain its metrics. Local paths and private URLs are excluded."""
 

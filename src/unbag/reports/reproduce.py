@@ -158,7 +158,7 @@ def _listed(value: Any) -> Any:
 
 
 def list_remarks(result: Result) -> list[str]:
-    """List remarks on a result: output threshold, truncated pairs, stored answers, and code from the repository."""
+    """List remarks on a result: threshold, truncated and unanswered pairs, stored answers, code of the repository."""
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
@@ -172,6 +172,8 @@ def list_remarks(result: Result) -> list[str]:
         )
     if days := model.get("stored_answers"):
         sentences.append(f"{model['name']}: stored answers of {days} (--no-cache sends the requests again).")
+    if result.unanswered:
+        sentences.append(f"Unanswered, counted as wrong: {result.unanswered}.")
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")
     return sentences

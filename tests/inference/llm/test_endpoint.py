@@ -81,7 +81,7 @@ def test_probabilities_are_those_of_first_token(endpoint):
                 "answers": lambda question: "<think>" + " hm" * 20 + "</think> " + answer_by_letters(question),
                 "takes": EndpointApp().takes | {"max_completion_tokens"},
             },
-            "thinking",
+            "logprobs-20-512",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
-from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
+from unbag.inference.llm.reading import compute_label_probabilities, find_answer_token, parse_json_label, parse_label
 from unbag.reports.reproduce import build_reproduce_command
 
 BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
@@ -111,10 +111,10 @@ def test_parse_label_uses_prompt_words(text, label):
         ('```json\n{"verdict": "not supported", "why": "{…}"}\n```', "not_entailment"),
         ('<think>{"verdict": "yes"}</think> {"verdict": "not supported"}', "not_entailment"),
         ('{"verdict": "perhaps"}', None),
-        ('{"verdict": true}', None),
+        ('{"verdict": true}', "entailment"),  # true stands for the word yes
         ('{"answer": "supported"}', None),
         ('{"verdict": "supp', None),
-        ("supported", None),
+        ("supported", "entailment"),  # a server without structured outputs
         ("[]", None),
     ],
 )
@@ -131,8 +131,8 @@ def test_parse_json_label(text, label):
         (["Yes"], None),
     ],
 )
-def test_value_token_is_first_token_of_value(tokens, place):
-    assert find_value_token(tokens, "verdict") == place
+def test_answer_token_of_json_is_first_token_of_value(tokens, place):
+    assert find_answer_token(tokens, "".join(tokens), DEFAULT_WORDS, "verdict") == place
 
 
 def test_first_token_probabilities_use_prompt_words():

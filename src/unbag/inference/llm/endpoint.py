@@ -6,6 +6,7 @@ run are counted.
 
 import json
 import logging
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,8 +29,14 @@ from unbag.inference.llm.connection import (
     shorten_client_error,
 )
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
-from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
-from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
+from unbag.inference.llm.prompts import DefaultPrompt, Words, compute_prompt_hash
+from unbag.inference.llm.reading import (
+    compute_label_probabilities,
+    find_answer_token,
+    find_visible_answer,
+    parse_json_label,
+    parse_label,
+)
 from unbag.inference.predictor import (
     LabelSource,
     build_one_hot_probabilities,
@@ -47,10 +54,12 @@ class EndpointResponse(NamedTuple):
 
     Attributes:
         text: Text of the response.
-        top: Likeliest first tokens with their log-probabilities; empty if the endpoint returns none.
+        top: Likeliest tokens, with their log-probabilities, at the place where the label begins; empty if the endpoint
+            returns none.
         finish: Finish reason: `stop`, `length`, …
         tokens_in: Tokens of the prompt, as the endpoint counts them; 0 if it does not.
         tokens_out: Tokens of the response.
+        thoughts: Text of the field for reasoning, which some endpoints separate from the answer.
     """
 
     text: str
@@ -58,6 +67,7 @@ class EndpointResponse(NamedTuple):
     finish: str
     tokens_in: int
     tokens_out: int
+    thoughts: str = ""
 
 
 _MILLION = 1_000_000
@@ -115,6 +125,13 @@ class EndpointUsage:
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
+READING: Final = "2"
+"""Version of the rules for reading a response; part of the identity, so that no result of earlier rules is reused."""
+
+_CUT: Final = "length"
+_REFUSED: Final = ("content_filter", "refusal")
+_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thoughts")
+
 CONCURRENCY: Final = 8
 _MALFORMED_TRIES: Final = 3
 """Maximum number of requests if the responses are not chat completions."""
@@ -137,17 +154,35 @@ class RequestFormat(NamedTuple):
         """Whether requests set `logprobs`, so that responses contain token probabilities."""
         return "logprobs" in self.parameters
 
+    def list_longer(self) -> "list[RequestFormat]":
+        """List this format and those with a higher token limit, for responses that are cut at the limit."""
+        longer = [self]
+        for limit in _LIMITS:
+            if self.parameters.get("max_tokens", _LIMITS[-1]) < limit:
+                # Up to 20 alternatives for each token of a long thought would be megabytes per response.
+                unlisted = ("logprobs", "top_logprobs") if limit == _LIMITS[-1] else ()
+                parameters = {key: value for key, value in self.parameters.items() if key not in unlisted}
+                form = RequestFormat(f"{self.name}-{limit}", {**parameters, "max_tokens": limit}, _THINKING_TIMEOUT)
+                longer.append(form)
+        return longer
+
+
+_LIMITS: Final = (512, 4096)
 
 FORMS: Final = (
     RequestFormat("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
     RequestFormat("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
     RequestFormat("text", {"max_tokens": 8, "temperature": 0}),
     # Reasoning models accept neither `max_tokens` nor a temperature.
-    RequestFormat("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
+    RequestFormat("thinking", {"max_completion_tokens": _LIMITS[-1]}, _THINKING_TIMEOUT),
 )
 """Request formats, from the most informative format to the format that every endpoint accepts."""
 
 _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
+_EXCERPT: Final = 120  # characters of an unreadable answer in warnings
+_REFUSAL: Final = re.compile(
+    r"\W*(?:(?:i am|i['’]m) (?:sorry|unable|not able)|sorry\b|i (?:can(?:no|['’])t|won['’]t)\b)", re.I
+)
 
 
 def list_request_formats(prompt: DefaultPrompt | PromptFile) -> tuple[RequestFormat, ...]:
@@ -186,8 +221,8 @@ class EndpointPredictor:
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
     endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
     (`reading.compute_label_probabilities`). Otherwise, or if they are on other words, the words of the response
-    determine the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention:
-    all probabilities are equal.
+    determine the label (`reading.parse_label`), with probability 1. A response that is cut at the token limit is
+    requested again with a higher limit. A response without a label is unanswered: all probabilities are equal.
 
     Every response is stored on disk as it arrives (`AnswerStore`), and equal prompts are sent once. So a run that was
     killed continues without paying twice, except for one request.
@@ -199,6 +234,8 @@ class EndpointPredictor:
         request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
         has_probabilities: Whether the requests ask for token probabilities.
         spending: Requests and tokens so far.
+        unanswered: Reason (`cut`, `empty`, `unreadable` or `refused`) and excerpt of the response, for each pair
+            without an answer.
     """
 
     may_abstain = True
@@ -222,6 +259,7 @@ class EndpointPredictor:
         self._base_url = connection.base_url
         self._answers = answers
         self._concurrency = concurrency
+        self.unanswered: dict[tuple[str, str], str] = {}
         self.request_format = self._negotiate_form()
         self.has_probabilities = self.request_format.requests_probabilities
         prompt_hash = prompt.sha256 or compute_prompt_hash(prompt.build_messages("{premise}", "{hypothesis}"))
@@ -234,6 +272,7 @@ class EndpointPredictor:
             "form": self.request_format.name,
             "parameters": json.dumps(self.request_format.parameters),
             **answers.identity,
+            "reading": READING,
         }
 
     @classmethod
@@ -317,14 +356,16 @@ class EndpointPredictor:
             if place % of == number and (done is None or not done[rows].all())
         ]
         with closing(
-            iter_responses(partial(self._ask, form=self.request_format), asked, self._concurrency)
+            iter_responses(partial(self._ask_in_full, form=self.request_format), asked, self._concurrency)
         ) as responses:
             for pair, future in responses:
                 rows = rows_of[pair]
                 try:
-                    answer = future.result()
+                    answer, _ = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
+                if reason := self._find_reason(answer):
+                    self.unanswered[pair] = f"{reason}: {_excerpt(answer)}"
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
         self._answers.validate_version()
@@ -334,11 +375,30 @@ class EndpointPredictor:
         return self._answers.pop_dates()
 
     def _probabilities(self, answer: EndpointResponse) -> list[float]:
-        probabilities = compute_label_probabilities(answer.top, self.prompt.words)
-        return probabilities or build_one_hot_probabilities(self._label(answer), self.label_space)
+        label = self._label(answer)
+        probabilities = compute_label_probabilities(answer.top, self.prompt.words) if label else None
+        # Tokens that disagree with the text belong to a thought or to an echo of the question.
+        if probabilities and self.label_space[int(np.argmax(probabilities))] == label:
+            return probabilities
+        return build_one_hot_probabilities(label, self.label_space)
+
+    def _find_reason(self, answer: EndpointResponse) -> str | None:
+        """Find the reason why a response has no label. Return None if it has one."""
+        if self._label(answer) is not None:
+            return None
+        if answer.finish in _REFUSED:
+            return "refused"
+        if answer.finish == _CUT:
+            return "cut"
+        if not answer.text[slice(*find_visible_answer(answer.text))].strip():
+            return "empty"
+        return "refused" if _REFUSAL.match(answer.text) else "unreadable"
 
     def _label(self, answer: EndpointResponse) -> str | None:
-        """Extract the label from the text of a response. Return None if there is none."""
+        """Extract the label from the text of a response. Return None if there is none, or if the response is cut."""
+        # The beginning of a cut response may be a thought without an opening tag.
+        if answer.finish == _CUT or answer.finish in _REFUSED:
+            return None
         if self.prompt.json_field is None:
             return parse_label(answer.text, self.prompt.words)
         return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
@@ -350,7 +410,7 @@ class EndpointPredictor:
         for form in forms:
             last = form is forms[-1]
             try:
-                answer = self._ask((premise, hypothesis), form)
+                answer, longer = self._ask_in_full((premise, hypothesis), form)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
@@ -360,15 +420,26 @@ class EndpointPredictor:
                 continue
             if form.requests_probabilities and not answer.top:
                 continue  # the endpoint ignores the unknown parameter
-            readable = compute_label_probabilities(answer.top, self.prompt.words) or self._label(answer)
-            if readable or last or answer.finish != "length":  # `length`: truncated within a sentence or a thought
-                break
-        if "max_completion_tokens" in form.parameters:
-            limit = form.parameters["max_completion_tokens"]
+            form = longer
+            break
+        limit = form.parameters.get("max_completion_tokens") or form.parameters["max_tokens"]
+        if limit >= _LIMITS[0]:
             logger.warning(
                 "%s does not answer in one word; each pair may use up to %s tokens, which costs more", self.model, limit
             )
         return form
+
+    def _ask_in_full(self, pair: tuple[str, str], form: RequestFormat) -> tuple[EndpointResponse, RequestFormat]:
+        """Get the response to one pair. Raise the token limit while the response is cut."""
+        answer, used = self._ask(pair, form), form
+        for longer in form.list_longer()[1:]:
+            if answer.finish != _CUT:
+                break
+            try:
+                answer, used = self._ask(pair, longer), longer
+            except (openai.BadRequestError, openai.UnprocessableEntityError):
+                break  # the limit exceeds the context of the model
+        return answer, used
 
     def _ask(self, pair: tuple[str, str], form: RequestFormat) -> EndpointResponse:
         """Get the response to one pair, from the cache or the endpoint."""
@@ -383,7 +454,7 @@ class EndpointPredictor:
         except openai.BadRequestError as error:
             if error.code != "content_filter":
                 raise
-            answer = EndpointResponse("", (), "content_filter", 0, 0)  # a filtered pair is an abstention
+            answer = EndpointResponse("", (), "content_filter", 0, 0)
             version = self._answers.version
         self._answers.put([request], [answer], version)
         self.spending.add(answer)
@@ -408,7 +479,7 @@ class EndpointPredictor:
                 ) from None
             try:
                 completion = json.loads(body)
-                answer = _parse_completion(completion, self.prompt.json_field)
+                answer = _parse_completion(completion, self.prompt.words, self.prompt.json_field)
                 return answer, self._answers.read_version(response.headers, completion)
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
@@ -418,15 +489,35 @@ class EndpointPredictor:
         )
 
 
-def _parse_completion(completion: Any, json_field: str | None = None) -> EndpointResponse:
+def _excerpt(answer: EndpointResponse) -> str:
+    """Shorten a response for warnings."""
+    text = " ".join(answer.text.split())
+    if not text and answer.thoughts:
+        return f"the content is empty, and the reasoning is “{answer.thoughts[:_EXCERPT]}”"
+    return f"“{text if len(text) <= _EXCERPT else text[: _EXCERPT // 2] + ' … ' + text[-_EXCERPT // 2 :]}”"
+
+
+def _read_text(content: Any) -> str:
+    """Read the text of a message's content: text, or a list of parts of which some may be thoughts."""
+    if isinstance(content, list):
+        return "".join(str(part["text"]) for part in content if part.get("type") in ("text", "output_text"))
+    if not isinstance(content, str):
+        raise TypeError(f"expected text, got {content!r}")
+    return content
+
+
+def _parse_completion(completion: Any, words: Words, json_field: str | None = None) -> EndpointResponse:
     """Parse a chat completion. Raises a built-in error, which the caller catches, for any other object."""
     choice = completion["choices"][0]
-    text = choice["message"].get("content") or ""
-    if not isinstance(text, str):
-        raise TypeError(f"expected text, got {text!r}")
+    message = choice["message"]
+    text = _read_text(message.get("content") or "")
+    thoughts = next((str(message[name]) for name in _THOUGHT_FIELDS if message.get(name)), "")
+    finish = str(choice.get("finish_reason"))
+    if message.get("refusal") and not text:
+        text, finish = str(message["refusal"]), "refusal"
     tokens = (choice.get("logprobs") or {}).get("content") or []
-    place = 0 if json_field is None else find_value_token([str(each["token"]) for each in tokens], json_field)
-    first = tokens[place] if tokens and place is not None else {}
+    place = find_answer_token([str(each["token"]) for each in tokens], text, words, json_field)
+    first = tokens[place or 0] if tokens else {}
     # In JSON, the quotation mark may be part of the value's first token.
     top = tuple(
         (str(entry["token"]).lstrip(' "' if json_field else ""), float(entry["logprob"]))
@@ -434,4 +525,4 @@ def _parse_completion(completion: Any, json_field: str | None = None) -> Endpoin
     )
     usage = completion.get("usage") or {}
     counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
-    return EndpointResponse(text, top, str(choice.get("finish_reason")), *counts)
+    return EndpointResponse(text, top, finish, *counts, thoughts=" ".join(thoughts[: 2 * _EXCERPT].split()))

@@ -1,10 +1,17 @@
-"""Conversion of a language model's response to a label or to label probabilities."""
+"""Conversion of a language model's response to a label or to label probabilities.
+
+The response may contain thoughts, an echo of the question, and text around a JSON object. Text that does not state one
+label clearly has no label: a wrong label would change every score without a sign.
+"""
 
 import json
 import math
 import re
-from collections.abc import Sequence
-from typing import Final
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import yaml  # type: ignore[import-untyped]
 
 from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
@@ -13,17 +20,95 @@ LEAST_MASS: Final = 0.5
 """Minimum probability mass on first tokens that begin a label word. With less, the model is about to
 write something else, and the small probabilities of the label words do not reflect its answer."""
 
-_THOUGHTS: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-_ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECASE)
-_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_NAMES: Final = r"(?:\w+:)?(?:think|thinking|thoughts?|reason|reasoning|analysis|reflection|scratchpad|rationale)"
+_OPENING: Final = re.compile(
+    rf"<{_NAMES}>|\[{_NAMES}\]|◁{_NAMES}▷|<\|{_NAMES}\|>|<\|(?:start|begin)_(?:of_)?{_NAMES}\|>"
+    r"|<unused94>|<\|channel>thought",
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(
+    rf"</{_NAMES}\s*>|\[/{_NAMES}\]|◁/{_NAMES}▷|<\|/{_NAMES}\|>|<\|end_(?:of_)?{_NAMES}\|>|<unused95>|<channel\|>",
+    re.IGNORECASE,
+)
+"""Markers around thoughts: those of DeepSeek, Qwen, Seed, Mistral, Kimi, Command, Sky-T1, MedGemma and Gemma."""
+
+_CHANNEL: Final = re.compile(
+    r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>|\bassistant(final)(?=\W|[A-Z\d])|\A(analysis)(?=[A-Z])"
+)
+"""Start of a channel of gpt-oss, with its special tokens or, where the server drops these, as plain text."""
+_CHANNEL_END: Final = re.compile(r"<\|(?:end|return|call|start)\|>")
+
+_OPEN: Final = r"[\s*_\"'`“”‘’「『【《(\[{<>#$|~]*"  # markup and quotation marks around a label
+_STRONG: Final = re.compile(
+    rf"\\f?boxed\s*\{{\s*(?:\\(?:text\w*|math\w*)\s*\{{)?{_OPEN}"
+    rf"|(?:(?<!/)\b(?:answer|verdict)\b|答案|答え|정답)"
+    rf"(?:{_OPEN}(?:[:=>\n\]|)—–-]|\*\*)|\s+(?:is|would be|should be)\b|\s*[是为為])"
+    rf"(?:[:=>\n—–-]|{_OPEN}(?:is\b|would be\b)?)*{_OPEN}",
+    re.IGNORECASE,
+)
+_WEAK: Final = re.compile(
+    rf"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result)\b|结论|判断|结果)"
+    rf"(?:{_OPEN}[:=>\n—–]|\s+is\b|\s*[是为為]){_OPEN}",
+    re.IGNORECASE,
+)
+_RESTATED: Final = re.compile(r"\n\s*(?:premise|hypothesis|document|claim|user|human|question)\s*:", re.IGNORECASE)
+_NUMBERING: Final = re.compile(r"\s*\d+[.)]\s+")
+_NEGATION: Final = re.compile(r"(?:is |are )?(?:not|non|isn[’']t)[\s_-]+|[不非](?=\S)", re.IGNORECASE)
+_TRUE: Final = frozenset({"true", "yes", "1", "y"})
+_FALSE: Final = frozenset({"false", "no", "0", "n"})
+_LONGEST: Final = 100_000  # characters of a response, so that no pattern takes long
+
+
+class FoundLabel(NamedTuple):
+    """Label in a text, with the position of its first character."""
+
+    label: str
+    position: int
+
+
+def find_visible_answer(text: str) -> tuple[int, int]:
+    """Find the start and end of the answer proper: the text after all thoughts, or before those at the end.
+
+    Everything up to the last closing marker is thought, with or without an opening marker. An opening marker without a
+    closing one begins thoughts that were cut. Of the channels of gpt-oss, only `final` is the answer.
+
+    >>> text = "All nouns match.</think> Yes"
+    >>> text[slice(*find_visible_answer(text))]
+    ' Yes'
+    """
+    channels = list(_CHANNEL.finditer(text))
+    if channels:
+        last = channels[-1]
+        if "final" not in (last[1], last[2]):
+            return len(text), len(text)
+        ending = _CHANNEL_END.search(text, last.end())
+        return last.end(), ending.start() if ending else len(text)
+    start = max((closing.end() for closing in _CLOSING.finditer(text)), default=0)
+    opening = _OPENING.search(text)
+    if start and opening and not text[start:].strip() and text[: opening.start()].strip():
+        return 0, opening.start()  # thoughts after the answer
+    again = _OPENING.search(text, start)
+    return start, again.start() if again else len(text)
+
+
+def find_label(text: str, label_words: Words = DEFAULT_WORDS) -> FoundLabel | None:
+    r"""Find the label of a response, with its position in the text. Return None without a clear label.
+
+    The last statement such as "Answer: …", "Verdict: …" or `\boxed{…}` decides. Otherwise, the label begins the
+    response, as a word of its own, or is the whole last sentence. A word inside a sentence ("There is no way to tell")
+    and a list of the labels ("Yes or No?") do not count.
+    """
+    text = text[:_LONGEST]
+    start, end = find_visible_answer(text)
+    phrases = _Phrases(label_words)
+    # Same length as the text, so that positions stay valid.
+    answer = phrases.remove_lists(_fold(text[start:end]))
+    found = _find_in_answer(answer, phrases)
+    return None if found is None else found._replace(position=start + found.position)
 
 
 def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
-    """Extract the label from a response. Return None if the response contains no label or is ambiguous.
-
-    The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
-    response, or follows the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are ignored. A word
-    inside a sentence ("There is no way to tell") does not count.
+    """Extract the label from a response as `find_label` does. Return None if the response has no clear label.
 
     Args:
         text: Response.
@@ -32,53 +117,250 @@ def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
     >>> parse_label("**Yes**, since a dog is an animal."), parse_label("Let us see. The answer is: maybe.")
     ('entailment', 'neutral')
     >>> parse_label("There is no way to tell.")
-    >>> parse_label("Not supported.", {"entailment": ("supported",), "not_entailment": ("not supported",)})
+    >>> parse_label("Not supported.", {"entailment": ("supported",), "not_entailment": ("unsupported",)})
     'not_entailment'
+    >>> parse_label("Yes or no? No.")
+    'contradiction'
     """
-    answer = _THOUGHTS.sub(" ", text)
-    if (first := _FIRST_WORD.search(answer)) and (label := _named(answer[first.start() :], label_words)):
-        return label
-    announced = list(_ANNOUNCED.finditer(answer))
-    return _named(answer[announced[-1].end() :], label_words) if announced else None
+    found = find_label(text, label_words)
+    return None if found is None else found.label
 
 
 def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
-    """Extract the label from a JSON object in a response. Return None if `field` contains no known label.
+    r"""Extract the label from a JSON object in a response. Return None if `field` contains no known label.
 
-    Thoughts, and text or code fences around the object, are ignored.
+    Thoughts, and text or code fences around the object, are ignored. The last object with the field decides. The field
+    may be nested and in another case. Booleans and the numbers 1 and 0 stand for the words true and false, yes and no.
 
     >>> parse_json_label('{"verdict": "Yes"}', "verdict", DEFAULT_WORDS)
     'entailment'
+    >>> words = {"entailment": ("true",), "not_entailment": ("false",)}
+    >>> parse_json_label('```json\n{"Supported": true}\n``` (see {a})', "supported", words)
+    'entailment'
     """
-    answer = _THOUGHTS.sub(" ", text)
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        value = json.loads(answer[start : end + 1])[field]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(value, str):
-        return None
-    given = value.strip().casefold()
-    return next((label for label, listed in label_words.items() if given in {word.casefold() for word in listed}), None)
+    text = text[:_LONGEST]
+    answer = text[slice(*find_visible_answer(text))]
+    phrases = _Phrases(label_words)
+    values = [value for content in _iter_objects(answer) if (value := _find_values(content, _key(field)))]
+    if not values:
+        # Without structured outputs, some models write the field or the word alone.
+        if "{" in answer:
+            return None
+        alone = re.search(rf"(?i)\A\W*{re.escape(field)}[\"']?\s*[:=]\s*(.+)", answer.strip())
+        return _label_of_value(alone[1] if alone else answer.strip(), field, phrases)
+    labels = {_label_of_value(value, field, phrases) for value in values[-1]}
+    return labels.pop() if len(labels) == 1 else None
 
 
-def _named(text: str, words: Words) -> str | None:
-    """Find the label whose word, or else whose name, begins a text."""
-    start = text.casefold()
-    by_length = sorted(((word.casefold(), label) for label, listed in words.items() for word in listed), key=_length)
-    for word, label in by_length:  # the longest one first: "not supported" before "not"
-        if start.startswith(word) and not start[len(word) : len(word) + 1].isalnum():
+class _Phrases:
+    """Words and names of the labels, longest first.
+
+    Attributes:
+        label_of: Label of each folded phrase.
+    """
+
+    def __init__(self, words: Words) -> None:
+        names = {_fold(form): label for label in words for form in (label, label.replace("_", " "))}
+        self.label_of = {**names, **{_fold(word): label for label, listed in words.items() for word in listed}}
+        self.labels = tuple(words)
+        self.phrases = sorted(self.label_of, key=len, reverse=True)
+        self.has_numbers = any(phrase[:1].isnumeric() for phrase in self.phrases)
+        one = "|".join(re.escape(phrase) for phrase in self.phrases)
+        mark = r"[\s*_\"'`“”‘’「」『』【】()]*"
+        self._list = re.compile(
+            rf"(?<![^\W_]){mark}(?:{one})(?:{mark}(?:[,、/|]\s*(?:or\b)?|\bor\b|\band\b|\bvs\b\.?|或者?|还是|またはか?){mark}"
+            rf"(?:{one})(?![^\W_]))+{mark}[?？]?"
+        )
+
+    def remove_lists(self, text: str) -> str:
+        """Replace lists of different labels ("Yes, No or Maybe?") by spaces of the same length."""
+
+        def blank(found: re.Match[str]) -> str:
+            return " " * len(found[0])
+
+        return self._list.sub(blank, text)
+
+    def match(self, text: str, position: int, *, whole: bool = False) -> FoundLabel | None:
+        """Match a label that is a word of its own at a position: nothing follows that continues the sentence.
+
+        Args:
+            text: Folded text.
+            position: Position of the label's first character.
+            whole: Whether only punctuation may follow.
+        """
+        for phrase in self.phrases:
+            if text.startswith(phrase, position) and _is_separate(text, position + len(phrase), phrase, whole=whole):
+                label = self._answer_of(self.label_of[phrase], text[position + len(phrase) :])
+                return None if label is None else FoundLabel(label, position)
+        name = re.compile(r"[^\W\d]+(?:[ -][^\W\d]+)?").match(text, position)
+        for form in (name[0], re.split("[ -]", name[0])[0]) if name else ():
+            try:
+                label = resolve_label(form)
+            except LabelError:
+                continue
+            if label in self.labels and _is_separate(text, position + len(form), form, whole=whole):
+                return FoundLabel(label, position)
+        negation = _NEGATION.match(text, position)
+        if negation and (found := self.match(text, negation.end(), whole=whole)):
+            label = self.negate(found.label)
+            return None if label is None else FoundLabel(label, position)
+        return None
+
+    def negate(self, label: str) -> str | None:
+        """Get the other label of two. Return None for three labels."""
+        return next(other for other in self.labels if other != label) if len(self.labels) == 2 else None
+
+    def _answer_of(self, label: str, rest: str) -> str | None:
+        """Apply a truth value after the label ("Supported: no")."""
+        value = re.match(r"[*_\"'`]*\s*[:?=]\s*[*_\"'`]*(yes|no|true|false)\b", rest)
+        if value is None or value[1] in self.label_of:
             return label
-    name = _FIRST_WORD.match(text)
-    try:
-        label = resolve_label(name[0]) if name else ""
-    except LabelError:
+        return label if value[1] in _TRUE else self.negate(label)
+
+
+def _fold(text: str) -> str:
+    """Fold case and width of each character that stays one character, so that positions do not change."""
+    folded = (unicodedata.normalize("NFKC", each).casefold() for each in text)
+    return "".join(new if len(new) == 1 else old for new, old in zip(folded, text, strict=True))
+
+
+def _is_separate(text: str, end: int, phrase: str, *, whole: bool) -> bool:
+    """Check whether a phrase that ends at a position is a word, and does not begin a sentence of its own."""
+    rest = text[end:]
+    if whole:
+        return not re.search(r"[^\W_]", rest)
+    if phrase[-1:].isnumeric() and re.match(r"[.,/]\d|\s*[%/]", rest):
+        return False  # 1.5, 1/5, 1 %
+    if not rest or rest[0] in "\n":
+        return True
+    if rest[0] == "的" or (rest[0] in "-_" and not re.match(r"[-_]\w", rest)):
+        return True
+    if rest[0].isalnum() or unicodedata.category(rest[0])[0] == "M" or rest[0] in "-_":
+        return False
+    if re.match(r"[\s*_\"'`”’]+(?:because|since)\b", rest):
+        return True
+    # A space before another word continues a sentence: "Supported claims need a match".
+    return not re.match(r"[ \t]+[*_\"'`“(\[]*[^\W_]", rest) or rest.lstrip(" \t")[:1] in "(["
+
+
+def _find_in_answer(answer: str, phrases: _Phrases) -> FoundLabel | None:
+    first = _skip_markup(answer, 0, phrases)
+    begun = phrases.match(answer, first)
+    # A model without a stop sequence may continue with the next example.
+    if begun and (restated := _RESTATED.search(answer)):
+        answer = answer[: restated.start()]
+    if stated := [each for each in _STRONG.finditer(answer) if re.search(r"[^\W_]", answer[each.end() :])]:
+        return phrases.match(answer, _skip_markup(answer, stated[-1].end(), phrases))
+    for statement in reversed(list(_WEAK.finditer(answer))):
+        if found := phrases.match(answer, _skip_markup(answer, statement.end(), phrases)):
+            return found
+    sentences = [each for each in re.finditer(r"[^\n.!?。！？]+", answer) if re.search(r"[^\W_]", each[0])]
+    last = None
+    if sentences:
+        last = phrases.match(
+            answer[: sentences[-1].end()], _skip_markup(answer, sentences[-1].start(), phrases), whole=True
+        )
+    if begun and last and begun.label != last.label:
         return None
-    return label if label in words else None
+    return begun or last
 
 
-def _length(item: tuple[str, str]) -> int:
-    return -len(item[0])
+def _skip_markup(text: str, position: int, phrases: _Phrases) -> int:
+    """Skip markup, quotation marks and the number of a list before a label."""
+    at = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}").match(text, position)
+    position = at.end() if at else position
+    if not phrases.has_numbers and (number := _NUMBERING.match(text, position)):
+        return _skip_markup(text, number.end(), phrases)
+    return position
+
+
+def _iter_objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the outermost JSON objects in a text. Objects with the syntax of Python or YAML are read too."""
+    decoder, start = json.JSONDecoder(), text.find("{")
+    while start >= 0:
+        end = start + 1
+        try:
+            content, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            content = None
+            if closing := _find_closing_brace(text, start):
+                try:
+                    content = yaml.load(text[start:closing], Loader=yaml.BaseLoader)
+                    end = closing if isinstance(content, dict) else end
+                except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+                    content = None
+        # `{a}` is a set in YAML syntax: a mapping without values.
+        if isinstance(content, dict) and any(value not in (None, "") for value in content.values()):
+            yield content
+        start = text.find("{", end)
+
+
+def _find_closing_brace(text: str, start: int) -> int | None:
+    depth = 0
+    for place in re.finditer(r"[{}]", text[start : start + 10_000]):
+        depth += 1 if place[0] == "{" else -1
+        if not depth:
+            return start + place.end()
+    return None
+
+
+def _key(name: object) -> str:
+    return re.sub(r"[\s_-]", "", str(name)).casefold()
+
+
+def _find_values(content: Any, key: str) -> list[Any]:
+    """Find the values of a key at the least depth at which it occurs."""
+    level = [content]
+    for _ in range(20):
+        mappings = [each for each in level if isinstance(each, dict)]
+        if values := [value for each in mappings for name, value in each.items() if _key(name) == key]:
+            return values
+        level = [value for each in mappings for value in each.values()]
+        level += [value for each in level if isinstance(each, list) for value in each]
+        if not level:
+            break
+    return []
+
+
+def _label_of_value(value: Any, field: str, phrases: _Phrases) -> str | None:
+    """Map a JSON value to a label: by a word, or by its truth value."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        exact = {
+            label
+            for each in parts
+            if not isinstance(each, dict | list) and (label := _label_of_word(_text_of(each), field, phrases))
+        }
+        return exact.pop() if len(exact) == 1 else None
+    text = _text_of(value)
+    if (label := _label_of_word(text, field, phrases)) is not None:
+        return label
+    found = _find_in_answer(phrases.remove_lists(_fold(text)), phrases)
+    return None if found is None else found.label
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def _label_of_word(text: str, field: str, phrases: _Phrases) -> str | None:
+    """Map a whole text to a label: a word, or a truth value that stands for a word or for the field's name."""
+    word = _fold(text).strip(" \t\n.\"'`*")
+    if word in phrases.label_of:
+        return phrases.label_of[word]
+    same = next((group for group in (_TRUE, _FALSE) if word in group), None)
+    if same is None:
+        return None
+    alike = {label for phrase, label in phrases.label_of.items() if phrase in same}
+    if len(alike) == 1:
+        return alike.pop()
+    named = {label for phrase, label in phrases.label_of.items() if _key(phrase) == _key(field)}
+    if alike or len(named) != 1:
+        return None
+    label = named.pop()
+    return label if same is _TRUE else phrases.negate(label)
 
 
 def compute_label_probabilities(
@@ -115,20 +397,39 @@ def compute_label_probabilities(
     return [share / total for share in shares] if total >= LEAST_MASS else None
 
 
-def find_value_token(tokens: Sequence[str], field: str) -> int | None:
-    """Find the index of the first token of a field's value in a JSON response. Return None if there is none.
+def find_answer_token(tokens: Sequence[str], text: str, words: Words, field: str | None = None) -> int | None:
+    """Find the index of the token with which the label begins. Return None if there is none.
+
+    Tokens may include thoughts that the text does not.
 
     Args:
-        tokens: Tokens of the answer, in their order.
-        field: Name of the field, whose value is text.
+        tokens: Tokens of the response, in their order.
+        text: Text of the response.
+        words: Words for each label.
+        field: Field of a JSON response that holds the label; None for a response as text.
 
-    >>> find_value_token(['{"', 'verdict', '":', ' "', 'Yes', '"}'], "verdict")
+    >>> find_answer_token(['{"', "verdict", '":', ' "', "Yes", '"}'], '{"verdict": "Yes"}', DEFAULT_WORDS, "verdict")
+    4
+    >>> find_answer_token(["No", " verb", ".", "</think>", "Yes"], "No verb.</think>Yes", DEFAULT_WORDS)
     4
     """
-    before = re.compile(rf'"{re.escape(field)}"\s*:\s*"?\Z')
-    text = ""
-    for place, token in enumerate(tokens):
-        if before.search(text) and token.strip().strip('"'):
-            return place
-        text += token
+    joined = "".join(tokens)
+    visible = text[slice(*find_visible_answer(text))]
+    offset = joined.rfind(visible.strip()) if visible.strip() else -1
+    if offset < 0:
+        return None
+    if field is None:
+        found = find_label(joined[offset:], words)
+        places = [] if found is None else [found.position]
+    else:
+        pattern = re.compile(rf"[\"']?{re.escape(field)}[\"']?\s*[:=]\s*[\"']?(?=\S)", re.IGNORECASE)
+        places = [match.end() for match in pattern.finditer(joined, offset)]
+        offset = 0
+    if not places:
+        return None
+    target, end = offset + places[-1], 0
+    for index, token in enumerate(tokens):
+        end += len(token)
+        if end > target:
+            return index
     return None

@@ -27,6 +27,7 @@ _RUN_KEYS: Final = (
     "stored_answers",
     "n_abstained",
     "abstained_share",
+    "unanswered",
 )
 """Keys of a model record that describe the run, not the model."""
 

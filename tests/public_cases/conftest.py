@@ -1,0 +1,1 @@
+from tests.inference.llm.conftest import _endpoint, endpoint  # noqa: F401

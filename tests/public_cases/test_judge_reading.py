@@ -1,0 +1,166 @@
+"""Answers of judges: thoughts, echoed questions, statements of the answer, label words of any script, and JSON."""
+
+import pytest
+
+from unbag.inference.llm.prompts import DEFAULT_WORDS
+from unbag.inference.llm.reading import find_answer_token, parse_json_label, parse_label
+
+YES, NO = "entailment", "not_entailment"
+
+
+def words(yes, no):
+    return {YES: (yes,), NO: (no,)}
+
+
+SUPPORTED = words("supported", "unsupported")
+DIGITS = words("1", "0")
+CHINESE = words("是", "否")
+TRUE = words("true", "false")
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>Supported?</think>",
+        "Supported claims need a match. None.</think>\n\n",
+        "All nouns match.\n</thinking>",
+        "[THINK]Supported.[/THINK]",
+        "Supported.[/THINK]",
+        "<seed:think>Answer: Supported</seed:think>",
+        "Supported</seed:think>",
+        "◁think▷Supported◁/think▷",
+        "<|START_THINKING|>Supported<|END_THINKING|>",
+        "<unused94>thought Supported<unused95>",
+        "<think>a</think>\n<think>Supported</think>",
+        "<|channel|>analysis<|message|>Supported.<|end|><|start|>assistant<|channel|>final<|message|>",
+        "analysisSupported claims need a match.assistantfinal",
+    ],
+)
+def test_thoughts_are_never_the_answer(thought):
+    assert parse_label(f"{thought}Unsupported.", SUPPORTED) == NO
+    assert parse_label(f"{thought}Supported.", SUPPORTED) == YES
+    assert parse_label(thought, SUPPORTED) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>Supported",
+        "Supported claims need a match. The document has",
+        "<|channel|>analysis<|message|>We look. Answer: Supported",
+        "analysisWe look. Answer: Supported",
+        "Supported or Unsupported?",
+        "Supported, Unsupported?",
+        "Supported.\n\nUnsupported.",
+        "Partially supported.",
+        "Answer: unclear. It was supported.",
+    ],
+)
+def test_text_without_a_clear_answer_has_no_label(text):
+    assert parse_label(text, SUPPORTED) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Supported or Unsupported? Unsupported.",
+        '"Supported" or "Unsupported"?\n**Unsupported**',
+        "Supported/Unsupported: Unsupported",
+        "Supported claims need a match. None. Answer: Unsupported",
+        "Supported at first sight.\nVerdict: **Unsupported**",
+        "Supported?\n\\boxed{Unsupported}",
+        "$\\boxed{\\text{Unsupported}}$",
+        "**Final answer** Unsupported",
+        "### Verdict\nUnsupported",
+        "<answer>Unsupported</answer>",
+        "The answer is not supported.",
+        "Not supported.",
+        "not_supported",
+        "Supported: no",
+        "Supported? No.",
+        "The document does not mention it.\n\nUnsupported",
+    ],
+)
+def test_stated_answer_wins_over_words_before_it(text):
+    assert parse_label(text, SUPPORTED) == NO
+
+
+@pytest.mark.parametrize(
+    ("label_words", "text", "label"),
+    [
+        (words("CORRECT", "INCORRECT"), "INCORRECT", NO),
+        (words("CORRECT", "INCORRECT"), "Correct!", YES),
+        (words("supported", "not supported"), "Supported or not supported? Not supported.", NO),
+        (DIGITS, "1", YES),
+        (DIGITS, "0.", NO),
+        (DIGITS, "**1**", YES),
+        (DIGITS, "１", YES),
+        (DIGITS, "Answer: 0", NO),
+        (DIGITS, "1 or 0? 0", NO),
+        (DIGITS, "10", None),
+        (DIGITS, "1.5", None),
+        (DIGITS, "-1", None),
+        (words("1", "-1"), "-1", NO),
+        (CHINESE, "是", YES),
+        (CHINESE, "是的。", YES),
+        (CHINESE, "否，文件没有提到。", NO),
+        (CHINESE, "答案：否", NO),
+        (CHINESE, "答案是：否", NO),
+        (CHINESE, "【是】", YES),
+        (CHINESE, "是否支持？否", NO),
+        (CHINESE, "不是", NO),
+        (words("支持", "不支持"), "不支持。", NO),
+        (words("支持", "不支持"), "支持该主张的证据不足", None),
+        (words("はい", "いいえ"), "いいえ、違います。", NO),
+        (DEFAULT_WORDS, "Yes/No/Maybe: Maybe", "neutral"),
+        (DEFAULT_WORDS, "No reason to think so", None),
+        (DEFAULT_WORDS, "Yes\n\nPremise: A.\nHypothesis: B.\nAnswer: No", YES),
+    ],
+)
+def test_label_words_of_any_script_are_whole_words(label_words, text, label):
+    assert parse_label(text, label_words) == label
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ('{"supported": true}', YES),
+        ('{"supported": TRUE}', YES),
+        ('{"supported": "False"}', NO),
+        ('{"Supported": 0}', NO),
+        ('{"supported": 1.0}', YES),
+        ("{'supported': False}", NO),
+        ('```json\n{"supported": false,}\n```', NO),
+        ('{"result": {"supported": "true"}}', YES),
+        ('[{"supported": [false]}]', NO),
+        ('{"supported": {"value": false, "why": "all true"}}', NO),
+        ('The set {x, y}: {"supported": "true"} (see {a})', YES),
+        ('<think>{"supported": true}</think>{"supported": false}', NO),
+        ('{"supported": true} Corrected: {"supported": false}', NO),
+        ("supported: false", NO),
+        ('{"supported": null}', None),
+        ('{"supported": 0.7}', None),
+        ('{"reason": "true"}', None),
+        ('{"a": {"supported": true}, "b": {"supported": false}}', None),
+    ],
+)
+def test_json_answers_are_read_by_the_declared_words(answer, label):
+    assert parse_json_label(answer, "supported", TRUE) == label
+
+
+def test_json_boolean_named_after_a_word_is_that_label():
+    assert parse_json_label('{"supported": false}', "supported", SUPPORTED) == NO
+    assert parse_json_label('{"verdict": false}', "verdict", SUPPORTED) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "place"),
+    [
+        (["Supported", " claims", ".", "</think>", "Uns", "upported"], "Unsupported", 4),
+        (["<think>", "Supported", "</think>", " Uns", "upported", "."], "<think>Supported</think> Unsupported.", 3),
+        (["Supported", " or", " Unsupported", "?", " Unsupported"], "Supported or Unsupported? Unsupported", 4),
+        (["Supported", " claims"], "", None),
+    ],
+)
+def test_probabilities_are_those_of_the_token_of_the_answer(tokens, text, place):
+    assert find_answer_token(tokens, text, SUPPORTED) == place

@@ -1,0 +1,109 @@
+"""Judges behind an endpoint: answers that were cut, refused or are empty are unanswered, and reported by reason."""
+
+import csv
+
+import pytest
+
+import unbag
+from unbag.challenge_sets import results
+from unbag.evaluation.verdict import compute_model_verdict, format_verdict
+from unbag.reports.reproduce import list_remarks
+
+pytest.importorskip("openai", reason="needs unbag[llm]")
+
+LONG = "The document has to be compared with the claim word by word. " * 4
+PROMPT = """---
+words: {entailment: [supported], not_entailment: [unsupported]}
+---
+Premise: {{ premise }}
+Claim: {{ hypothesis }}
+"""
+
+
+@pytest.fixture
+def pairs(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    file = tmp_path / "claims.csv"
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["document", "claim", "supported"])
+        for n in range(40):
+            yes = n % 2 == 0
+            writer.writerow([f"Box {n} is {'red' if yes else 'blue'}.", f"The box {n} is red.", "yes" if yes else "no"])
+    (tmp_path / "judge.jinja").write_text(PROMPT)
+    return file
+
+
+def evaluate(server, pairs, answer):
+    """Evaluate a judge whose answer is a function of whether the claim is supported."""
+    server.most_logprobs = 0
+    server.answers = lambda question: answer(" is red." in question.partition("Claim:")[0])
+    [result] = unbag.evaluate(
+        "endpoint:tiny",
+        "plain",
+        data=str(pairs),
+        base_url=server.base_url,
+        prompt=str(pairs.parent / "judge.jinja"),
+        output_dir=pairs.parent / "run",
+        lexical_baseline=False,
+        shuffled=False,
+        progress=False,
+    )
+    return result
+
+
+def word(yes):
+    return "Supported." if yes else "Unsupported."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda yes: f"Supported claims need a match. {LONG}</think>\n\n{word(yes)}",
+        lambda yes: {"content": word(yes), "reasoning_content": LONG},
+        lambda yes: f"Yes, {LONG}\nAnswer: {word(yes)}",
+        lambda yes: f"<|channel|>analysis<|message|>{LONG}<|end|><|channel|>final<|message|>{word(yes)}",
+    ],
+    ids=["closing tag only", "separate field", "long answer", "channel"],
+)
+def test_thinking_judge_is_read_after_its_thoughts(endpoint, pairs, answer):
+    result = evaluate(endpoint, pairs, answer)
+    assert result.scores["accuracy"].value == 1
+    assert (result.model["n_abstained"], "unanswered" in result.model) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "excerpt"),
+    [
+        (lambda yes: word(yes) if yes else "<think>" + LONG * 1000, "cut", "<think>The document"),
+        (lambda yes: word(yes) if yes else {"content": "", "reasoning": LONG}, "empty", "the reasoning is"),
+        (lambda yes: word(yes) if yes else "Hard to tell.", "unreadable", "Hard to tell."),
+        (lambda yes: word(yes) if yes else {"content": None, "refusal": "I will not."}, "refused", "I will not."),
+        (lambda yes: word(yes) if yes else "<filtered>", "refused", "“”"),
+        (lambda yes: word(yes) if yes else "I'm sorry, but I can't help.", "refused", "I'm sorry"),
+    ],
+    ids=["cut", "empty", "unreadable", "refusal", "filter", "apology"],
+)
+def test_judge_that_answers_only_supported_claims_is_wrong_on_the_others(
+    endpoint,
+    pairs,
+    caplog,
+    answer,
+    reason,
+    excerpt,
+):
+    for _ in range(2):  # the second run reads stored answers and stored predictions
+        caplog.clear()
+        result = evaluate(endpoint, pairs, answer)
+        assert result.scores["accuracy"].value == 0.5
+        assert result.scores["verification"]["balanced_accuracy"].value == 0.5
+        assert result.scores["verification"]["false_entailment"].value == 1
+        assert result.model["unanswered"] == {reason: 20}
+        [warning] = [record.getMessage() for record in caplog.records if "count as wrong" in record.getMessage()]
+        assert f"20 {reason}" in warning
+        assert warning.count(excerpt) == 2, warning
+        [read] = results.read_results(pairs.parent / "run" / results.FILE)
+        assert read.unanswered == f"20 of 40 pairs (20 {reason})"
+        assert f"20 of 40 pairs (20 {reason})" in " ".join(list_remarks(read))
+        assert f"20 of 40 pairs (20 {reason})" in format_verdict(compute_model_verdict([read]))
