@@ -524,5 +524,6 @@ def _parse_completion(completion: Any, words: Words, json_field: str | None = No
         for entry in first.get("top_logprobs") or ()
     )
     usage = completion.get("usage") or {}
-    counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
-    return EndpointResponse(text, top, finish, *counts, thoughts=" ".join(thoughts[: 2 * _EXCERPT].split()))
+    tokens_in, tokens_out = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+    excerpt = " ".join(thoughts[: 2 * _EXCERPT].split())
+    return EndpointResponse(text, top, finish, tokens_in, tokens_out, excerpt)

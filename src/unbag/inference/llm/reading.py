@@ -4,14 +4,14 @@ The response may contain thoughts, an echo of the question, and text around a JS
 label clearly has no label: a wrong label would change every score without a sign.
 """
 
+import ast
 import json
 import math
 import re
 import unicodedata
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
-
-import yaml  # type: ignore[import-untyped]
 
 from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
@@ -141,7 +141,7 @@ def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
     text = text[:_LONGEST]
     answer = text[slice(*find_visible_answer(text))]
     phrases = _Phrases(label_words)
-    values = [value for content in _iter_objects(answer) if (value := _find_values(content, _key(field)))]
+    values = [value for content in _iter_objects(answer) if (value := _find_values(content, _normalize_field(field)))]
     if not values:
         # Without structured outputs, some models write the field or the word alone.
         if "{" in answer:
@@ -275,24 +275,32 @@ def _skip_markup(text: str, position: int, phrases: _Phrases) -> int:
 
 
 def _iter_objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Iterate over the outermost JSON objects in a text. Objects with the syntax of Python or YAML are read too."""
+    """Iterate over the outermost JSON objects in a text. Objects with the syntax of Python are read too."""
     decoder, start = json.JSONDecoder(), text.find("{")
     while start >= 0:
         end = start + 1
         try:
             content, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            content = None
-            if closing := _find_closing_brace(text, start):
-                try:
-                    content = yaml.load(text[start:closing], Loader=yaml.BaseLoader)
-                    end = closing if isinstance(content, dict) else end
-                except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-                    content = None
-        # `{a}` is a set in YAML syntax: a mapping without values.
-        if isinstance(content, dict) and any(value not in (None, "") for value in content.values()):
+            content, closing = None, _find_closing_brace(text, start)
+            if closing is not None:
+                content = _parse_literal(text[start:closing])
+                end = closing if isinstance(content, dict) else end
+        if isinstance(content, dict):
             yield content
         start = text.find("{", end)
+
+
+def _parse_literal(text: str) -> Any:
+    """Parse an object with single quotes, `True`, `TRUE` or a trailing comma. Return None if it is no literal."""
+    names = {"true": "True", "false": "False", "null": "None"}
+    source = re.sub(r"\b(?:true|false|null)\b", lambda found: names[found[0].lower()], text, flags=re.IGNORECASE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes that Python does not know
+            return ast.literal_eval(source)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
 
 
 def _find_closing_brace(text: str, start: int) -> int | None:
@@ -304,7 +312,7 @@ def _find_closing_brace(text: str, start: int) -> int | None:
     return None
 
 
-def _key(name: object) -> str:
+def _normalize_field(name: object) -> str:
     return re.sub(r"[\s_-]", "", str(name)).casefold()
 
 
@@ -313,7 +321,7 @@ def _find_values(content: Any, key: str) -> list[Any]:
     level = [content]
     for _ in range(20):
         mappings = [each for each in level if isinstance(each, dict)]
-        if values := [value for each in mappings for name, value in each.items() if _key(name) == key]:
+        if values := [value for each in mappings for name, value in each.items() if _normalize_field(name) == key]:
             return values
         level = [value for each in mappings for value in each.values()]
         level += [value for each in level if isinstance(each, list) for value in each]
@@ -356,7 +364,7 @@ def _label_of_word(text: str, field: str, phrases: _Phrases) -> str | None:
     alike = {label for phrase, label in phrases.label_of.items() if phrase in same}
     if len(alike) == 1:
         return alike.pop()
-    named = {label for phrase, label in phrases.label_of.items() if _key(phrase) == _key(field)}
+    named = {label for phrase, label in phrases.label_of.items() if _normalize_field(phrase) == _normalize_field(field)}
     if alike or len(named) != 1:
         return None
     label = named.pop()
