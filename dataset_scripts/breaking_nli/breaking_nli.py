@@ -262,7 +262,7 @@ class BreakingNli(OfficialSetBuilder):
 
     def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.find_official_file())}
-        for name, premise, hypothesis, label, annotators in examples:
+        for name, premise, hypothesis, label, annotators, _ in examples:
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[PairSource]:

@@ -29,7 +29,7 @@ from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.requirements import Requirement
+from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, PairSource
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
@@ -80,6 +80,11 @@ class CsLambdaConfig(SourceConfig):
         """
         super().validate()
         validate_language(self.sentence_language)
+        if not (self.train_data or self.lexical) and self.sentence_language not in DEFAULT_TRAINING:
+            raise UnsuitablePairsError(
+                f"train_data: expected training pairs in the language {self.sentence_language!r} for the lexical "
+                "model, got none; pass your own files with -o train_data=FILE"
+            )
         if self.max_train_pairs is not None:
             validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if not 0 <= self.min_lms <= 1:
@@ -139,7 +144,7 @@ class CsLambda(ChallengeSetBuilder):
         yield from requirements.iter_train_split_requirements(
             config.train_data or DEFAULT_TRAINING[config.sentence_language]
         )
-        pipeline = config.pipeline or PIPELINES[config.sentence_language]
+        pipeline = config.pipeline or PIPELINES.get(config.sentence_language, ALL)
         if pipeline != ALL:
             yield requirements.build_pipeline_requirement(pipeline)
 

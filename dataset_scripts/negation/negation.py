@@ -73,6 +73,7 @@ class Negation(ChallengeSetBuilder):
     LABEL_NAMES = TWO_WAY
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
+    REQUIRES_ENGLISH = True
     EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:

@@ -38,7 +38,7 @@ class Plain(ChallengeSetBuilder):
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
-        return iter_plain_set_tables(examples, has_document_sources=self.config.data is not None)
+        return iter_plain_set_tables(examples)
 
 
 Plain.BUILDER_CONFIGS = build_source_configs(PlainConfig, Plain.VERSION)

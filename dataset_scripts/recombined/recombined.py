@@ -102,6 +102,7 @@ class Recombined(ChallengeSetBuilder):
     LABEL_NAMES = TWO_WAY
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
+    REQUIRES_ENGLISH = True
     EXCLUSION_REASON = "whose claim has no argument to exchange"
 
     def warm_caches(self, source: PairSource) -> None:

@@ -110,6 +110,7 @@ class SoswapAddamod(ChallengeSetBuilder):
     SCHEMA = SCHEMA
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
+    REQUIRES_ENGLISH = True
     EXCLUSION_REASON = "with a repeated premise or one that makes no pair"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:

@@ -42,6 +42,8 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
     language: str | None = None,
+    encoding: str | None = None,
+    join_passages: bool = False,
     max_examples: int | None = None,
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
@@ -72,12 +74,16 @@ def evaluate(
             set (`unbag.challenge_sets.selection`), where sets that cannot be built are skipped with a warning.
         corpus: Corpus to build the sets from, as listed by `unbag sets` (default: the default corpus of each set).
         split: Split of the corpus (default: the split used in the papers).
-        data: Your own pairs instead of a corpus: a csv, tsv, jsonl or parquet file, or a Hub dataset id.
+        data: Your own pairs instead of a corpus: a csv, tsv, jsonl, json, Parquet or Arrow file, a folder of
+            `save_to_disk`, or a Hub dataset id.
         text: Your own English text instead of pairs: files (.txt, .md, or tables with a text column), folders, or a Hub
             dataset id. Only sets that need no labels can be built from text (`ChallengeSet.from_text`).
-        columns: Column names in `data`, such as `{"premise": "text"}`, or in `text`, such as `{"text": "body"}`.
+        columns: Column names in `data`, such as `{"premise": "text", "source": "file"}`, or in `text`, such as
+            `{"text": "body"}`.
         labels: Label names for ids 0, 1, 2 in `data`, or `E=entailment` for each label.
-        language: Language of `data`: `en`, `zh`, or another code of XNLI (default: `en`).
+        language: Language of `data`, a code such as `zh` or `nl` (default: `en`).
+        encoding: Encoding of a text file in `data` without a byte-order mark, such as `cp1252` (default: UTF-8).
+        join_passages: Whether to join premises that are lists of passages by blank lines.
         max_examples: Maximum number of source examples of each set (default: all, or the sample of the suite).
         seed: Random seed for sampling (default: 13).
         options: Options of the sets, such as `{"q": 10}`. Each set uses the options that it has (`unbag sets NAME`).
@@ -125,6 +131,8 @@ def evaluate(
         columns=columns,
         labels=labels,
         language=language,
+        encoding=encoding,
+        join_passages=join_passages,
         max_examples=max_examples,
         seed=seed,
         options=options or {},

@@ -46,8 +46,8 @@ def test_output_order_follows_ids():
 @pytest.mark.parametrize(
     ("n_outputs", "advice"),
     [
-        (2, "such as --label-map not_entailment,entailment or contradiction,not_contradiction"),
-        (3, "such as --label-map contradiction,entailment,neutral"),
+        (2, "--label-map 0=…,1=… (labels: entailment, not_entailment or contradiction, not_contradiction)"),
+        (3, "--label-map 0=…,1=…,2=… (labels: entailment, neutral, contradiction)"),
         (5, "use a model with 1, 2 or 3 outputs instead of 5"),
     ],
 )

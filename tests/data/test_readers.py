@@ -108,7 +108,7 @@ def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
     lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
     path.write_text("".join(lines))
     ends = [sum(map(len, lines[:n])) for n in range(len(lines))]
-    assert list(iter_csv_row_starts(path, 1, quotes=True)) == [
+    assert list(iter_csv_row_starts(path, 1)) == [
         RowStart(1, 2, ends[2]),
         RowStart(2, 6, ends[6]),
         RowStart(3, 7, ends[7]),

@@ -19,7 +19,7 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.readers import is_hub_id, open_data_file, resolve_hub_commit
+from unbag.data.readers import DATASET_FOLDER_FILES, is_dataset_folder, is_hub_id, open_data_file, resolve_hub_commit
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
@@ -32,7 +32,16 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
     *(
         f"data/{name}"
-        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "user_text.py", "text")
+        for name in (
+            "labels.py",
+            "corpora.py",
+            "sources.py",
+            "columns.py",
+            "readers.py",
+            "text_layout.py",
+            "user_text.py",
+            "text",
+        )
     ),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
@@ -87,7 +96,8 @@ PairPart = Literal["sentences", "labels"]
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
 _COUNTS: Final = "counts"
-_FOLDER_MARKERS: Final = ("meta.json", "config.json", "config.cfg")  # in the folder of a pipeline, model or embeddings
+# In the folder of a pipeline, model, embeddings or data set.
+_FOLDER_MARKERS: Final = ("meta.json", "config.json", "config.cfg", *DATASET_FOLDER_FILES)
 _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
@@ -109,6 +119,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
         LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
+        REQUIRES_ENGLISH: Whether the set parses sentences as English, so that it excludes your own pairs in other
+            languages.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -119,6 +131,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
+    REQUIRES_ENGLISH: ClassVar[bool] = False
 
     _span: int  # first row of the span of the source that `tables` is processing
 
@@ -126,7 +139,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         module = str(sys.modules[type(self).__module__].__file__)
         data = str(kwargs.get("data") or "")
         if data and not is_hub_id(data) and Path(data).exists():
-            open_data_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
+            if not is_dataset_folder(Path(data)):
+                # Rejects a wrong file before its gigabytes are hashed.
+                open_data_file(Path(data), kwargs.get("encoding"), has_option=True)
         if texts := kwargs.get("text"):
             kwargs["text"] = list_text_files(texts)
         for name in (data, *(kwargs.get("text") or ())):
@@ -163,7 +178,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         config = self.config if split is None else replace(self.config, source_split=split)
         source: PairSource = replace(
-            config.open_pairs(streaming=streaming), max_characters=self.MAX_SENTENCE_CHARACTERS
+            config.open_pairs(streaming=streaming),
+            max_characters=self.MAX_SENTENCE_CHARACTERS,
+            requires_english=self.REQUIRES_ENGLISH and config.data is not None,
         )
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 import datasets
 
-from unbag.data.corpora import CORPORA, LANGUAGES, get_corpus
+from unbag.data.corpora import CORPORA, get_corpus, validate_language_code
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
 from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
@@ -20,12 +20,15 @@ class SourceConfig(datasets.BuilderConfig):
         corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
         source_split: Split of the corpus or Hub data set.
         revision: Revision to use instead of the pinned one.
-        data: File or Hub data set with your own pairs. The fields below describe its format (`unbag.data.sources`).
+        data: File, folder or Hub data set with your own pairs. The fields below describe its format
+            (`unbag.data.sources`).
         text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
         columns: Names of the columns in `data`, by unbag's names of the columns.
         labels: Names of the label ids in `data`, or the meaning of each label (`E=entailment`).
-        language: Language of the sentences in `data`, one of `unbag.data.corpora.LANGUAGES`.
+        language: Language of the sentences in `data`, a code such as `de`.
         data_config: Config of the Hub data set.
+        encoding: Encoding of a text file in `data` without a byte-order mark (default: UTF-8).
+        join_passages: Whether to join a premise that is a list of passages by blank lines.
         FILES: Options that may name a file or folder of the user, whose content changes the rows.
     """
 
@@ -40,6 +43,8 @@ class SourceConfig(datasets.BuilderConfig):
     labels: Sequence[str] | None = None
     language: str = "en"
     data_config: str | None = None
+    encoding: str | None = None
+    join_passages: bool = False
 
     def validate(self) -> None:
         """Validate the options.
@@ -51,8 +56,7 @@ class SourceConfig(datasets.BuilderConfig):
         if sum(map(bool, given.values())) != 1:
             values = ", ".join(f"{name}={value!r}" for name, value in given.items())
             raise ValueError(f"expected one of corpus, data and text, got {values}; pass exactly one")
-        if self.language not in LANGUAGES:
-            raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
+        validate_language_code(self.language)
         if self.text and self.language != LANGUAGE:
             raise ValueError(
                 f"text: expected English text, got the language {self.language!r}, which is not supported; "
@@ -76,7 +80,7 @@ class SourceConfig(datasets.BuilderConfig):
     def load_options(self) -> dict[str, Any]:
         """Collect the data loading options to store in the results: those with non-default values, except paths."""
         if self.data:
-            names: tuple[str, ...] = ("columns", "labels", "language", "data_config")
+            names: tuple[str, ...] = ("columns", "labels", "language", "data_config", "encoding", "join_passages")
         else:
             names = ("columns", "data_config") if self.text else ("revision",)
         default = type(self)
@@ -104,6 +108,8 @@ class SourceConfig(datasets.BuilderConfig):
             language=self.language,
             config=self.data_config,
             revision=self.revision,
+            encoding=self.encoding,
+            join_passages=self.join_passages,
         )
 
 

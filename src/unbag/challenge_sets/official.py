@@ -81,6 +81,7 @@ class OfficialSetBuilder(ChallengeSetBuilder):
     LICENSE: ClassVar[str]
     CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
+    REQUIRES_ENGLISH = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         config = kwargs.get("config_name") or kwargs.get("name") or OFFICIAL

@@ -202,11 +202,18 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
             "revision": sources[0].revision,
             **({"load_options": load_options} if load_options else {}),
             "rows": counts["rows"],
+            **_count_documents(builder, rows),
             "excluded": {reason: n for reason, n in excluded.items() if n},
             **({"human": people} if people else {}),
             "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
         },
     )
+
+
+def _count_documents(builder: Any, rows: Any) -> dict[str, int]:
+    """Count the documents of user-provided pairs, for a set whose intervals are over documents."""
+    is_by_document = builder.config.data and builder.EXAMPLE_ID != "source_id"
+    return {"documents": count_distinct(rows, "source_id")} if is_by_document else {}
 
 
 def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:

@@ -95,6 +95,8 @@ class _LoadOptions(TypedDict):
     columns: NotRequired[dict[str, str]]
     labels: NotRequired[list[str]]
     language: NotRequired[str]
+    encoding: NotRequired[str]
+    join_passages: NotRequired[bool]
 
 
 class _AnnotatorAccuracy(TypedDict):
@@ -111,6 +113,7 @@ class _Data(TypedDict):
     revision: str
     sha256: str
     rows: int
+    documents: NotRequired[int]
     excluded: dict[str, int]
     load_options: NotRequired[_LoadOptions]
     human: NotRequired[_AnnotatorAccuracy]

@@ -8,7 +8,7 @@ drawn together with all rows made from it, e.g. all permutations. The draw depen
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
@@ -18,6 +18,9 @@ from unbag.data import corpora
 from unbag.data.corpora import CORPORA
 from unbag.data.user_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
+
+_OF_DATA: Final = ("columns", "labels", "language", "encoding", "join_passages")
+"""Options that describe user-provided pairs."""
 
 
 class OptionError(ValueError):
@@ -31,11 +34,13 @@ class PairSelection:
     Attributes:
         corpus: Base corpus (default: each set's own).
         split: Split of the corpus or data set (default: the one that the papers evaluate on).
-        data: File of pairs or Hub data set, instead of a corpus.
+        data: File of pairs, folder of `save_to_disk` or Hub data set, instead of a corpus.
         text: Files or folders of text, or one Hub data set with a text column, instead of pairs.
         columns: Names of the columns in `data`, by unbag's names of the columns.
         labels: Names of the label ids 0, 1, 2 in `data`, or the meaning of each label (`E=entailment`).
-        language: Language of `data`, one of `data.corpora.LANGUAGES`.
+        language: Language of `data`, a code such as `de`.
+        encoding: Encoding of a text file in `data` without a byte-order mark (default: UTF-8).
+        join_passages: Whether to join premises that are lists of passages.
         max_examples: Maximum number of examples (default: all).
         seed: Random seed for sampling, and for the option `seed` of the sets.
         options: Options of the sets, by name. Each set takes the options that it declares. `SET.NAME` applies to that
@@ -50,6 +55,8 @@ class PairSelection:
     columns: Mapping[str, str] | None = None
     labels: Sequence[str] | None = None
     language: str | None = None
+    encoding: str | None = None
+    join_passages: bool = False
     max_examples: int | None = None
     seed: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -149,8 +156,7 @@ class PairSelection:
         if self.text is not None:
             return self._where_text()
         if self.data is None:
-            if self.columns or self.labels or self.language:
-                given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
+            if given := next((name for name in _OF_DATA if getattr(self, name)), None):
                 raise OptionError(f"{given}: expected data, got none; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
@@ -160,6 +166,10 @@ class PairSelection:
             where["columns"] = dict(self.columns)
         if self.labels:
             where["labels"] = list(self.labels)
+        if self.encoding:
+            where["encoding"] = self.encoding
+        if self.join_passages:
+            where["join_passages"] = True
         return where
 
     def _where_text(self) -> dict[str, Any]:
@@ -170,6 +180,8 @@ class PairSelection:
             raise OptionError(
                 "labels: cannot be combined with a text, because its sentences are unlabelled; omit labels"
             )
+        if given := next((name for name in ("encoding", "join_passages") if getattr(self, name)), None):
+            raise OptionError(f"{given}: expected data, got a text, which must be UTF-8; omit {given}")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
                 f"language: expected {LANGUAGE} for a text, got {self.language}, which is not supported; "

@@ -122,7 +122,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="User-provided pairs: a csv, tsv, jsonl or parquet file, or a Hub dataset id.",
+            help="User-provided pairs: a csv, jsonl, parquet, … file or a Hub dataset id.",
         ),
     ] = None
     text: Annotated[
@@ -139,7 +139,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             callback=split_commas,
-            help="Column names of --data or --text, such as premise=text,label=gold.",
+            help="Column names of --data or --text: premise=text,label=gold,source=doc, …",
         ),
     ] = None
     labels: Annotated[
@@ -152,8 +152,23 @@ class PairOptions:
     ] = None
     language: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_PANEL, help="Language code of --data: en, zh, … as in XNLI (default: en)."),
+        typer.Option(rich_help_panel=_PANEL, help="Language code of --data, such as zh or nl (default: en)."),
     ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_PANEL,
+            help="Encoding of --data without byte-order mark, such as cp1252 (default: utf-8).",
+        ),
+    ] = None
+    join_passages: Annotated[
+        bool,
+        typer.Option(
+            "--join-passages",
+            rich_help_panel=_PANEL,
+            help="Join premises that are lists of passages by blank lines.",
+        ),
+    ] = False
     max_examples: Annotated[
         int | None, typer.Option(rich_help_panel=_PANEL, help="Maximum number of source examples (default: all).")
     ] = None
@@ -205,6 +220,8 @@ class PairOptions:
             columns=columns,
             labels=self.labels or None,
             language=self.language,
+            encoding=self.encoding,
+            join_passages=bool(self.join_passages),
             max_examples=self.max_examples,
             seed=self.seed,
             options=self._texts(_lists(names)),

@@ -4,6 +4,7 @@ Each corpus is pinned to a commit of its Hub repository. Corpora without a stabl
 rows.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -73,7 +74,22 @@ LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
         "vi": "Vietnamese",
     }
 )
-"""Languages of pairs by code, as in XNLI."""
+"""Languages of corpora by code, as in XNLI. User-provided pairs may have other languages."""
+
+_LANGUAGE_CODE: Final = re.compile(r"[a-z]{2,3}")
+
+
+def validate_language_code(code: str) -> None:
+    """Validate that a text has the form of a language code (ISO 639) without a region, such as `nl`.
+
+    Raises:
+        ValueError: If it has another form.
+    """
+    if not _LANGUAGE_CODE.fullmatch(code):
+        raise ValueError(
+            f"--language: expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
+            "code of two or three letters, without a region"
+        )
 
 
 @dataclass(frozen=True)

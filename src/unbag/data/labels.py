@@ -6,9 +6,11 @@ The MNLI heads of BART and RoBERTa use contradiction, neutral, entailment. An un
 or, worse, plausible scores.
 """
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import Final
+from typing import Any, Final
 
 ENTAILMENT: Final = "entailment"
 NEUTRAL: Final = "neutral"
@@ -141,9 +143,42 @@ def resolve_three_way_label(name: str) -> str:
     return label
 
 
-def is_missing_label(value: str | int | None) -> bool:
-    """Check whether a gold label means "no agreement": -1, `-`, an empty cell or a missing value."""
-    return value is None or str(value).strip() in _UNLABELLED
+def is_missing_label(value: Any) -> bool:
+    """Check whether a gold label means "no agreement": -1, `-`, an empty cell or a missing value (also as a float).
+
+    >>> [is_missing_label(value) for value in (None, " ", "-1.0", float("nan"), [], 0)]
+    [True, True, True, True, False, False]
+    """
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or str(value).strip().removesuffix(".0") in _UNLABELLED
+
+
+_POSITIVE_FLAGS: Final = frozenset(
+    "entail entails entailed entailment support supports supported supporting consistent faithful grounded "
+    "attributable factual factually_consistent".split()
+)
+_NEGATIVE_FLAGS: Final = frozenset(
+    "hallucinated hallucination hallucinations unsupported unfaithful inconsistent ungrounded nonfactual "
+    "unattributable factually_inconsistent".split()
+)
+_FLAG_WORDS: Final = re.compile(r"^(?:is|has|was|are|contains|label)_|_(?:label|flag|judgment|judgement|gold)$")
+
+
+def find_flag_direction(column: str) -> bool | None:
+    """Find out what `true` means in a column of truth values, from its name.
+
+    Returns:
+        True if `true` means entailment, False if it means not_entailment, None if the name does not state it.
+
+    >>> [find_flag_direction(name) for name in ("is_supported", "Hallucinated", "notEntailment", "label")]
+    [True, False, False, None]
+    """
+    key = _key(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column))
+    key = _FLAG_WORDS.sub("", _FLAG_WORDS.sub("", key))
+    bare = re.sub("^(?:not|non|no)_", "", key)
+    if bare not in _POSITIVE_FLAGS | _NEGATIVE_FLAGS:
+        return None
+    return (bare in _POSITIVE_FLAGS) == (bare == key)
 
 
 def get_label_id(name: str) -> int:
@@ -250,8 +285,10 @@ def _label_map_advice(n_outputs: int) -> str:
     """Suggest a label map for a model whose outputs have no names; another model if no label map has that length."""
     if n_outputs not in map(len, LABEL_SPACES):
         return f"use a model with 1, 2 or 3 outputs instead of {n_outputs}"
-    two, three = "not_entailment,entailment or contradiction,not_contradiction", "contradiction,entailment,neutral"
-    return f"look up the order on the model card and pass it, such as --label-map {two if n_outputs == 2 else three}"
+    # The message names no order: a user who copies a wrong one gets plausible scores.
+    outputs = ",".join(f"{number}=…" for number in range(n_outputs))
+    labels = " or ".join(", ".join(space) for space in LABEL_SPACES if len(space) == n_outputs)
+    return f"look up the order on the model card and pass it as --label-map {outputs} (labels: {labels})"
 
 
 def _two_label_advice(order: Sequence[str]) -> str:

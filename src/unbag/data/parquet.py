@@ -55,6 +55,66 @@ def iter_row_batches(
                 yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
 
 
+def iter_arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Iterate over the rows of an Arrow file or stream, such as a Feather file or a file of `datasets`.
+
+    Raises:
+        DataError: If the file exceeds a limit of SECURITY.md.
+        pyarrow.ArrowException, OSError: If the file is corrupted or is not an Arrow file.
+    """
+    unpacked, size = 0, path.stat().st_size
+    with pa.memory_map(str(path)) as file:
+        if len(schema := _open_arrow(file).schema) > MOST_COLUMNS:
+            raise DataError(f"{path}: expected at most {MOST_COLUMNS:,} columns, got {len(schema):,}; remove columns")
+        for batch in _iter_arrow(file):
+            batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
+            unpacked += sum(_bytes(column, path) for column in batch.columns) + batch.num_rows * batch.num_columns
+            _validate_expansion(unpacked, path, size)
+            yield from (batch.slice(start, _BATCH) for start in range(0, batch.num_rows, _BATCH))
+
+
+def _open_arrow(file: Any) -> Any:
+    file.seek(0)
+    try:
+        return pa.ipc.open_file(file)
+    except pa.ArrowInvalid:  # `datasets` writes streams
+        file.seek(0)
+        return pa.ipc.open_stream(file)
+
+
+def _iter_arrow(file: Any) -> Iterator[pa.RecordBatch]:
+    reader = _open_arrow(file)
+    if isinstance(reader, pa.ipc.RecordBatchStreamReader):
+        yield from reader
+    else:
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """Read the schema of a Parquet or Arrow file.
+
+    Raises:
+        DataError: If the file cannot be read.
+    """
+    try:
+        if path.suffix == ".parquet":
+            return pq.read_schema(path)
+        with pa.memory_map(str(path)) as file:
+            return _open_arrow(file).schema
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: expected a readable file, got an error ({error})") from None
+
+
+def find_class_label_names(schema: pa.Schema, column: str) -> list[str] | None:
+    """Find the names of a `ClassLabel` column in the metadata that `datasets` adds to files. Return None if absent."""
+    try:
+        feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][column]
+        names = feature["names"] if feature["_type"] == "ClassLabel" else None
+    except (KeyError, TypeError, ValueError):  # no metadata, or of another program
+        return None
+    return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
+
+
 def validate_unpacked_size(file: Path | IO[bytes], location: object, file_size: int) -> None:
     """Validate that a file is small enough to be read into memory. For arguments and errors, see `iter_row_batches`."""
     for _ in iter_row_batches(file, location, file_size):

@@ -1,4 +1,4 @@
-"""Readers for csv, tsv, jsonl and Parquet files and for Hub datasets.
+"""Readers for csv, tsv, jsonl, json, Parquet and Arrow files, for folders of `datasets`, and for Hub datasets.
 
 Each row has its number and, for error messages, its location. Several processes can read different ranges of one text
 file. One pass over the file finds the starts of rows, line by line and without parsing. If a csv line has quotation
@@ -11,19 +11,28 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import accumulate, islice, pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from unbag.utils.hashing import hash_columns, hash_file
+from unbag.data.text_layout import (
+    TextLayout,
+    decode_text,
+    detect_text_layout,
+    fit_cells,
+    iter_decoded_lines,
+    normalise_column_name,
+)
+from unbag.utils.advice import choose_advice
+from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import has_reached_server
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, iter_lines, parse_json, validate_file
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, iter_lines, parse_json, read_limited_bytes, validate_file
 
 
 class DataRow(NamedTuple):
@@ -114,6 +123,31 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         ) from None
 
 
+def read_arrow(path: Path) -> Iterator[DataRow]:
+    """Iterate over the rows of an Arrow or Feather file.
+
+    Raises:
+        DataError: If the file cannot be read.
+    """
+    import pyarrow as pa
+
+    from unbag.data import parquet
+
+    number = 0
+    try:
+        for batch in parquet.iter_arrow_batches(path):
+            if not number:
+                validate_unique_columns(batch.schema.names, path)
+            columns = [_values(batch, name, path) for name in batch.schema.names]
+            for cells in zip(*columns, strict=True):
+                yield DataRow(number, f"{path}, row {number}", dict(zip(batch.schema.names, cells, strict=True)))
+                number += 1
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise DataError(
+            f"{path}, after {number:,} rows: expected a readable row, got an error ({extract_first_line(error)})"
+        ) from None
+
+
 def split_parquet_into_ranges(path: Path, range_size: int) -> list[tuple[int, int | None]]:
     """Split a Parquet file into ranges of about `range_size` rows. In very large row groups, ranges have more rows.
 
@@ -156,34 +190,16 @@ class RowStart(NamedTuple):
     bytes: int
 
 
-def detect_csv_delimiter(path: Path) -> str:
-    """Detect the delimiter of a csv file: a semicolon if the header contains one and no comma, otherwise a comma.
-
-    Spreadsheets use semicolons in languages with a decimal comma.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
-    for number, line in iter_lines(path):
-        if not _is_blank_record(number, line):
-            try:
-                cells = next(csv.reader([_text(number, line)]), [])
-            except csv.Error:  # a corrupted header, which `_read_separated` reports with its line
-                break
-            return ";" if len(cells) == 1 and ";" in cells[0] else ","
-    return ","
-
-
-def iter_jsonl_row_starts(path: Path, interval: int) -> Iterator[RowStart]:
+def iter_jsonl_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
     """Iterate over the start positions of rows `interval`, `2 * interval`, … in a jsonl file.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
     """
-    return _starts(path, interval, _is_blank_json, header=False, quotes=False)
+    return _starts(path, interval, _is_blank_json, None)
 
 
-def iter_csv_row_starts(path: Path, interval: int, *, quotes: bool) -> Iterator[RowStart]:
+def iter_csv_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
     """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv or tsv file.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
@@ -191,30 +207,29 @@ def iter_csv_row_starts(path: Path, interval: int, *, quotes: bool) -> Iterator[
     Args:
         path: File with a header.
         interval: Number of rows between two starts.
-        quotes: Whether quotation marks enclose cells, which may then contain line breaks. In tsv, they are ordinary
-            characters.
+        layout: Layout of the file (default: comma-separated).
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
     """
-    return _starts(path, interval, _is_blank_record, header=True, quotes=quotes)
+    return _starts(path, interval, _is_blank_record, layout or TextLayout())
 
 
 def _starts(
-    path: Path, every: int, is_blank: Callable[[int, bytes], bool], *, header: bool, quotes: bool
+    path: Path, every: int, is_blank: Callable[[int, bytes], bool], header: TextLayout | None
 ) -> Iterator[RowStart]:
+    """Find starts of rows. `header` is the layout of a file whose first row is a header."""
     stream = iter_lines(path)
-    row = -1 if header else 0
+    row = 0 if header is None else -1 - header.has_separator_line
     done = 0  # bytes
-    delimiter = detect_csv_delimiter(path) if quotes else ","
     for number, line in stream:
         if not is_blank(number, line):
             if row > 0 and row % every == 0:
                 yield RowStart(row, number - 1, done)
             row += 1
-            if quotes and b'"' in line:
+            if header is not None and header.is_quoted and b'"' in line:
                 try:
-                    done += _bytes_behind(_text(number, line), stream, delimiter)
+                    done += _bytes_behind(_text(number, line), stream, header.delimiter)
                 except csv.Error:
                     return
         done += len(line)
@@ -262,34 +277,14 @@ FIRST_ROW_START: Final = RowStart(0, 0, 0)
 """Start of the first row of a file."""
 
 
-def read_csv(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
-    """Iterate over the rows of a csv file, starting at `start`. The delimiter is a comma or a semicolon.
-
-    Raises:
-        DataError: If a line is malformed. The message contains the line number.
-    """
-    return _read_separated(path, detect_csv_delimiter(path), csv.QUOTE_MINIMAL, start)
-
-
-def read_tsv(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
-    """Iterate over the rows of a tsv file, starting at `start`.
-
-    Quotation marks are part of the sentence, as in the files of SNLI and HANS.
-
-    Raises:
-        DataError: If a line is malformed. The message contains the line number.
-    """
-    return _read_separated(path, "\t", csv.QUOTE_NONE, start)
-
-
-def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
+def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None) -> Iterator[DataRow]:
     """Iterate over the rows of a jsonl file, starting at `start`.
 
     Raises:
         DataError: If a line is malformed. The message contains the line number.
     """
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
-    filled = ((number, text) for number, text in _lines(path, start) if text.strip())
+    filled = ((number, text) for number, text in _lines(path, layout or TextLayout(), start) if text.strip())
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
         location = f"{path}, line {line_number}"
         try:
@@ -304,34 +299,91 @@ def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRo
         yield DataRow(row_number, location, values)
 
 
-def _lines(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[tuple[int, str]]:
-    """Iterate over line numbers (from 1) and lines. Decodes each line separately, so that errors name the line."""
-    for number, line in iter_lines(path, start=start.bytes, skipped_lines=start.lines):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path}, line {number}: expected UTF-8, got the byte 0x{line[error.start]:02x} at column "
-                f"{error.start + 1}; save the file as UTF-8"
-            ) from None
-        yield number, text
+def _lines(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[tuple[int, str]]:
+    return iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
 
 
-def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: RowStart) -> Iterator[DataRow]:
-    def reader_from(begin: RowStart) -> Any:
-        texts = (line for _, line in _lines(path, begin))
-        return csv.reader(texts, delimiter=delimiter, quoting=quoting, strict=True)
+def read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
+    """Iterate over the rows of a json file: an array of objects, or columns, or one object per line.
 
-    reader, before = reader_from(FIRST_ROW_START), 0
+    Raises:
+        DataError: If the file is too large to be parsed as a whole, is malformed or has no rows.
+    """
+    # Not line by line, since programs write an array as one line of any length.
+    if (content := read_limited_bytes(path, _LARGEST_JSON)) is None:
+        raise DataError(
+            f"{path}: expected a json file of at most {_LARGEST_JSON:,} bytes, got more; convert it to jsonl, with one "
+            "object per line"
+        )
+    text = decode_text(path, content, layout)
     try:
-        header = next(reader, None)
+        parsed = parse_json(text, json.JSONDecoder(object_pairs_hook=_object).decode)
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Extra data") and text.lstrip().startswith("{"):
+            yield from read_jsonl(path, layout=layout)
+            return
+        raise DataError(f"{path}: expected JSON, got invalid text ({error}); correct it") from None
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    records = _find_records(parsed)
+    if records is None:
+        raise DataError(
+            f"{path}: expected an array of objects, one per pair, got {type(parsed).__name__}; write an array, such "
+            "as [{…}, {…}], or a jsonl file"
+        )
+    for number, values in enumerate(records):
+        if not isinstance(values, dict):
+            kind = type(values).__name__
+            raise DataError(f"{path}, record {number}: expected an object, got {kind}; correct it")
+        validate_column_count(values, f"{path}, record {number}")
+        yield DataRow(number, f"{path}, record {number}", values)
+
+
+def _find_records(content: Any) -> Sequence[Any] | None:
+    """Find the records in parsed JSON: an array, the only array of objects in an object, or columns (as in pandas)."""
+    if isinstance(content, list):
+        return content
+    if not isinstance(content, dict) or not content:
+        return None
+    columns = list(content.values())
+    if all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns) and columns[0]:
+        return [{name: content[name][row] for name in content} for row in columns[0]]
+    if len(columns) > 1 and all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
+        return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
+    arrays = [each for each in columns if isinstance(each, list) and each and all(isinstance(x, dict) for x in each)]
+    return arrays[0] if len(arrays) == 1 else None
+
+
+def read_separated(
+    path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None
+) -> Iterator[DataRow]:
+    """Iterate over the rows of a csv or tsv file, starting at `start`.
+
+    Raises:
+        DataError: If a line is malformed. The message contains the line number.
+    """
+    layout = layout or TextLayout()
+
+    def reader_from(begin: RowStart) -> Any:
+        texts = (line for _, line in _lines(path, layout, begin))
+        if not begin.row and layout.has_separator_line:
+            next(texts)
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
+        return csv.reader(texts, delimiter=layout.delimiter, quoting=quoting, strict=True)
+
+    reader, before = reader_from(FIRST_ROW_START), int(layout.has_separator_line)
+    try:
+        header = next((row for row in reader if row), None)
         if header is None:
             return
+        header = [normalise_column_name(name) for name in header]
         validate_unique_columns(header, path)
         if start.row:
             reader, before = reader_from(start), start.lines
         for number, cells in enumerate((row for row in reader if row), start=start.row):
             location = f"{path}, line {before + reader.line_num}"
+            if len(cells) != len(header):
+                cells = fit_cells(cells, header)
             if len(cells) != len(header):
                 raise DataError(
                     f"{location}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
@@ -348,52 +400,88 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+_LARGEST_JSON: Final = 256 << 20  # bytes; a json file is parsed as a whole
 _PARQUET: Final = ".parquet"
+_ARROW: Final = (".arrow", ".feather")
 _TEXT: Final[
-    Mapping[str, tuple[Callable[[Path, RowStart], Iterator[DataRow]], Callable[[Path, int], Iterator[RowStart]]]]
+    Mapping[
+        str,
+        tuple[
+            Callable[[Path, RowStart, TextLayout], Iterator[DataRow]],
+            Callable[[Path, int, TextLayout], Iterator[RowStart]] | None,
+        ],
+    ]
 ] = {
-    ".csv": (read_csv, partial(iter_csv_row_starts, quotes=True)),
-    ".tsv": (read_tsv, partial(iter_csv_row_starts, quotes=False)),
+    ".csv": (read_separated, iter_csv_row_starts),
+    ".tsv": (read_separated, iter_csv_row_starts),
     ".jsonl": (read_jsonl, iter_jsonl_row_starts),
+    ".json": (lambda path, _, layout: read_json(path, layout), None),
 }
 """Function that reads rows and function that finds their starts, by the extension of a text file."""
 
-DATA_FILE_EXTENSIONS: Final = (*_TEXT, _PARQUET)
+DATA_FILE_EXTENSIONS: Final = (*_TEXT, _PARQUET, *_ARROW)
+DATASET_FOLDER_FILES: Final = ("dataset_dict.json", "dataset_info.json")
+"""Files of which one is in every folder that `save_to_disk` of `datasets` writes."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """Data file in csv, tsv, jsonl or parquet format."""
+    """Data file in csv, tsv, jsonl, json, Parquet or Arrow format.
+
+    Attributes:
+        path: Path of the file.
+        columns: Names of the columns.
+        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
+        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
+    """
 
     path: Path
     columns: Sequence[str]
+    encoding: str | None = None
+    has_option: bool = False
     _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `split_ranges`
+
+    @cached_property
+    def layout(self) -> TextLayout:
+        """Layout of a text file."""
+        return detect_text_layout(self.path, get_file_extension(self.path), self.encoding, has_option=self.has_option)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows.
 
         Reads all preceding lines of a text file, unless `split_ranges` was called before.
         """
-        if get_file_extension(self.path) == _PARQUET:
+        extension = get_file_extension(self.path)
+        if extension == _PARQUET:
             return read_parquet(self.path, start, stop)
-        read, _ = _TEXT[get_file_extension(self.path)]
+        if extension in _ARROW:
+            return islice(read_arrow(self.path), start, None if stop is None else max(start, stop))
+        read, _ = _TEXT[extension]
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
-        rows = read(self.path, begin)
+        rows = read(self.path, begin, self.layout)
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
-        """Return None, because files do not store label names."""
-        return None
+        """Look up the names of a `ClassLabel` column, which `datasets` stores in Parquet and Arrow files."""
+        if get_file_extension(self.path) in _TEXT:
+            return None
+        from unbag.data import parquet
+
+        return parquet.find_class_label_names(parquet.read_schema(self.path), column)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of about `size` rows. A `.gz` file has a single open-ended range."""
-        if get_file_extension(self.path) == _PARQUET:
+        """Split the file into ranges of about `size` rows.
+
+        A file without random access (`.gz`, `.json`, Arrow, UTF-16) has a single open-ended range.
+        """
+        extension = get_file_extension(self.path)
+        if extension == _PARQUET:
             return tuple(split_parquet_into_ranges(self.path, size))
-        if self.path.suffix == ".gz":  # gzip has no random access
+        _, find = _TEXT.get(extension, (None, None))
+        if self.path.suffix == ".gz" or find is None or not self.layout.is_seekable:
             return ((0, None),)
-        _, find = _TEXT[get_file_extension(self.path)]
-        self._starts[:] = find(self.path, size)
+        self._starts[:] = find(self.path, size, self.layout)
         firsts = [at.row for at in self._starts]
         return tuple(zip([0, *firsts], [*firsts, None], strict=True))
 
@@ -402,22 +490,79 @@ class DataFile:
         return hash_file(self.path)
 
 
-def open_data_file(path: Path) -> DataFile:
+def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool = False) -> DataFile:
     """Open a file with the reader for its extension.
+
+    Args:
+        path: File.
+        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
+        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
 
     Raises:
         DataError: If the path does not exist, is not a regular file, has an unknown extension, or has no rows.
     """
+    if path.is_dir():
+        raise DataError(
+            f"{path}: expected a file, or a folder written by save_to_disk, got another folder; pass a file in it"
+        )
     validate_file(path)
     if get_file_extension(path) not in DATA_FILE_EXTENSIONS:
         raise DataError(
             f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
-            "rename it"
+            + ("save the sheet as csv" if get_file_extension(path) in _SPREADSHEETS else "rename it")
         )
-    first = next(DataFile(path, ()).read(), None)
+    file = DataFile(path, (), encoding, has_option)
+    first = next(file.read(), None)
     if first is None:
         raise DataError(f"{path}: expected rows, got none; add rows")
-    return DataFile(path, list(first.values))
+    return replace(file, columns=list(first.values))
+
+
+_SPREADSHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
+
+
+def is_dataset_folder(path: Path) -> bool:
+    """Check whether a path is a folder that `save_to_disk` of `datasets` wrote."""
+    return any((path / name).is_file() for name in DATASET_FOLDER_FILES)
+
+
+def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]:
+    """Open a folder that `save_to_disk` of `datasets` wrote.
+
+    Args:
+        path: Folder.
+        split: Split to read. May be None for a folder with a single split, or without splits.
+
+    Returns:
+        The table, and the SHA-256 hash of the folder's files.
+
+    Raises:
+        DataError: If the folder cannot be read, or has several splits and `split` is None.
+    """
+    import datasets
+
+    try:
+        data = datasets.load_from_disk(str(path))
+    except Exception as error:  # corrupted files raise errors of many types
+        raise DataError(
+            f"{path}: expected a folder written by save_to_disk, got an error ({extract_first_line(error)}); write it "
+            "again, or pass a Parquet file"
+        ) from None
+    if isinstance(data, dict):
+        splits = list(data)
+        if split not in splits and (split is not None or len(splits) != 1):
+            choices = ", ".join(splits)
+            by_option = f"pass one, such as --split {splits[0]}" if split is None else f"use one of {choices}"
+            how = choose_advice(by_option, f"pass the folder of one split, such as {path / splits[0]}")
+            got = "none" if split is None else repr(split)
+            raise DataError(f"{path}: expected one of the splits {choices}, got {got}; {how}")
+        data = data[split or splits[0]]
+    elif split is not None and (data.split is None or split != str(data.split)):
+        raise DataError(f"{path}: expected no split, since the folder has a single table, got {split!r}; omit it")
+    if not data.num_rows:
+        raise DataError(f"{path}: expected rows, got none; add rows")
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return HubTable(str(path), data), hash_texts((str(file.relative_to(path)), hash_file(file)) for file in files)
 
 
 def get_file_extension(path: Path) -> str:

@@ -1,33 +1,41 @@
 """Labelled pairs from a corpus or from user-provided data, one example at a time."""
 
+import ast
+import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.data import readers
-from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
+from unbag.data.corpora import CORPORA, Corpus, validate_language_code
 from unbag.data.labels import (
     ENTAILMENT,
     LABELS,
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
+    find_flag_direction,
     is_missing_label,
     parse_truth_value,
     resolve_gold_label,
 )
 from unbag.data.text import sentences
+from unbag.data.text_layout import normalise_column_name
 from unbag.utils.advice import choose_advice
-from unbag.utils.safe_io import DataError
+from unbag.utils.safe_io import DataError, parse_json
 
 _RECOGNISED: Final = {
     "premise": (
         *("premise", "sentence1", "sentence_A", "text1", "text_a"),
         *("document", "context", "source", "passage", "evidence"),
+        *("contexts", "passages", "retrieved_contexts", "retrieval_context"),
     ),
     "hypothesis": (
         *("hypothesis", "sentence2", "sentence_B", "text2", "text_b"),
@@ -35,23 +43,26 @@ _RECOGNISED: Final = {
     ),
     "label": ("label", "gold_label", "entailment_judgment", "entailment_label", "supported", "is_supported"),
     "id": ("id", "pairID", "uid"),
+    "source": ("document_id", "source_id", "doc_id", "context_id"),
 }
-"""Usual names of each column, compared without case."""
+"""Usual names of each column, compared without case and separators."""
 
-_SUPPORT: Final = ("supported", "is_supported")
-"""Names of label columns in which `true` means that the premise supports the hypothesis."""
+_OPTIONAL: Final = ("id", "source")
 
 MAX_SENTENCE_CHARACTERS: Final = 10_000
 """Maximum number of characters of a sentence in sets that tokenize or parse. The time for both can grow faster than the
 length. The longest sentence of the published corpora has less than a fifth of this limit."""
 
+EMPTY_ROW: Final = "empty"
+EMPTY_SIDES: Final = {"premise": "with an empty premise", "hypothesis": "with an empty hypothesis"}
 TOO_LONG: Final = f"longer than {MAX_SENTENCE_CHARACTERS:,} characters"
-EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG, *sentences.REASONS)
+EXCLUSION_REASONS: Final = ("unlabelled", EMPTY_ROW, *EMPTY_SIDES.values(), TOO_LONG, *sentences.REASONS)
 """Exclusion reasons of rows and of sentences."""
 
 _LISTED: Final = 20  # maximum number of columns listed in a message
 _LONGEST_LABEL: Final = 20  # maximum number of characters of a label that a message quotes in an option
 _ANY: Final = (*LABELS, NOT_ENTAILMENT)
+_LANGUAGE_SAMPLE: Final = 2_000  # rows
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 ROWS_PER_SPAN: Final = 500
 """Approximate number of rows per span. Spans are small, so that several processes share a few thousand rows evenly."""
@@ -69,6 +80,7 @@ class Example(NamedTuple):
         hypothesis: Second sentence.
         label: Gold label, one of `PairSource.labels`.
         annotators: Label of each annotator, if the data has lists in a column `annotator_labels`.
+        document: Document of the premise in user-provided data (`find_document`); empty for a corpus.
     """
 
     source_id: str
@@ -76,6 +88,7 @@ class Example(NamedTuple):
     hypothesis: str
     label: str
     annotators: tuple[str, ...] = ()
+    document: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,13 +98,14 @@ class PairSource:
     Attributes:
         name: Name of the corpus, file or repository.
         split: Name of the split; empty for a file.
-        language: One of `data.corpora.LANGUAGES`.
+        language: Code of the language, such as `en`.
         license: SPDX id, or `unknown`.
         citation: BibTeX, or empty.
         origin: Hub id and config, or the name of the file.
         revision: Commit of the repository, or sha256 of the file.
         has_ids: Whether the data contains ids. Otherwise the ids are row numbers, which are unique.
         max_characters: Maximum number of characters per sentence; longer pairs are excluded. None for no limit.
+        requires_english: Whether pairs in other languages are excluded.
         labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
@@ -108,6 +122,7 @@ class PairSource:
     _parse: Callable[[readers.DataRow], Example | str] = field(repr=False, compare=False)
     max_characters: int | None = MAX_SENTENCE_CHARACTERS
     labels: tuple[str, ...] = LABELS
+    requires_english: bool = False
 
     @cached_property
     def spans(self) -> Spans:
@@ -159,6 +174,8 @@ class PairSource:
             parsed = self._parse(row)
             if isinstance(parsed, Example) and self._is_too_long(parsed):
                 parsed = TOO_LONG
+            if isinstance(parsed, Example) and self.requires_english and not self._is_english_pair(parsed):
+                parsed = sentences.NOT_ENGLISH
             if counts is not None:
                 counts["rows"] += 1
                 if isinstance(parsed, str):
@@ -182,6 +199,16 @@ class PairSource:
         return (
             self.max_characters is not None and max(len(example.premise), len(example.hypothesis)) > self.max_characters
         )
+
+    def _is_english_pair(self, example: Example) -> bool:
+        """Check the language of a pair. Pairs too short to decide have the language of most of the data."""
+        is_english = sentences.find_pair_language(f"{example.premise} {example.hypothesis}")
+        return self._is_mostly_english if is_english is None else is_english
+
+    @cached_property
+    def _is_mostly_english(self) -> bool:
+        parsed = (self._parse(row) for row in islice(self._read(0, None), _LANGUAGE_SAMPLE))
+        return sentences.is_english(text for each in parsed if isinstance(each, Example) for text in each[1:3])
 
     def count_rows(self) -> Counter[str]:
         """Count all rows, the labelled rows, and the excluded rows by reason.
@@ -234,8 +261,9 @@ def open_corpus(
             )
 
     def parse(row: readers.DataRow) -> Example | str:
-        # Users cannot correct a published corpus, so rows with an empty sentence are excluded and counted.
-        return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
+        example = _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}")
+        # Published results treat every pair of a corpus as independent.
+        return example._replace(document="") if isinstance(example, Example) else example
 
     return PairSource(
         name=corpus.name,
@@ -262,6 +290,8 @@ def open_data(
     language: str = "en",
     config: str | None = None,
     revision: str | None = None,
+    encoding: str | None = None,
+    join_passages: bool = False,
     has_options: bool = True,
 ) -> PairSource:
     """Open user-provided data with three or two labels.
@@ -270,27 +300,33 @@ def open_data(
     that belongs to only one label space is `not_entailment`. The label column is read up to that row.
 
     Args:
-        data: A csv, tsv, jsonl or parquet file (the first three also with .gz), or a Hub dataset id.
-        split: Split of a Hub dataset; None for a file.
-        columns: Names of the `premise`, `hypothesis`, `label` and `id` columns. Columns that are not given are
-            recognized by their usual names. An empty name for `id` numbers the rows instead.
+        data: A csv, tsv, jsonl, json, Parquet or Arrow file (text files also with .gz), a folder of `save_to_disk`, or
+            a Hub dataset id.
+        split: Split of a Hub dataset or folder; None for a file.
+        columns: Names of the `premise`, `hypothesis`, `label`, `id` and `source` columns. Columns that are not given
+            are recognized by their usual names. An empty name for `id` numbers the rows instead. `source` identifies
+            the document of the premise; an empty name compares the texts instead (`find_document`).
         labels: Names of the label ids 0, 1, … (or of false and true), for data whose labels are unnamed numbers or
             truth values; or the meaning of each label, as `E=entailment`.
-        language: One of `data.corpora.LANGUAGES`.
+        language: Code of the language, such as `en`.
         config: Config of a Hub dataset.
         revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
+        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
+        join_passages: Whether to join a premise that is a list of passages by blank lines.
         has_options: Whether the user can set `columns` and `labels`, so that errors suggest these options.
 
     Raises:
         DataError: If the data cannot be found or read, or if its columns or labels are not recognized.
     """
-    if language not in LANGUAGES:
-        raise DataError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}; use one of these")
+    validate_language_code(language)
     path = Path(data)
     table: readers.DataTable
-    if not readers.is_hub_id(str(data)):
-        file = readers.open_data_file(path)
-        table, commit, origin, split = file, file.sha256(), path.name, ""  # records do not depend on the folder
+    if readers.is_dataset_folder(path):
+        table, commit = readers.open_dataset_folder(path, split)
+        origin, split = path.name, split or ""  # records do not depend on the parent folder
+    elif not readers.is_hub_id(str(data)):
+        file = readers.open_data_file(path, encoding, has_option=has_options)
+        table, commit, origin, split = file, file.sha256(), path.name, ""
     else:
         if split is None:
             how = choose_advice(
@@ -309,17 +345,18 @@ def open_data(
     except UnknownLabelError as error:
         raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
     reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
+    _validate_meanings_of_ids(reader, str(data))
     reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: readers.DataRow) -> Example | str:
         try:
-            return _parse(row, recognised, reader, f"{prefix}-{row.number}", keep_empty=True)
+            return _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
         except UnknownLabelError as error:
             raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
 
     return PairSource(
-        name=str(data) if split else origin,
+        name=str(data) if split and not path.is_dir() else origin,
         split=split,
         language=language,
         license="unknown",
@@ -334,8 +371,13 @@ def open_data(
     )
 
 
-def validate_corpus_names(names: Iterable[str]) -> None:
-    """Validate that each name is a base corpus or a readable file. Does not read all rows.
+def validate_corpus_names(names: Iterable[str], encoding: str | None = None, *, has_option: bool = False) -> None:
+    """Validate that each name is a base corpus, a readable file or a folder of `datasets`. Does not read all rows.
+
+    Args:
+        names: Names.
+        encoding: Encoding of text files without a byte-order mark (default: UTF-8).
+        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
 
     Raises:
         DataError: If a name is neither. The message contains the first invalid name.
@@ -344,7 +386,10 @@ def validate_corpus_names(names: Iterable[str]) -> None:
         if name not in CORPORA:
             if not Path(name).exists():
                 raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, got {name!r}")
-            readers.open_data_file(Path(name))
+            if readers.is_dataset_folder(Path(name)):
+                readers.open_dataset_folder(Path(name), None)
+            else:
+                readers.open_data_file(Path(name), encoding, has_option=has_option)
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
@@ -359,18 +404,24 @@ def _recognise(
     """Map the standard columns to the columns of the data, by user-provided or usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
         raise DataError(f"--columns: expected names for {', '.join(_RECOGNISED)}, got {', '.join(unknown)}; remove it")
-    if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
+    if nameless := [ours for ours, theirs in named.items() if not theirs and ours not in _OPTIONAL]:
         raise DataError(
             f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); use one of "
-            f"{', '.join(map(repr, present[:_LISTED]))}, or omit {nameless[0]} (only id may be empty)"
+            f"{', '.join(map(repr, present[:_LISTED]))}, or omit {nameless[0]} (only id and source may be empty)"
         )
-    columns = {ours: theirs for ours, theirs in named.items() if theirs}
+    # The option cannot express white space around a name.
+    stripped = {normalise_column_name(name): name for name in present}
+    columns = {
+        ours: theirs if theirs in present else stripped.get(theirs, theirs) for ours, theirs in named.items() if theirs
+    }
     missing = {ours: repr(theirs) for ours, theirs in columns.items() if theirs not in present}
     for ours, usual in _RECOGNISED.items():
         if ours in named:
             continue
-        candidates = [name for each in usual for name in present if name.lower() == each.lower()]
-        candidates = [name for name in candidates if name not in columns.values()]
+        free = [name for name in present if name not in columns.values()]
+        candidates = [name for each in usual for name in free if _column_key(name) == _column_key(each)]
+        if ours == "label" and not candidates:
+            candidates = [name for name in free if find_flag_direction(name) is not None]
         if len(candidates) > 1 and ours != "id":
             by_option = f"choose one with --columns {ours}={candidates[0]}"
             in_data = "rename all but one in the data"
@@ -380,7 +431,7 @@ def _recognise(
             )
         if candidates:
             columns[ours] = candidates[0]
-        elif ours != "id":
+        elif ours not in _OPTIONAL:
             missing[ours] = f"one of {', '.join(usual)}"
     if missing:
         wanted = " and ".join(f"the {ours} ({names})" for ours, names in missing.items())
@@ -391,6 +442,11 @@ def _recognise(
             f"{choose_advice(by_option, in_data) if has_options else in_data}"
         )
     return columns
+
+
+def _column_key(name: str) -> str:
+    """Convert a column name to a form without case and separators: `Sentence A` and `sentence_a` are equal."""
+    return "_".join(name.lower().replace("-", " ").replace("_", " ").split())
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -443,14 +499,24 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
 def _label_advice(label: str, *, has_options: bool) -> str:
     """Build the advice for a label with unknown spelling: which option to use, if the command has it."""
     initials = {name[0]: name for name in LABELS}
+    # No message names an order of ids: a user who copies a wrong one gets plausible scores.
+    by_id = (
+        "look up the meaning of the ids and pass it as --labels 0=…,1=…,2=… "
+        f"(each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
+    )
     if label.lstrip("-").isdecimal() and label not in ("0", "1"):
-        by_option = f"pass the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}"
+        by_option = by_id
     elif label in ("0", "1") or parse_truth_value(label) is not None:
         high, low = ("1", "0") if label in ("0", "1") else ("true", "false")
-        three = f", or the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}" if high == "1" else ""
+        three = f"; for three labels, {by_id}" if high == "1" else ""
         by_option = (
             f"pass --labels {','.join(TWO_WAY[::-1])} if {high} means entailed or supported, --labels "
             f"{','.join(TWO_WAY)} if {low} does{three}"
+        )
+    elif label in (_EMPTY_LIST, _FILLED_LIST):
+        by_option = (
+            f"if the lists are unsupported spans, so that an empty list means supported, pass --labels "
+            f"'{_EMPTY_LIST}={ENTAILMENT},{_FILLED_LIST}={NOT_ENTAILMENT}'"
         )
     elif label.lower() in initials:
         example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
@@ -478,6 +544,10 @@ class _GoldLabels:
     meanings: tuple[tuple[str, str], ...]
     space: tuple[str, ...]
 
+    def is_missing(self, gold: Any) -> bool:
+        """Check whether a gold label is missing. A label with a meaning is not, even if it is -1."""
+        return gold is None or (is_missing_label(gold) and find_meaning(gold, self.meanings) is None)
+
     def read(self, gold: Any, place: str) -> str:
         """Parse a gold label.
 
@@ -486,7 +556,7 @@ class _GoldLabels:
             DataError: If it is not in the label space.
         """
         try:
-            return _read_label(gold, self)
+            return _read_label(_label_text(gold) if isinstance(gold, list) else gold, self)
         except TypeError:
             raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}; correct it") from None
         except LabelError as error:
@@ -494,12 +564,12 @@ class _GoldLabels:
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
 
-    def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
-        """Resolve a truth value to a label.
+    def of_truth_value(self, truth: bool) -> str:
+        """Resolve a truth value, or the text true, yes, false or no, to a label.
 
-        Names of two ids take precedence: false is 0, true is 1. Without them, the column name must imply the meaning of
-        `true`. The name `label` implies it for text, which comes from annotators, but not for booleans. A boolean may
-        be the flag of a detector, where true means that the hypothesis is *not* supported.
+        Names of two ids take precedence: false is 0, true is 1. Without them, the column name must state the meaning
+        of `true`. The name `label` does not: it may be the flag of a detector, where true means that the hypothesis is
+        *not* supported.
 
         Raises:
             LabelError: If neither determines the meaning.
@@ -508,16 +578,16 @@ class _GoldLabels:
             if len(self.names) != len(TWO_WAY):
                 raise ValueError(
                     f"expected one of {', '.join(self.names)}, got the truth value {str(truth).lower()}; pass two "
-                    f"labels for false and true, such as --labels {','.join(TWO_WAY[::-1])}"
+                    f"labels for false and true, such as --labels {','.join(TWO_WAY[::-1])} if true means supported"
                 )
             return self.names[truth]
-        names = _RECOGNISED["label"] if is_text else _SUPPORT
-        if self.column.lower() not in names:
+        is_positive = find_flag_direction(self.column)
+        if is_positive is None:
             raise LabelError(
                 f"expected a label name, got the truth value {str(truth).lower()}, whose meaning in the column "
                 f"{self.column!r} is unknown"
             )
-        return ENTAILMENT if truth else NOT_ENTAILMENT
+        return ENTAILMENT if truth == is_positive else NOT_ENTAILMENT
 
 
 def _stored_names(
@@ -541,6 +611,22 @@ def _stored_names(
         raise
 
 
+def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
+    """Validate that meanings of ids agree with the names that the data stores for them.
+
+    `not_entailment` agrees with neutral and with contradiction, so that three labels can become two.
+    """
+    names = reader.names or ()
+    for theirs, ours in reader.meanings:
+        if theirs.isdecimal() and int(theirs) < len(names):
+            name = names[int(theirs)]
+            if ours not in (name, NOT_ENTAILMENT if name in LABELS[1:] else name):
+                raise DataError(
+                    f"{where}: expected {name} for the label id {theirs}, as the data names it, got {ours} "
+                    f"({theirs}={ours}); omit --labels"
+                )
+
+
 def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
     """Find the label space of user-provided data: the declared one, or that of the first label except entailment.
 
@@ -549,11 +635,11 @@ def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ..
     in_any = replace(reader, space=_ANY)
 
     def labels() -> Iterator[str]:
-        yield from reader.names or ()
         yield from dict(reader.meanings).values()
+        yield from reader.names or ()
         for row in table.read():
             gold = row.values.get(reader.column)
-            if not is_missing_label(gold):
+            if not reader.is_missing(gold):
                 yield in_any.read(gold, row.location)
 
     with suppress(DataError):  # reading the examples reports the row
@@ -580,7 +666,10 @@ def _label_names(
             one_of = " or of ".join(", ".join(space) for space in spaces)
             raise DataError(f"{where}: expected each of the labels {one_of} at most once, got {', '.join(names)}")
     if named and declared and named != declared:
-        raise DataError(f"{where}: expected the names {list(declared)} for the label ids 0, 1, …, got {list(named)}")
+        raise DataError(
+            f"{where}: expected {', '.join(named)} for the label ids 0, 1, …, as the data names them, got "
+            f"{', '.join(declared)}; " + choose_advice("omit --labels", "omit labels")
+        )
     return named or declared
 
 
@@ -590,25 +679,25 @@ def _parse(
     labels: _GoldLabels,
     number_id: str,
     *,
-    keep_empty: bool,
+    join_passages: bool = False,
 ) -> Example | str:
     """Convert a row to an example, or to an exclusion reason."""
     values = row.values
     _require(columns, list(values), row.location)  # lines of a jsonl file may have different keys
     gold = values[columns["label"]]
-    if is_missing_label(gold):
-        return "unlabelled"
+    if labels.is_missing(gold):
+        is_empty = _is_blank(gold) and all(_is_blank(values[columns[side]]) for side in EMPTY_SIDES)
+        return EMPTY_ROW if is_empty else "unlabelled"
     label = labels.read(gold, row.location)
-    sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
-    for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
-        if sentence is not None and not isinstance(sentence, str):
-            raise DataError(f"{row.location}: expected the {side} as text, got {sentence!r:.100}; correct it")
-        if not (sentence or "").strip():
-            if keep_empty:
-                raise DataError(f"{row.location}: expected a {side}, got an empty one; fill it in, or remove the row")
-            return "empty"
+    texts = []
+    for side, reason in EMPTY_SIDES.items():
+        text = _join_passages(values[columns[side]], side, row.location, is_allowed=join_passages)
+        if not text.strip():
+            return reason
+        texts.append(text)
+    premise, hypothesis = texts
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
-    for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
+    for side, text in zip(("premise", "hypothesis", "id"), (premise, hypothesis, source_id), strict=True):
         if not _is_text(text):
             raise DataError(
                 f"{row.location}: expected the {side} as Unicode text, got an incomplete character (a lone surrogate); "
@@ -616,8 +705,96 @@ def _parse(
             )
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
-    votes = tuple(labels.read(vote, row.location) for vote in annotators if not is_missing_label(vote))
-    return Example(source_id, sentences[0], sentences[1], label, votes)
+    votes = tuple(labels.read(vote, row.location) for vote in annotators if not labels.is_missing(vote))
+    document = find_document(values[columns["source"]] if "source" in columns else None, premise)
+    return Example(source_id, premise, hypothesis, label, votes, document)
+
+
+def find_document(group: Any, premise: str) -> str:
+    r"""Find the document of a pair: the value of a grouping column or, without one, the normalised premise.
+
+    Copies of a document differ in composed letters, non-breaking spaces, line breaks, quotation marks or dashes if
+    they went through different programs.
+
+    >>> find_document(None, "It\u2019s\u00a0late.") == find_document(" ", "It's  late.\n")
+    True
+    >>> find_document(7, "It rains.")
+    '7'
+    """
+    if not _is_blank(group):
+        return str(group).strip()
+    text = " ".join(unicodedata.normalize("NFKC", premise).translate(_PUNCTUATION).split())
+    return premise if text == premise else text  # a reference to the premise needs no memory
+
+
+_PUNCTUATION: Final = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
+)
+"""Quotation marks and dashes as in ASCII; soft hyphens and characters without width are removed."""
+
+
+def _is_blank(value: Any) -> bool:
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or value == [] or is_nan or (isinstance(value, str) and not value.strip())
+
+
+def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool) -> str:
+    """Convert the cell of a sentence to text. A list of passages is joined by blank lines if this is allowed.
+
+    Raises:
+        DataError: If the cell is neither, or is a list that may not be joined.
+    """
+    if _is_blank(value):
+        return ""
+    passages = parse_text_list(value) if isinstance(value, str) else value
+    if passages is None:
+        return str(value)
+    if not isinstance(passages, list):
+        raise DataError(f"{location}: expected the {side} as text, got {value!r:.100}; correct it")
+    passages = [each for each in passages if not _is_blank(each)]
+    if not passages:
+        return ""
+    if not all(isinstance(each, str) for each in passages):
+        raise DataError(
+            f"{location}: expected the {side} as text or a list of texts, got {value!r:.100}; convert it to a list of "
+            "texts"
+        )
+    if side != "premise":
+        raise DataError(f"{location}: expected the {side} as text, got a list of {len(passages)} texts; join them")
+    if not is_allowed:
+        how = choose_advice(
+            "pass --join-passages (join_passages=True in Python) to join them by blank lines", "join them in the data"
+        )
+        raise DataError(f"{location}: expected the premise as text, got a list of {len(passages)} passages; {how}")
+    return "\n\n".join(each.strip() for each in passages)
+
+
+_LITERAL: Final = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_PYTHON_LIST: Final = re.compile(rf"\[\s*(?:{_LITERAL}(?:\s*,\s*|\s+|(?=\])))+\]", re.DOTALL)
+
+
+def parse_text_list(text: str) -> list[Any] | None:
+    """Parse the text of a list of texts in a csv cell, as JSON or as pandas writes lists and arrays.
+
+    Returns:
+        The list; None if the text is anything else.
+
+    >>> parse_text_list('["A.", "B."]'), parse_text_list("['A.' 'B.']"), parse_text_list("[1] A.")
+    (['A.', 'B.'], ['A.', 'B.'], None)
+    """
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    with suppress(ValueError):
+        parsed = parse_json(text)
+        return parsed if all(isinstance(each, str) or each is None for each in parsed) else None
+    if _PYTHON_LIST.fullmatch(text) is None:
+        return None
+    # Each literal separately: Python would join the adjacent literals of a NumPy array to one.
+    return [ast.literal_eval(literal) for literal in re.findall(_LITERAL, text, re.DOTALL)]
 
 
 def _is_text(text: str) -> bool:
@@ -629,24 +806,42 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _label_text(gold: Any) -> str:
-    """Convert a label to the form that users type.
+_EMPTY_LIST: Final = "[]"
+_FILLED_LIST: Final = "[...]"
 
-    >>> _label_text(True), _label_text(" E "), _label_text(1.0)
-    ('true', 'E', '1')
+
+def _label_text(gold: Any) -> str:
+    """Convert a label to the form that users type. All lists with elements have the same form.
+
+    >>> _label_text(True), _label_text(" E "), _label_text(1.0), _label_text([]), _label_text('[{"start": 3}]')
+    ('true', 'E', '1', '[]', '[...]')
     """
-    return str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
+    if isinstance(gold, bool):
+        return str(gold).lower()
+    text = str(gold).strip()
+    if text.startswith("[") and text.endswith("]"):
+        return _FILLED_LIST if text[1:-1].strip() else _EMPTY_LIST
+    return text.removesuffix(".0")
+
+
+def find_meaning(gold: Any, meanings: Sequence[tuple[str, str]]) -> str | None:
+    """Find the meaning that the user gave a label. The label as written precedes the same label in other case."""
+    by_text = dict(meanings)
+    by_key = {theirs.lower(): ours for theirs, ours in meanings}
+    text = _label_text(gold)
+    return by_text.get(str(gold)) or by_text.get(text) or by_key.get(text.lower())
 
 
 # Typed, because True == 1. A corpus has few distinct labels, but several labels per row because of its annotators.
 @lru_cache(typed=True)
 def _read_label(gold: Any, labels: _GoldLabels) -> str:
-    meanings = dict(labels.meanings)
-    if meaning := meanings.get(str(gold)) or meanings.get(_label_text(gold)):
+    if meaning := find_meaning(gold, labels.meanings):
         return _in_space(meaning, gold, labels.space)
+    if isinstance(gold, str) and (text := _label_text(gold)) in (_EMPTY_LIST, _FILLED_LIST):
+        raise LabelError(f"expected a label as text or a number, got {'an empty' if text == _EMPTY_LIST else 'a'} list")
     truth = gold if isinstance(gold, bool) else parse_truth_value(str(gold))
     if truth is not None:
-        return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
+        return _in_space(labels.of_truth_value(truth), gold, labels.space)
     number = None
     with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
         # pandas writes integers as floats in a column with missing values.

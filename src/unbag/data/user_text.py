@@ -309,10 +309,16 @@ def _text_lines(path: Path) -> Iterator[str]:
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:
-    """Build unique file names without folders, so that records do not depend on paths. Numbers repeated names."""
+    """Build unique file names without folders, so that records do not depend on paths. Numbers repeated names.
+
+    >>> _unique_names(["a/x.txt", "b/x.txt", "c/y.txt"]), _unique_names(["a/x.txt", "b/x.txt", "c/0-x.txt"])
+    (['0-x.txt', '1-x.txt', 'y.txt'], ['0-x.txt', '1-x.txt', '2-0-x.txt'])
+    """
     names = [Path(file).name for file in files]
     times = Counter(names)
-    return [name if times[name] == 1 else f"{number}-{name}" for number, name in enumerate(names)]
+    numbered = [f"{number}-{name}" for number, name in enumerate(names)]
+    unique = [name if times[name] == 1 else new for name, new in zip(names, numbered, strict=True)]
+    return unique if len(set(unique)) == len(unique) else numbered
 
 
 def _hash_of(files: Sequence[str]) -> str:

@@ -458,7 +458,7 @@ def _cell(estimate: Estimate | None) -> str:
 
 def _limits(content: ModelCardContent) -> str:
     languages = sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]})
-    names = " and ".join(LANGUAGES[language] for language in languages)
+    names = " and ".join(LANGUAGES.get(language, language) for language in languages)
     is_sampled = any("max_examples" in result.config for result in (*content.own, *content.residual))
     points = [
         f"The model was trained on {names} sentences. It is not reliable on other kinds of text.",

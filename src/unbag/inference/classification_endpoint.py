@@ -437,7 +437,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             raise LabelError(
                 f"{self._connection.base_url} names only the predicted label of each pair: expected the names of all "
                 f"{self._n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "
-                "label order from the model card, for example --label-map contradiction,entailment,neutral"
+                "label order from the model card, as --label-map 0=…,1=…,2=…"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
         return resolve_output_labels(names, label_map)

@@ -16,6 +16,7 @@ from unbag.inference.options import MODEL_OPTIONS
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
+_HASH_LENGTH: Final = 64  # hexadecimal digits of the hash of a file or local folder
 
 
 class ReproduceCommand(NamedTuple):
@@ -65,7 +66,8 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
 def _remark(result: Result) -> str:
     """Describe the inputs of the command that are not pinned to a commit on the Hub."""
     data = result.data
-    on_hub = not _is_own(result) or data["split"]  # a file has no splits
+    # A file has no splits. A local folder may have some.
+    on_hub = not _is_own(result) or (data["split"] and len(data["revision"]) != _HASH_LENGTH)
     files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
     files += [] if on_hub else [data["origin"]]
     sentences = [f"Run the command in the folder that contains {' and '.join(files)}."] if files else []
@@ -111,7 +113,9 @@ def _pairs(result: Result) -> list[str]:
     """Build the arguments that specify the pairs and their maximum number."""
     data = result.data
     load_options: dict[str, Any] = data.get("load_options", {})
-    if python_only := sorted(load_options.keys() - {"columns", "labels", "language", "text"}):
+    if python_only := sorted(
+        load_options.keys() - {"columns", "labels", "language", "encoding", "join_passages", "text"}
+    ):
         name = python_only[0]
         raise _NoCommandError(f"the data option {name}={load_options[name]} is available only in Python")
     words: list[str] = []
@@ -128,6 +132,9 @@ def _pairs(result: Result) -> list[str]:
         words += ["--labels", ",".join(load_options["labels"])]
     if "language" in load_options:
         words += ["--language", load_options["language"]]
+    if "encoding" in load_options:
+        words += ["--encoding", load_options["encoding"]]
+    words += ["--join-passages"] if load_options.get("join_passages") else []
     if "max_examples" in result.config:
         words += ["--max-examples", str(result.config["max_examples"]), "--seed", str(result.config["sample_seed"])]
     return words

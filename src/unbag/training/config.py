@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.corpora import CORPORA, validate_language_code
 from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
 
 if TYPE_CHECKING:
@@ -173,6 +173,12 @@ class TrainConfig:
         "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
     )
     language: str = declare_option("Language code of your files, such as en or zh.", _PAIRS, default="en")
+    encoding: str | None = declare_option(
+        "Encoding of your files without byte-order mark, such as cp1252 (default: utf-8).", _PAIRS, default=None
+    )
+    join_passages: bool = declare_option(
+        "Join premises that are lists of passages by blank lines.", _PAIRS, default=False
+    )
     columns: tuple[str, ...] = declare_option(
         "Column names in your files, such as premise=text label=gold.", _PAIRS, default=()
     )
@@ -263,8 +269,10 @@ class TrainConfig:
             steps = self.gradient_accumulation_steps
             yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
         yield from _choice_errors(self)
-        if self.language not in LANGUAGES:
-            yield f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}"
+        try:
+            validate_language_code(self.language)
+        except ValueError as error:
+            yield str(error)
         if not self.corpus:
             yield "corpus: expected at least one corpus or file, got none"
         names = []
@@ -277,7 +285,7 @@ class TrainConfig:
             parse_name_values(self.columns, COLUMNS_GIVEN)
         except ValueError as error:
             yield str(error)
-        named = [name for name in ("columns", "labels") if getattr(self, name)]
+        named = [name for name in ("columns", "labels", "encoding", "join_passages") if getattr(self, name)]
         if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
             yield f"{' and '.join(named)}: expected a file in corpus or validation, got only named corpora"
         yield from iter_augmentation_errors(self.augment)

@@ -133,7 +133,7 @@ def validate_corpora(config: TrainConfig) -> None:
         ValueError: For the first name that cannot be used.
     """
     names = [*(parse_weighted_corpus(entry)[0] for entry in config.corpus), *config.validation]
-    validate_corpus_names(names)
+    validate_corpus_names(names, config.encoding, has_option=True)
     for name in config.validation:
         if name in CORPORA and not CORPORA[name].validation:
             raise ValueError(f"validation: {name} has no validation split; omit it to hold out training pairs")
@@ -153,7 +153,14 @@ def validate_corpora(config: TrainConfig) -> None:
 
 
 def _open_file(name: str, config: TrainConfig) -> PairSource:
-    return open_data(name, language=config.language, columns=config.parse_columns(), labels=config.labels)
+    return open_data(
+        name,
+        language=config.language,
+        columns=config.parse_columns(),
+        labels=config.labels,
+        encoding=config.encoding,
+        join_passages=config.join_passages,
+    )
 
 
 def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], config: TrainConfig) -> PairDataset:
@@ -212,9 +219,10 @@ def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example
 
 
 def _hold_out(part: PairDataset) -> tuple[PairDataset, PairDataset]:
-    """Split off a twentieth of the premises as held-out pairs."""
+    """Split off a twentieth of the documents, or of the premises of a corpus, as held-out pairs."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-    is_out = [int(rng.compute_key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
+    keys = (rng.compute_key("held out", example.document or example.premise) for example in part.examples)
+    is_out = [int(key) % _HELD_OUT_OF == 0 for key in keys]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
     return filter_dataset(part, "held out", kept), filter_dataset(part, "trained on", rest)

@@ -10,6 +10,7 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, cast
@@ -91,6 +92,50 @@ def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterato
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         file.seek(start)
         yield from iter_limited_lines(cast("IO[bytes]", file), path, size, skipped_lines=skipped_lines)
+
+
+def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    r"""Yield the line number (from 1) and content of each line of a text file. Lines end with \\n, \\r\\n or \\r.
+
+    Unlike `iter_lines`, decodes the file before it is split into lines, as UTF-16 and old line ends require.
+
+    Raises:
+        DataError: If the file is absent, truncated or damaged, or a line is too long.
+        UnicodeError: If the file cannot be decoded.
+    """
+    size, number, done = validate_file(path).stat().st_size, 0, 0
+    try:
+        with (
+            gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
+            TextIOWrapper(cast("IO[bytes]", file), encoding, newline="") as text,
+        ):
+            while line := text.readline(LONGEST_LINE + 1):
+                number += 1
+                done += len(line)
+                if len(line) > LONGEST_LINE:
+                    raise DataError(
+                        f"{path}, line {number}: expected at most {LONGEST_LINE:,} bytes per line, got more"
+                    )
+                if done > GIGABYTE and done > MOST_UNPACKED * size:
+                    raise _expands(path, number, MOST_UNPACKED, size)
+                yield number, line
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(error, path, number + 1, size) from None
+
+
+def read_limited_bytes(path: Path, limit: int) -> bytes | None:
+    """Read a whole file, which may be compressed (`.gz`). Return None if it has more bytes than the limit.
+
+    Raises:
+        DataError: If the file is absent, truncated or damaged.
+    """
+    size = validate_file(path).stat().st_size
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = cast("IO[bytes]", file).read(limit + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(error, path, 1, size) from None
+    return content if len(content) <= limit else None
 
 
 def iter_limited_lines(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unbag.baselines.lexical.features import Words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWordSelector, WordSelector, build_word_selector
-from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
@@ -46,7 +46,7 @@ _CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
 _CODE: Final = (
     *(f"baselines/lexical/{name}.py" for name in "contributions features fitting model optimizer".split()),
     *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
-    *(f"data/{name}.py" for name in ("labels", "readers", "sources", "text/tagging", "text/tokens")),
+    *(f"data/{name}.py" for name in ("labels", "readers", "sources", "text_layout", "text/tagging", "text/tokens")),
     "utils/rng.py",
 )
 
@@ -63,7 +63,7 @@ class LexicalTrainingOptions:
     Attributes:
         train_data: Names of base corpora (their training splits are used) and files of pairs; None for the default of
             the language.
-        language: One of `data.corpora.LANGUAGES` (default: the language of the training corpora, English for files).
+        language: Code of the language (default: the language of the training corpora, English for files).
         pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.build_word_selector`); None for
             the default of the language.
         tags: Tags that select content words: the most frequent tag of the word in the training pairs (`BY_TYPE`), or
@@ -92,8 +92,12 @@ class LexicalTrainingOptions:
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
         validate_options(LexicalTrainingOptions, vars(self))
-        if self.language not in DEFAULT_TRAINING:
-            raise ValueError(f"language: expected one of {', '.join(DEFAULT_TRAINING)}, got {self.language!r}")
+        validate_language_code(self.language)
+        if not self.train_data and self.language not in DEFAULT_TRAINING:
+            raise ValueError(
+                f"train_data: expected training pairs in the language {self.language!r}, got none (there are defaults "
+                f"for {', '.join(sorted(DEFAULT_TRAINING))}); pass files or corpora in this language"
+            )
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
@@ -149,7 +153,8 @@ def open_training_sources(options: LexicalTrainingOptions) -> list[PairSource]:
         if name in CORPORA:
             sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
         else:
-            sources.append(open_data(name, language=options.language, has_options=False))
+            # The model counts words, so it does not matter how the passages of a list are joined.
+            sources.append(open_data(name, language=options.language, join_passages=True, has_options=False))
     return sources
 
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from unbag.baselines.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
-from unbag.data.corpora import LANGUAGES
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import PairSource
 from unbag.utils.files import read_json_object
@@ -24,7 +23,7 @@ _PART: Final = ("origin", "split", "revision")
 _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
     "pipeline": lambda value: value is None or isinstance(value, str),
     "tags": lambda value: value in (None, BY_TYPE, BY_CONTEXT),
-    "language": lambda value: isinstance(value, str) and value in LANGUAGES,
+    "language": lambda value: isinstance(value, str),
     "words": lambda value: isinstance(value, str),
     "hypothesis_only": lambda value: isinstance(value, bool),
     "pairs": lambda value: type(value) is int,

@@ -166,7 +166,7 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
-        language: One of `data.corpora.LANGUAGES`.
+        language: Code of the language.
         tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
             effect if all words are selected.
 
@@ -175,9 +175,10 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
     """
     if tags not in (BY_CONTEXT, BY_TYPE):
         raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")
+    pipeline = pipeline or PIPELINES.get(language, ALL)
     if pipeline == ALL:
         return AllWordsSelector(language)
-    return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline or PIPELINES[language], language)
+    return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline, language)
 
 
 def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:

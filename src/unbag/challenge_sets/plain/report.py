@@ -31,9 +31,12 @@ from unbag.scoring.bootstrap import Estimate
 def build_table(result: Result) -> RenderableType:
     """Build the table of accuracy on all pairs and per label."""
     scores = result.scores
-    grid = create_result_table(SET.title, result, "pairs", "n", "accuracy [95 %]")
+    # Pairs of one document are not independent, so the number of documents qualifies n.
+    documents = [f"{result.data['documents']:,}"] if "documents" in result.data else []
+    grid = create_result_table(SET.title, result, "pairs", "n", *["documents"][: len(documents)], "accuracy [95 %]")
     for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
-        grid.add_row(name, f"{estimate.n:,}", format_interval(estimate))
+        of_all = documents if name == "all" else [""] * len(documents)
+        grid.add_row(name, f"{estimate.n:,}", *of_all, format_interval(estimate))
     return Group(grid, Text(f"{summarize_exclusions(result.data)}", style="dim"))
 
 

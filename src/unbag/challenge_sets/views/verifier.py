@@ -50,7 +50,7 @@ def build_verifier_table(result: Result) -> Table | None:
     n_pairs, n_sources = scores["n_entailed"] + scores["n_not_entailed"], scores.get("n_sources")
     counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
     if n_sources is not None and n_sources < n_pairs:
-        counts += f", {n_sources:,} sources"
+        counts += f", {n_sources:,} {'documents' if 'documents' in result.data else 'sources'}"
     grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
     for metric in VERIFIER:
         estimate = metric.get_estimate(result.scores)

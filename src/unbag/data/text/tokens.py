@@ -15,12 +15,14 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-from unbag.data.corpora import LANGUAGES
+from unbag.data.corpora import validate_language_code
 
 _JOINERS = {"zh": ""}
-_NO_RULES = {"sw": "xx"}
-"""Languages without a spaCy tokenizer, mapped to the multi-language one, which splits at spaces and punctuation."""
-_NO_SEGMENTER = ("th",)
+_MULTI_LANGUAGE: Final = "xx"
+"""spaCy's tokenizer for languages without one of their own, which splits at spaces and punctuation."""
+_OTHER_SEGMENTER: Final = ("ko",)  # with spaces between words; spaCy's tokenizer requires a segmenter of morphemes
+_NO_SEGMENTER: Final = {"th": "Thai", "ja": "Japanese", "lo": "Lao", "km": "Khmer", "my": "Burmese", "bo": "Tibetan"}
+"""Languages written without spaces, for which unbag has no segmenter."""
 SEGMENTER: Final = "rjieba"
 """Package that segments Chinese."""
 
@@ -51,11 +53,22 @@ def _tokenizer(language: str, characters: bool) -> Any:
 
     # Vietnamese has spaces between syllables. Joining syllables to words would require another package (pyvi).
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
-    tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
+    tokenizer: Any = spacy.blank(_find_spacy_language(language), config=config).tokenizer
     if is_segmenter_required(language, characters=characters):
         # As with `segmenter="jieba"` in spaCy's config, which would import the package jieba.
         tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _segmenter()
     return tokenizer
+
+
+def _find_spacy_language(language: str) -> str:
+    """Find the code of spaCy's tokenizer for a language."""
+    from spacy.util import get_lang_class
+
+    try:
+        get_lang_class(language)
+    except ImportError:
+        return _MULTI_LANGUAGE
+    return _MULTI_LANGUAGE if language in _OTHER_SEGMENTER else language
 
 
 def _segmenter() -> Any:
@@ -76,15 +89,15 @@ def validate_language(language: str) -> None:
     """Validate that unbag can split sentences of a language into words.
 
     Raises:
-        ValueError: If the language is not in `data.corpora.LANGUAGES`, or unbag has no segmenter for it.
+        ValueError: If the language has no code, or unbag has no segmenter for it.
     """
+    validate_language_code(language)
     if language in _NO_SEGMENTER:
         raise ValueError(
-            f"--language: expected Chinese or a language with spaces between words, got {LANGUAGES[language]}; use the "
-            "sets plain and swapped, which do not require word segmentation"
+            f"--language: expected Chinese or a language with spaces between words, got "
+            f"{_NO_SEGMENTER[language]}; use the sets plain and swapped, which do not require word "
+            "segmentation"
         )
-    if language not in LANGUAGES:
-        raise ValueError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
 
 
 def has_word_tokenizer(language: str) -> bool:
@@ -118,7 +131,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
 
     Args:
         sentence: Any text.
-        language: Language code, one of `data.corpora.LANGUAGES` that `validate_language` accepts (default: "en").
+        language: Language code that `validate_language` accepts (default: "en").
         characters: Whether Chinese is split into characters instead of words (default: False). No effect on English.
 
     Raises:

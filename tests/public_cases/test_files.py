@@ -1,0 +1,359 @@
+"""Files that spreadsheets, pandas, `datasets` and evaluation logs write: read as meant, or refused with a remedy."""
+
+import csv
+import io
+import json
+
+import datasets
+import pandas
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.data.labels import TWO_WAY, find_flag_direction
+from unbag.data.sources import open_data
+from unbag.data.user_text import _unique_names
+from unbag.utils.safe_io import DataError
+
+PAIRS = [
+    ("The café opens at nine.", "It opens at nine.", "supported"),
+    ('He said "no", then left.', "He left; she stayed.", "unsupported"),
+    ("One\ttab, and\nanother line.", "None", "supported"),
+    ("NA", "null", "unsupported"),
+]
+READ = [(p, h, "entailment" if label == "supported" else "not_entailment") for p, h, label in PAIRS]
+NAMES = ["contradiction", "entailment", "neutral"]  # not in the order of unbag
+ROWS = [("A man sings.", f"Claim {number}.", number % 3) for number in range(6)]
+
+
+def _read(path, **options):
+    return [tuple(example[1:4]) for example in open_data(path, **options).iter_examples()]
+
+
+def _write(path, delimiter, *, before="", header=("document", "claim", "label"), encoding="utf-8", end="\r\n"):
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
+    writer.writerows([header, *PAIRS])
+    path.write_bytes((before + out.getvalue()).encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "how"),
+    [
+        ("commas.csv", ",", {}),
+        ("semicolons.csv", ";", {"encoding": "utf-8-sig"}),
+        ("tabs.csv", "\t", {}),
+        ("bars.csv", "|", {}),
+        ("separator.csv", ";", {"before": "sep=;\r\n"}),
+        ("separator-tab.csv", "\t", {"before": "sep=\t\r\n", "encoding": "utf-16"}),
+        ("utf-16.csv", "\t", {"encoding": "utf-16"}),
+        ("utf-16-big.csv", ",", {"before": "\ufeff", "encoding": "utf-16-be"}),
+        ("quoted.tsv", "\t", {}),
+        ("utf-16.tsv", "\t", {"encoding": "utf-16"}),
+        ("commas.tsv", ",", {}),
+        ("spaces.csv", ",", {"header": (" Document ", "claim\u00a0", " Label")}),
+    ],
+)
+def test_spreadsheet_file_is_read_cell_by_cell(tmp_path, name, delimiter, how):
+    path = _write(tmp_path / name, delimiter, **how)
+    assert _read(path) == READ
+    spans = open_data(path).spans
+    assert [row for start, stop in spans for row in open_data(path).iter_examples(start, stop)]
+
+
+def test_old_line_ends_are_read(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes(b"document,claim,label\rA man sings.,He sings.,supported\rA man sings.,He sleeps.,unsupported\r")
+    assert [label for _, _, label in _read(path)] == list(TWO_WAY)
+
+
+def test_unmarked_encoding_error_names_option_that_works(tmp_path):
+    path = _write(tmp_path / "a.csv", ";", encoding="cp1252")
+    with pytest.raises(DataError, match=r"line 2: expected UTF-8, got the byte 0xe9 .*; pass --encoding cp1252 if"):
+        _read(path)
+    assert _read(path, encoding="cp1252") == READ
+    path = _write(tmp_path / "b.csv", ",", encoding="utf-16-le")
+    with pytest.raises(DataError, match=r"got null bytes, .*; pass --encoding utf-16-le, or"):
+        _read(path)
+    assert _read(path, encoding="utf-16-le") == READ
+    with pytest.raises(DataError, match="--encoding: expected a text encoding"):
+        _read(path, encoding="base64")
+
+
+def test_cell_with_long_document_is_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f'document,claim,label\n"{"A man sings. " * 20_000}",He sings.,supported\n')
+    assert len(build_requested_set(SetRequest("plain", options={"data": str(path)})).rows["premise"][0]) == 260_000
+
+
+def test_raw_quotation_marks_stay_in_tsv(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(
+        'document\tclaim\tlabel\n"No," he said.\tHe "spoke"\tsupported\n"Yes."\t"A\tunsupported\nB"\tC\tsupported\n'
+    )
+    assert [pair[:2] for pair in _read(path)] == [('"No," he said.', 'He "spoke"'), ('"Yes."', '"A'), ('B"', "C")]
+
+
+def test_trailing_empty_columns_and_rows_are_counted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "document;claim;label;;\nA man sings.;He sings.;supported;;\n;;;;\nA man sings.;He.;supported\n \n;;\n"
+    )
+    counts = open_data(path).count_rows()
+    assert (counts["rows"], counts["labelled"], counts["empty"]) == (5, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        lambda frame, path: path.write_text(json.dumps(frame.to_dict("records"), indent=2)),
+        lambda frame, path: frame.to_json(path),
+        lambda frame, path: frame.to_json(path, orient="table"),
+        lambda frame, path: path.write_text(json.dumps(frame.to_dict("list"))),
+        lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    ],
+)
+def test_json_file_is_read(tmp_path, dump):
+    dump(pandas.DataFrame(PAIRS, columns=["document", "claim", "label"]), tmp_path / "a.json")
+    assert _read(tmp_path / "a.json") == READ
+
+
+def test_other_json_error_describes_array(tmp_path):
+    (tmp_path / "a.json").write_text('{"document": "A", "claim": "B"}')
+    with pytest.raises(DataError, match=r"expected an array of objects, one per pair, got dict; write an array"):
+        _read(tmp_path / "a.json")
+
+
+def _write_named(tmp_path, kind):
+    features = datasets.Features(
+        premise=datasets.Value("string"), hypothesis=datasets.Value("string"), label=datasets.ClassLabel(names=NAMES)
+    )
+    data = datasets.Dataset.from_dict(
+        dict(zip(features, map(list, zip(*ROWS, strict=True)), strict=True)), features=features
+    )
+    path = tmp_path / f"pairs.{kind}"
+    if kind == "parquet":
+        data.to_parquet(path)
+    elif kind == "feather":
+        pyarrow.feather.write_feather(data.data.table, path)
+    elif kind == "dict":
+        datasets.DatasetDict(test=data, train=data.select(range(3))).save_to_disk(path)
+    else:
+        data.save_to_disk(path)
+        if kind == "arrow":
+            [path] = path.glob("*.arrow")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "folder", "dict"])
+def test_label_names_in_file_are_used_and_contradiction_is_refused(tmp_path, kind):
+    path = _write_named(tmp_path, kind)
+    split = {"split": "test"} if kind == "dict" else {}
+    gold = [NAMES[number % 3] for number in range(6)]
+    assert [label for _, _, label in _read(path, **split)] == gold
+    assert [label for _, _, label in _read(path, **split, labels=NAMES)] == gold
+    for labels in (
+        ["entailment", "neutral", "contradiction"],
+        ["0=entailment", "1=not_entailment", "2=not_entailment"],
+    ):
+        with pytest.raises(
+            DataError, match=r"for the label id(s 0, 1, …,| 0,) as the data names (them|it), got .*omit"
+        ):
+            _read(path, **split, labels=labels)
+    two = _read(path, **split, labels=["0=not_entailment", "1=entailment", "2=not_entailment"])
+    assert [label for _, _, label in two] == [label if label == "entailment" else TWO_WAY[1] for label in gold]
+    built = build_requested_set(SetRequest("plain", options={"data": str(path), "source_split": split.get("split")}))
+    assert len(built.rows) == 6
+
+
+def test_folder_with_splits_needs_split(tmp_path):
+    path = _write_named(tmp_path, "dict")
+    with pytest.raises(
+        DataError, match=r"expected one of the splits test, train, got none; pass one, such as --split test"
+    ):
+        open_data(path)
+    assert len(_read(path / "train")) == 3
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_pandas_categories_are_label_names(tmp_path, ending):
+    frame = pandas.DataFrame(PAIRS, columns=["document", "claim", "label"]).astype({"label": "category"})
+    getattr(frame, f"to_{ending}")(tmp_path / f"a.{ending}")
+    assert _read(tmp_path / f"a.{ending}") == READ
+
+
+def test_ids_without_names_error_suggests_no_order(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("premise,hypothesis,label\n" + "".join(f"{p},{h},{label}\n" for p, h, label in ROWS))
+    with pytest.raises(DataError) as caught:
+        _read(path)
+    assert "--labels 0=…,1=…,2=…" in str(caught.value)
+    assert not any(
+        ",".join(order) in str(caught.value) for order in (NAMES, ("entailment", "neutral", "contradiction"))
+    )
+    assert len(_read(path, labels=["0=contradiction", "1=entailment", "2=neutral"])) == 6
+
+
+def test_mapped_minus_one_is_label(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("document,claim,label\nA.,B.,1\nA.,C.,-1\nA.,D.,-1.0\n")
+    assert open_data(path, labels=["1=entailment", "0=not_entailment"]).count_rows()["unlabelled"] == 2
+    mapped = _read(path, labels=["1=entailment", "-1=not_entailment"])
+    assert [label for _, _, label in mapped] == ["entailment", "not_entailment", "not_entailment"]
+
+
+def _write_flags(tmp_path, column, ending):
+    frame = pandas.DataFrame({"document": ["A man sings."] * 2, "claim": ["He sings.", "He."], column: [True, False]})
+    path = tmp_path / f"{column}.{ending}"
+    if ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    "column", ["supported", "is_entailment", "faithful", "Hallucinated", "has_hallucination", "label"]
+)
+def test_flags_mean_the_same_in_all_formats(tmp_path, column):
+    direction = find_flag_direction(column)
+    for ending in ("csv", "jsonl", "parquet"):
+        path = _write_flags(tmp_path, column, ending)
+        if direction is None:
+            with pytest.raises(DataError, match="got the truth value true, whose meaning in the column 'label' is"):
+                _read(path)
+        else:
+            assert [label for _, _, label in _read(path)] == list(TWO_WAY if direction else TWO_WAY[::-1])
+        for labels in (["true=not_entailment", "false=entailment"], ["entailment", "not_entailment"]):
+            assert [label for _, _, label in _read(path, labels=labels)] == list(TWO_WAY[::-1])
+
+
+CONTEXTS = [["The ferry leaves at noon.", "It returns before dusk."], ["It rains."], [], ["A firm did the work.", None]]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv-json", "csv-python", "csv-array"])
+def test_passages_are_joined_on_demand_and_empty_ones_counted(tmp_path, kind):
+    answers = ["It leaves at noon.", "It snows.", "It leaves.", ""]
+    frame = pandas.DataFrame({"contexts": CONTEXTS, "response": answers, "faithful": [True, False, False, True]})
+    path = tmp_path / f"a.{kind.partition('-')[0]}"
+    if kind == "csv-json":
+        frame = frame.assign(contexts=list(map(json.dumps, CONTEXTS)))
+    elif kind == "csv-array":
+        frame = frame.assign(contexts=["[" + "\n ".join(f"'{each}'" for each in row if each) + "]" for row in CONTEXTS])
+    elif kind == "csv-python":
+        frame = frame.assign(contexts=[[each for each in row if each] for row in CONTEXTS])
+    if kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    with pytest.raises(
+        DataError, match=r"expected the premise as text, got a list of 2 passages; pass --join-passages"
+    ):
+        _read(path)
+    source = open_data(path, join_passages=True)
+    assert [example.premise for example in source.iter_examples()] == [
+        "The ferry leaves at noon.\n\nIt returns before dusk.",
+        "It rains.",
+    ]
+    counts = source.count_rows()
+    assert (counts["with an empty premise"], counts["with an empty hypothesis"], counts["rows"]) == (1, 1, 4)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_span_lists_are_explained_and_remedy_works(tmp_path, ending):
+    spans = [[], [{"start": 3, "text": "nine"}], []]
+    path = tmp_path / f"a.{ending}"
+    columns = {"context": ["It opens."] * 3, "answer": ["It opens.", "It opens at nine.", "It."], "label": spans}
+    if ending == "jsonl":
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    elif ending == "parquet":
+        pq.write_table(pa.table(columns), path)
+    else:
+        pandas.DataFrame(columns).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"an empty list means supported, pass --labels '(\S+)'$") as caught:
+        open_data(path).count_rows()
+    labels = str(caught.value).rpartition("--labels ")[2].strip("'").split(",")
+    source = open_data(path, labels=labels)
+    assert [each.label for each in source.iter_examples()] == ["entailment", "not_entailment", "entailment"]
+
+
+def _build_plain(tmp_path, rows, **options):
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return build_requested_set(SetRequest("plain", options={"data": str(path), **options}))
+
+
+def test_copies_of_document_are_one_source(tmp_path):
+    copies = ["The “café” isn’t open.", "The \u201ccafe\u0301\u201d isn't\u00a0open.", ' The "café" isn\'t\n open. ']
+    texts = [*copies, "Another one."]
+    rows = [{"document": text, "claim": f"Claim {n}.", "label": "supported"} for n, text in enumerate(texts)]
+    built = _build_plain(tmp_path, rows)
+    assert built.data["documents"] == len(set(built.rows["source_id"])) == 2
+    assert built.rows["premise"][:] == texts  # models read the original text
+
+
+@pytest.mark.parametrize("column", ["document_id", "source_id", "doc_id", "Context ID", "file"])
+def test_grouping_column_decides_what_is_independent(tmp_path, column):
+    rows = [
+        {"document": f"Chunk {n}.", "claim": "A claim.", "label": "supported", column: f"file {n // 3}"}
+        for n in range(9)
+    ]
+    options = {"columns": {"source": "file"}} if column == "file" else {}
+    built = _build_plain(tmp_path, rows, **options)
+    assert built.data["documents"] == 3
+    sources = built.rows["source_id"][:]
+    assert [len(set(sources[start : start + 3])) for start in (0, 3, 6)] == [1, 1, 1]
+    assert _build_plain(tmp_path, rows, columns={"source": ""}).data["documents"] == 9
+
+
+GERMAN = [
+    ("Ein Mann mit rotem Hut liest heute im Park eine lange Zeitung.", "Der Mann liest eine Zeitung.", "entailment"),
+    ("Zwei Kinder werfen einen Ball über die hohe Mauer hinter dem Haus.", "Die Kinder schlafen.", "contradiction"),
+]
+DUTCH = [
+    ("Een man met een rode hoed leest vandaag een lange krant in het park.", "Een man leest een krant.", "entailment"),
+    ("Twee kinderen gooien een bal over de hoge muur achter het huis.", "De kinderen slapen thuis.", "neutral"),
+]
+ENGLISH = [
+    ("The old man with the red hat watched a young woman in the park.", "A man watched a woman.", "entailment"),
+    ("The children threw the red ball over the high wall of the house.", "The children are at home.", "neutral"),
+]
+
+
+def _write_pairs(tmp_path, pairs):
+    path = tmp_path / "pairs.jsonl"
+    names = ("premise", "hypothesis", "label")
+    path.write_text("".join(json.dumps(dict(zip(names, pair, strict=True))) + "\n" for pair in pairs))
+    return str(path)
+
+
+def test_language_outside_xnli_runs_without_english_parser(tmp_path):
+    path = _write_pairs(tmp_path, DUTCH)
+    for name in ("plain", "swapped", "permuted"):
+        options = {"q": 3, "min_words": 4} if name == "permuted" else {}
+        assert len(loading.load(name, data=path, language="nl", **options)) >= 2
+    with pytest.raises(ValueError, match="expected English"):
+        loading.load("negation", data=path, language="nl")
+    with pytest.raises(ValueError, match=r"language: expected a language code"):
+        loading.load("plain", data=path, language="dutch")
+
+
+def test_english_set_excludes_and_counts_other_languages(tmp_path):
+    path = _write_pairs(tmp_path, [*ENGLISH, *GERMAN, *DUTCH, ("犬が庭で走る。", "犬が走る。", "entailment")])
+    for name, n in (("soswap_addamod", 5), ("negation", 5), ("recombined", 5), ("breaking_nli", 5), ("plain", 0)):
+        [source] = loading.create_builder(name, data=path).open_sources()
+        assert source.count_rows()["not in English"] == n, name
+
+
+def test_names_of_texts_are_unique():
+    names = _unique_names(["a/x.txt", "b/x.txt", "c/0-x.txt"])
+    assert len(set(names)) == 3
