@@ -110,6 +110,7 @@ class CsLambda(ChallengeSetBuilder):
     SCHEMA = SCHEMA
     CITATION = _CITATION
     EXCLUSION_REASON = "below λ"
+    EXAMPLE_ID = "id"  # pairs of one document share a source
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""

@@ -24,7 +24,7 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import PAIR, declare_float_field, round_to_field
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, get_label_id
-from unbag.data.sources import Example, PairSource
+from unbag.data.sources import Example, PairSource, compute_source_id
 from unbag.utils.safe_io import DataError
 
 _CITATION = """@misc{resnli-2019-refining,
@@ -117,6 +117,7 @@ class Resnli(ChallengeSetBuilder):
     CITATION = _CITATION
     EXCLUSION_REASON = "in the other splits"
     EVALUATION_SPLIT = "test"
+    EXAMPLE_ID = "id"  # pairs of one document share a source
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
@@ -252,7 +253,7 @@ def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
     ids = [example.source_id for example in examples]
     columns = {
         "id": ids,
-        "source_id": ids,
+        "source_id": list(map(compute_source_id, examples)),
         "premise": [example.premise for example in examples],
         "hypothesis": [example.hypothesis for example in examples],
         "label": [get_label_id(example.label) for example in examples],

@@ -28,6 +28,7 @@ from unbag.data.labels import (
 )
 from unbag.data.text import sentences
 from unbag.data.text_layout import normalise_column_name
+from unbag.utils import rng
 from unbag.utils.advice import choose_advice
 from unbag.utils.safe_io import DataError, parse_json
 
@@ -725,6 +726,13 @@ def find_document(group: Any, premise: str) -> str:
         return str(group).strip()
     text = " ".join(unicodedata.normalize("NFKC", premise).translate(_PUNCTUATION).split())
     return premise if text == premise else text  # a reference to the premise needs no memory
+
+
+def compute_source_id(example: Example) -> str:
+    """Compute the id of an example's document, so that it does not depend on other rows; without one, its own id."""
+    if not example.document:
+        return example.source_id
+    return f"document-{int(rng.compute_key('document', example.document)):016x}"
 
 
 _PUNCTUATION: Final = str.maketrans(

@@ -23,7 +23,7 @@ from unbag.baselines.lexical.regression import compute_lms
 from unbag.baselines.lexical.words import build_model_word_selector
 from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, get_decimals, round_to_field
 from unbag.data.labels import LABELS, get_label_id
-from unbag.data.sources import Example, PairSource
+from unbag.data.sources import Example, PairSource, compute_source_id
 
 PROBABILITY: Final = declare_float_field("probability", 4)
 LMS: Final = declare_float_field("lms", 4)
@@ -145,7 +145,7 @@ def iter_misleading_example_tables(
 def _row(example: Example, score: LexicalScore) -> dict[str, Any]:
     return {
         "id": example.source_id,
-        "source_id": example.source_id,
+        "source_id": compute_source_id(example),
         "premise": example.premise,
         "hypothesis": example.hypothesis,
         "label": get_label_id(example.label),

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from unbag.data.columns import PAIR, ROWS_PER_TABLE
 from unbag.data.labels import get_gold_id
-from unbag.data.sources import Example
-from unbag.utils import rng
+from unbag.data.sources import Example, compute_source_id
 
 SCHEMA: Final = pa.schema(PAIR)
 
@@ -24,10 +23,3 @@ def iter_plain_set_tables(examples: Iterator[Example]) -> Iterator[pa.Table]:
         names, premises, hypotheses, labels, _, _ = zip(*some, strict=True)
         sources = list(map(compute_source_id, some))
         yield pa.table([names, sources, premises, hypotheses, list(map(get_gold_id, labels))], schema=SCHEMA)
-
-
-def compute_source_id(example: Example) -> str:
-    """Compute the id of an example's document, so that it does not depend on other rows; without one, its own id."""
-    if not example.document:
-        return example.source_id
-    return f"document-{int(rng.compute_key('document', example.document)):016x}"
