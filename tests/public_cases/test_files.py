@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import datasets
 import pandas
@@ -10,12 +11,17 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from unbag import cli
+from unbag.api import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import TWO_WAY, find_flag_direction
 from unbag.data.sources import open_data
 from unbag.data.user_text import _unique_names
+from unbag.training.config import TrainConfig
+from unbag.training.data import validate_corpora
 from unbag.utils.safe_io import DataError
 
 PAIRS = [
@@ -357,3 +363,47 @@ def test_english_set_excludes_and_counts_other_languages(tmp_path):
 def test_names_of_texts_are_unique():
     names = _unique_names(["a/x.txt", "b/x.txt", "c/0-x.txt"])
     assert len(set(names)) == 3
+
+
+def _answer(premises, hypotheses):
+    return ["entailment" if "noon" in premise else "neutral" for premise in premises]
+
+
+def test_options_of_data_work_in_every_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["contexts;answer;faithful", '"[""The café opens.""; ""At noon.""]";It opens.;true', "[];It opens.;false"]
+    text = "\n".join([*lines, "The café is closed.;It opens.;false"]).replace('""; ""', '"", ""')
+    (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
+    options = ["--data", "a.csv", "--encoding", "cp1252", "--join-passages"]
+    built = CliRunner().invoke(cli.app, ["build", "plain", *options, "--output", "set.parquet"], catch_exceptions=False)
+    assert built.exit_code == 0, built.output
+    rows = pq.read_table("set.parquet").to_pylist()
+    assert [row["premise"] for row in rows] == ["The café opens.\n\nAt noon.", "The café is closed."]
+    Path("answers.csv").write_text("id,prediction\n" + "".join(f"{row['id']},entailment\n" for row in rows))
+    command = ["score", "answers.csv", "--set", "plain", *options, "--no-lexical-baseline", "--output-dir", "scored"]
+    assert CliRunner().invoke(cli.app, command, catch_exceptions=False).exit_code == 0
+    report = evaluate(
+        _answer,
+        "plain",
+        data="a.csv",
+        encoding="cp1252",
+        join_passages=True,
+        lexical_baseline=False,
+        shuffled=False,
+        trust_labels=True,
+        progress=False,
+    )
+    [result] = report.results
+    assert result.scores["accuracy"].value == 1
+    assert result.data["load_options"] == {"encoding": "cp1252", "join_passages": True}
+    assert result.data["documents"] == 2
+    config = {
+        "model": "org/model",
+        "output_dir": tmp_path / "out",
+        "corpus": ("a.csv",),
+        "not_entailment_as": "neutral",
+    }
+    validate_corpora(TrainConfig(**config, encoding="cp1252", join_passages=True))
+    for lacking in ({"encoding": "cp1252"}, {"join_passages": True}):
+        with pytest.raises(DataError, match=r"--(join-passages|encoding cp1252)"):
+            validate_corpora(TrainConfig(**config, **lacking))
