@@ -3,7 +3,13 @@
 import pytest
 
 from unbag.inference.llm.prompts import DEFAULT_WORDS
-from unbag.inference.llm.reading import find_answer_token, parse_json_label, parse_label
+from unbag.inference.llm.reading import (
+    close_thoughts,
+    find_answer_token,
+    find_visible_answer,
+    parse_json_label,
+    parse_label,
+)
 
 YES, NO = "entailment", "not_entailment"
 
@@ -164,3 +170,22 @@ def test_json_boolean_named_after_a_word_is_that_label():
 )
 def test_probabilities_are_those_of_the_token_of_the_answer(tokens, text, place):
     assert find_answer_token(tokens, text, SUPPORTED) == place
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        *("<think>", "<think>\n", "[THINK]", "<seed:think>", "◁think▷", "<|START_THINKING|>", "<|begin_of_thought|>"),
+        *("<unused94>", "<|channel>thought\n"),
+    ],
+)
+def test_prompt_that_opens_a_thought_is_completed_before_the_answer(opening):
+    prompt = close_thoughts(f"<user>Is it <think>?</user><assistant>{opening}")
+    text = f"{prompt}Yes"
+    assert text[slice(*find_visible_answer(text))].strip() == "Yes"
+    assert close_thoughts(prompt) == prompt, "a prompt without an open thought stays as it is"
+
+
+def test_prompt_with_channels_begins_the_final_channel():
+    template = "{{ turns }}<|start|>assistant<|channel|>final<|message|>"
+    assert close_thoughts("<|start|>assistant", template).endswith("<|start|>assistant<|channel|>final<|message|>")

@@ -6,6 +6,7 @@ import pytest
 
 import unbag
 from unbag.challenge_sets import results
+from unbag.evaluation.gates import Gates, check_gates, parse_bound
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.reports.reproduce import list_remarks
 
@@ -35,7 +36,7 @@ def pairs(tmp_path, monkeypatch):
     return file
 
 
-def evaluate(server, pairs, answer):
+def evaluate(server, pairs, answer, output="run"):
     """Evaluate a judge whose answer is a function of whether the claim is supported."""
     server.most_logprobs = 0
     server.answers = lambda question: answer(" is red." in question.partition("Claim:")[0])
@@ -45,7 +46,7 @@ def evaluate(server, pairs, answer):
         data=str(pairs),
         base_url=server.base_url,
         prompt=str(pairs.parent / "judge.jinja"),
-        output_dir=pairs.parent / "run",
+        output_dir=pairs.parent / output,
         lexical_baseline=False,
         shuffled=False,
         progress=False,
@@ -107,3 +108,20 @@ def test_judge_that_answers_only_supported_claims_is_wrong_on_the_others(
         assert read.unanswered == f"20 of 40 pairs (20 {reason})"
         assert f"20 of 40 pairs (20 {reason})" in " ".join(list_remarks(read))
         assert f"20 of 40 pairs (20 {reason})" in format_verdict(compute_model_verdict([read]))
+
+
+def test_unanswered_rows_leave_gates_against_an_earlier_run_open(endpoint, pairs, monkeypatch):
+    monkeypatch.setattr("unbag.evaluation.gates.MARGIN", 0.45)  # above the interval of 40 pairs, below the share of .5
+    for output in ("first", "second"):
+        evaluate(endpoint, pairs, lambda yes: word(yes) if yes else "Hard to tell.", output)
+    runs = [pairs.parent / output / results.FILE for output in ("first", "second")]
+    bounds = [parse_bound("plain:changed_labels=.1", "max"), parse_bound("plain:false_entailment=.5", "max")]
+    report = check_gates(runs[1], Gates(tuple(bounds), earlier_run=runs[0]))
+    [changed] = report.changed_labels
+    assert (changed.changed, changed.unanswered, changed.known.value) == (20, 20, 0)
+    assert {(gate.number, gate.asked): gate.outcome for gate in report.gates} == {
+        ("false_entailment", "≤ 0.5"): "fails",
+        ("score", "no worse"): "inconclusive",
+        ("changed_labels", "≤ 0.1"): "inconclusive",
+    }
+    assert all("unanswered" in gate.why for gate in report.gates if gate.outcome == "inconclusive")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.integrations.harness.test_collected import build_rows
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
+from unbag.challenge_sets.plain import scores as plain_scores
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
@@ -77,3 +78,22 @@ def test_unanswered_rows_never_improve_a_number(name, space, has_probabilities, 
         for number, (value, sign) in after.items():
             # A share of no example has no value, and any value is then possible.
             assert number not in before or sign * value <= sign * before[number][0] + _ROUNDING, number
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_unanswered_rows_of_the_shuffled_control_never_raise_the_skill_score(seed):
+    draw = np.random.default_rng(seed)
+    columns = _build_columns("plain")
+    gold = np.asarray(columns["label"])
+    model, control = (
+        np.where(draw.random(len(gold)) < share, gold, draw.integers(3, size=len(gold))) for share in (0.8, 0.3)
+    )
+    own, *controls = (
+        plain_scores.compute_plain_row_scores(
+            columns, SetPredictions(np.eye(3)[ids], LABELS, False, mask).count_unanswered_as_correct(gold)
+        )
+        for ids, mask in ((model, None), (control, None), (control, draw.random(len(gold)) < draw.random()))
+    )
+    full, part = (skill_score(own, shuffled_scores=each, resamples=0)["score"].value for each in controls)
+    assert part <= full + _ROUNDING

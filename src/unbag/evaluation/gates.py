@@ -286,6 +286,7 @@ def check_no_worse_than(
         earlier_run, run, metrics=metric_paths or (SCORE.path,), is_partial=True
     )
     checked = []
+    old, new = ({(run.result.set, run.result.corpus): run for run in system.runs} for system in compared.systems)
     for each in compared.differences:
         if each.higher_is_better is None:
             raise ValueError(
@@ -294,11 +295,10 @@ def check_no_worse_than(
             )
         name = metrics.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         fields = (each.set, each.data, name, each.label, "no worse")
-        outcome, why = _judge_difference(compared, each)
+        outcome, why = _judge_difference(compared, each, old[each.set, each.data].result)
         against = compared.get_system_name(each.first)
         checked.append(GateResult(*fields, each.difference, outcome, why, against, each.p_holm))
     found = {(each.set, each.data) for each in checked}
-    old, new = ({(run.result.set, run.result.corpus): run for run in system.runs} for system in compared.systems)
     number = ",".join(metric_paths) or metrics.SCORE_NAME
     missing = [key for key in old if key not in found]
     for key in missing:
@@ -308,7 +308,9 @@ def check_no_worse_than(
     return checked, [note for note in compared.notes if note.partition(": ")[0] not in explained]
 
 
-def _judge_difference(compared: comparison.Comparison, each: comparison.MetricDifference) -> tuple[Outcome, str]:
+def _judge_difference(
+    compared: comparison.Comparison, each: comparison.MetricDifference, earlier: Result
+) -> tuple[Outcome, str]:
     """Decide a gate on the difference from an earlier run. Returns the outcome and its reason, which may be empty."""
     if each.p_holm is None:
         return "not computed", "not tested, because the metric has no test or a run contains no examples"
@@ -319,7 +321,12 @@ def _judge_difference(compared: comparison.Comparison, each: comparison.MetricDi
     gap = each.difference
     # The largest loss within the interval; None without an interval.
     most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
-    return "passes" if most is not None and round(most, _DECIMALS) <= MARGIN else "inconclusive", ""
+    if most is None or round(most, _DECIMALS) > MARGIN:
+        return "inconclusive", ""
+    # Unanswered rows count as wrong, so the earlier model may be better by their share.
+    if earlier.unanswered and most + (earlier.model["abstained_share"].value or 0.0) > MARGIN:
+        return "inconclusive", f"unanswered in the earlier run: {earlier.unanswered}"
+    return "passes", ""
 
 
 def _explain_missing_difference(
@@ -375,7 +382,13 @@ def check_changed_labels(
             )
             fields = (each.set, "", each.number, CHANGED_LABELS.label, str(each))
             checked.append(GateResult(*fields, _NOTHING, "not computed", why))
-        checked += [_compare(each, one.data, CHANGED_LABELS.label, one.estimate, one.sources) for one in matching]
+        for one in matching:
+            result = _compare(each, one.data, CHANGED_LABELS.label, one.estimate, one.sources)
+            known = one.known or one.estimate
+            if result.outcome == "fails" and _compare(each, one.data, "", known, one.sources).outcome != "fails":
+                why = f"{one.unanswered:,} rows are unanswered in both runs"
+                result = replace(result, outcome="inconclusive", why=why)
+            checked.append(result)
     return checked
 
 

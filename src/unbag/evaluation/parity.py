@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbag import challenge_sets
+from unbag.data.predictions import NONE
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, load_single_system
@@ -23,9 +24,12 @@ class LabelChangeRate(NamedTuple):
         set: Name of the challenge set.
         data: Corpus that the set is made from.
         against: Name of the earlier model.
-        changed: Number of rows whose label changed.
+        changed: Number of rows whose label changed. A row that a judge left unanswered in both runs counts as changed,
+            since its label is unknown.
         estimate: Share of these rows, with its interval; `n` is the number of rows.
         sources: Number of source examples that the rows are made from.
+        unanswered: Number of the rows that both runs left unanswered.
+        known: Share of changed labels if no label of these rows changed.
     """
 
     set: str
@@ -34,6 +38,8 @@ class LabelChangeRate(NamedTuple):
     changed: int
     estimate: Estimate
     sources: int
+    unanswered: int = 0
+    known: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
@@ -78,7 +84,7 @@ def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelCh
                 "evaluate both with the same threshold and label map"
             )
             continue
-        counts = _count_changes(labels[0], labels[1])
+        counts = _count_changes(labels[0], labels[1], is_open=bool(one.result.unanswered or other.result.unanswered))
         compared.append(LabelChangeRate(one.result.set, one.result.corpus, earlier.name, *counts))
     return compared, notes
 
@@ -95,10 +101,23 @@ def _read(run: LocatedResult) -> RowLabels | None:
     return row_labels.read_row_labels(samples.get_labels_file(run.file.parent, run.number, run.result), run.result)
 
 
-def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, int]:
-    """Count the labels that changed on the same n rows. Returns the count, the fraction and the number of sources."""
+def _count_changes(
+    ours: RowLabels, theirs: RowLabels, *, is_open: bool
+) -> tuple[int, Estimate, int, int, Estimate | None]:
+    """Count the labels that changed on the same n rows. Returns the fields of `LabelChangeRate` from `changed` on.
+
+    Args:
+        ours: Labels of a run.
+        theirs: Labels of the earlier run.
+        is_open: Whether rows without an answer are answers that a judge did not give. Other models abstain by rule, and
+            abstain on the same rows again.
+    """
     changed = ours.find_differences(theirs)
+    unanswered = is_open & (ours.label == ours.names.index(NONE)) & ~changed
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)
-    share = estimate_proportion(changed, everything, ours.source.astype(np.int64), n_sources)
-    return int(changed.sum()), share, n_sources
+    known, share = (
+        estimate_proportion(rows, everything, ours.source.astype(np.int64), n_sources)
+        for rows in (changed, changed | unanswered)
+    )
+    return int((changed | unanswered).sum()), share, n_sources, int(unanswered.sum()), known

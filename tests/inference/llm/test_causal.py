@@ -83,6 +83,20 @@ def test_chat_template_is_used_if_present(make_lm):
     assert plain.prompt.build_text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
 
 
+def test_template_that_opens_a_thought_scores_words_after_it(make_lm):
+    folder = make_lm(chat=True, positions=3000)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = tokenizer.chat_template.replace("<assistant>", "<assistant><think>")
+    tokenizer.save_pretrained(folder)
+    turns = [DefaultPrompt().build_messages(*pair) for pair in PAIRS]
+    texts = [f"<user>{asked[0]['content']}</user><assistant><think>\n</think>\n\n" for asked in turns]
+    np.testing.assert_allclose(
+        CausalPredictor.load(folder).compute_log_likelihoods(PREMISES, HYPOTHESES),
+        compute_by_definition(folder, texts, ""),
+        atol=2e-4,
+    )
+
+
 def test_beginning_token_is_added_once(make_lm):
     folder = make_lm(bos=True)
     [question] = CausalPredictor.load(folder)._questions(*zip(PAIRS[0], strict=True))

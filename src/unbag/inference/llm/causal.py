@@ -21,6 +21,7 @@ except ImportError as error:
 
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
+from unbag.inference.llm.reading import close_thoughts
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.options import Dtype
@@ -279,7 +280,9 @@ class CausalPredictor:
         if not self.apply_chat_template:
             return self.prompt.build_text(premise, hypothesis)
         turns = self.prompt.build_messages(premise, hypothesis)
-        return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
+        rendered = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED)
+        # Some templates begin a thought in spite of `enable_thinking`: its first token is not the answer.
+        return close_thoughts(str(rendered), str(self.tokenizer.chat_template))
 
     def _start_tokens(self) -> list[int]:
         """Find the tokens that the tokenizer adds before a text. A chat template already contains them."""

@@ -59,6 +59,29 @@ _FALSE: Final = frozenset({"false", "no", "0", "n"})
 _LONGEST: Final = 100_000  # characters of a response, so that no pattern takes long
 
 
+def close_thoughts(prompt: str, template: str = "") -> str:
+    r"""Complete a rendered chat prompt that leaves the model inside a thought, so that the answer follows it.
+
+    Args:
+        prompt: Rendered prompt, up to the model's turn.
+        template: Chat template. If it has the channels of gpt-oss, the answer's channel begins.
+
+    >>> close_thoughts("<assistant><think>\n")
+    '<assistant><think>\n\n</think>\n\n'
+    """
+    if "<|channel|>" in template and prompt.rstrip().endswith("<|start|>assistant"):
+        return f"{prompt}<|channel|>final<|message|>"
+    openings = list(_OPENING.finditer(prompt))
+    if not openings or prompt[openings[-1].end() :].strip():
+        return prompt
+    marker = openings[-1][0]
+    closing = {"<unused94>": "<unused95>", "<|channel>thought": "<channel|>"}.get(marker.lower())
+    if closing is None:
+        end = re.sub("(?i)start|begin", lambda found: "END" if found[0].isupper() else "end", marker)
+        closing = end if end != marker else re.sub(r"^([<\[◁]\|?)", r"\1/", marker)
+    return f"{prompt}\n{closing}\n\n"
+
+
 class FoundLabel(NamedTuple):
     """Label in a text, with the position of its first character."""
 
