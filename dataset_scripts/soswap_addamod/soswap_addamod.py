@@ -133,7 +133,7 @@ class SoswapAddamod(ChallengeSetBuilder):
     def _attesting(self, source: PairSource) -> list[PairSource]:
         """List the sources in which combinations of adjectives and nouns are counted."""
         split = self.config.attested_split
-        return [source, *([replace(self.config, source_split=split).open()] if split else [])]
+        return [source, *([replace(self.config, source_split=split).open_pairs()] if split else [])]
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""

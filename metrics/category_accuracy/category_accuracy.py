@@ -59,6 +59,10 @@ class CategoryAccuracy(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
+        if (annotators := options.get("annotator_labels")) is not None:
+            options["annotator_labels"] = [
+                convert_labels_to_ids(labels, names, columns="annotator_labels") for labels in annotators
+            ]
         return format_metric_output(
             category_accuracy(predictions, references, category, **options), structured=structured
         )

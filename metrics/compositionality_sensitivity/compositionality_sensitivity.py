@@ -62,7 +62,9 @@ class CompositionalitySensitivity(evaluate.Metric):
     ) -> dict[str, Any]:
         predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         if (annotators := options.get("annotator_labels")) is not None:
-            options["annotator_labels"] = [convert_labels_to_ids(labels, names) for labels in annotators]
+            options["annotator_labels"] = [
+                convert_labels_to_ids(labels, names, columns="annotator_labels") for labels in annotators
+            ]
         return format_metric_output(
             compositionality_sensitivity(predictions, references, lms, **options), structured=structured
         )

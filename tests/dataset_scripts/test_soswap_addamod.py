@@ -7,6 +7,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.soswap_addamod import KINDS
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.corpora import CORPORA
+from unbag.data.sources import open_data
 
 PAIRS = [
     ("A man is pushing an old car.", "An old man has a car.", "neutral"),
@@ -48,6 +49,19 @@ def test_kind_option_processes_and_streaming_change_no_row(options):
     assert [row["kind"] for row in rows] == ["soswap", "soswap"]
     assert list(loading.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
     assert loading.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
+
+
+def test_attested_split_counts_adjectives_of_other_split(options, tmp_path, monkeypatch):
+    test = tmp_path / "test.jsonl"
+    test.write_text(json.dumps(dict(zip(("premise", "hypothesis", "label"), PAIRS[4], strict=True))) + "\n")
+    files = {"test": test, "train": options["data"]}
+    monkeypatch.setattr(
+        "unbag.challenge_sets.config.open_corpus", lambda corpus, split, **settings: open_data(files[split])
+    )
+    request = {"corpus": "sick", "source_split": "test", "pipeline": options["pipeline"]}
+    assert loading.load("soswap_addamod", **request)["kind"][:] == ["soswap"]
+    attested = loading.load("soswap_addamod", **request, attested_split="train")
+    assert [(row["kind"], row["adjective"]) for row in attested] == [("soswap", None), ("addamod", "old")]
 
 
 def test_exclusions_are_counted_and_parser_is_recorded(options):

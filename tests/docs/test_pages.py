@@ -1,58 +1,125 @@
 """Tests of the documentation pages: commands, options and links exist, and examples run."""
 
+import importlib.util
+import json
 import os
 import re
 import shlex
-import subprocess
-import sys
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
-import typer.main
+import yaml
 from markdown_it import MarkdownIt
 
+from tests.docs import stand_ins
+from tests.docs.blocks import (
+    PAGES,
+    PROGRAMS,
+    ROOT,
+    find_unbag_arguments,
+    iter_blocks,
+    iter_inline_commands,
+    split_command,
+)
+from tests.docs.parsing import COMMANDS, parse_command
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.running import running_hub
+from tests.fake_llm import running_endpoint
+from tests.fork_server import PYTHON
+from tests.inference.conftest import make_model  # noqa: F401
+from tests.inference.llm.tiny_lm import save_tiny_lm
 from tools.llms_txt import extract_title
-from tools.notebook import BLOCK
-from unbag import cli
+from unbag.baselines.wordnet.install import get_wordnet_install_folder
+from unbag.data.corpora import CORPORA
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-GUIDES = sorted((DOCS / "guides").glob("*.md"))
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *GUIDES]
-PAGES += [page for folder in ("concepts", "studies", "reference") for page in sorted((DOCS / folder).rglob("*.md"))]
-PAGES += [card for folder in ("dataset_scripts", "metrics") for card in sorted((ROOT / folder).glob("*/README.md"))]
-PAGES += [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
-QUICKSTART = DOCS / "quickstart.md"
-RUN = [QUICKSTART, *(DOCS / "guides" / f"{name}.md" for name in ("compare", "languages", "own_code"))]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
-
-
-def _commands(text):
-    """Return the commands of a page, from code blocks and inline code."""
-    blocks = "\n".join(block for _, _, block in BLOCK.findall(text))
-    inline = re.findall(r"`(unbag [a-z][^`]*)`", BLOCK.sub("", text))
-    return [*re.findall(r"^(?:\$ )?(?:.* -m )?(unbag [a-z][^#\n]*)", blocks, re.MULTILINE), *inline]
 
 
 def _name(page):
     return page.relative_to(ROOT).as_posix()
 
 
+def check_abbreviated_command(line):
+    """Check that the command and the options exist in a command with an ellipsis or without its arguments."""
+    words = re.split(r"[\s|]+", line.replace("…", " ").strip())[1:]
+    command, path = COMMANDS, ["unbag"]
+    while words and words[0] in getattr(command, "commands", {}):
+        path.append(words[0])
+        command = command.commands[words.pop(0)]
+    assert len(path) > 1 or words[0].startswith("-") or words[0].isupper(), f"no such command: {line}"
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = [word for word in words if re.fullmatch(r"--[a-z-]+", word) and word not in known | {"--help"}]
+    assert not unknown or hasattr(command, "commands"), f"{' '.join(path)} has no {unknown}: {line}"
+
+
+def check_command(line):
+    """Check a command line of a page: the real parser accepts it, or its program, file, target and extras exist."""
+    words = split_command(stand_ins.substitute(line, {}))
+    for config in re.findall(r"--config (\S+\.yaml)", line):
+        Path(config).parent.mkdir(parents=True, exist_ok=True)
+        Path(config).write_text("models: [org/MODEL]")
+    arguments = find_unbag_arguments(words)
+    if arguments is not None:
+        if "…" in line:
+            check_abbreviated_command(shlex.join(["unbag", *arguments]))
+        else:
+            parse_command(arguments)
+    elif words[0] == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in words[1:] if "=" not in word} <= set(targets), line
+    elif "install" in words[:4] and "pip" in words[:3]:
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        named = [extra for word in words for part in re.findall(r"unbag\[(.*)\]", word) for extra in part.split(",")]
+        assert set(named) <= set(extras), line
+    elif words[0] == "python" and words[1] == "-m":
+        assert words[2] in ("pip", "venv") or importlib.util.find_spec(words[2]), line
+    else:
+        assert words[0] in PROGRAMS, f"unknown program: {line}"
+        for word in words:
+            if word.endswith((".py", ".sh")):
+                code = (ROOT / word).read_text(encoding="utf-8")
+                options = [word for word in words if re.fullmatch(r"--[a-z-]+", word)]
+                assert [option for option in options if option not in code] == [], line
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_commands_and_options_of_page_exist(page):
-    commands = typer.main.get_command(cli.app)
-    for line in _commands(page.read_text(encoding="utf-8")):
-        words = re.split(r"[\s|]+", line.replace("…", " ").rstrip("\\").strip())[1:]
-        command, path = commands, ["unbag"]
-        while words and words[0] in getattr(command, "commands", {}):
-            path.append(words[0])
-            command = command.commands[words.pop(0)]
-        assert len(path) > 1 or words[0].startswith("-") or words[0].isupper(), (
-            f"{_name(page)}: no such command: {line}"
-        )
-        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        unknown = [word for word in words if re.fullmatch(r"--[a-z-]+", word) and word not in known | {"--help"}]
-        assert not unknown or hasattr(command, "commands"), f"{_name(page)}: {' '.join(path)} has no {unknown}: {line}"
+def test_commands_of_page_are_accepted_by_parser(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    for block in iter_blocks(text):
+        for line in block.commands:
+            check_command(line)
+        shown = re.findall(r"^(?:\$ )?unbag .*", block.text, re.MULTILINE)
+        assert block.commands or not shown, f"a block with a command that no test runs:\n{block.text}"
+        if block.language == "toml":
+            tomllib.loads(block.text)
+        elif block.language == "yaml":
+            yaml.safe_load(block.text)
+    for line in iter_inline_commands(text):
+        check_abbreviated_command(line)
+
+
+def _iter_commands(command=COMMANDS, path=("unbag",)):
+    for name, each in getattr(command, "commands", {}).items():
+        yield from _iter_commands(each, (*path, name))
+    yield " ".join(path), command
+
+
+def test_commands_of_help_texts_are_accepted_by_parser(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    examples = [
+        (name, line.strip())
+        for name, command in _iter_commands()
+        for line in re.findall(r"^ *(unbag [a-z].*)", re.sub(r"\\\n\s*", "", command.help or ""), re.MULTILINE)
+    ]
+    assert len(examples) > 30
+    for name, line in examples:
+        try:
+            check_command(line)
+        except Exception as error:
+            raise AssertionError(f"{name} --help: {line}: {error}") from error
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -66,7 +133,7 @@ def test_relative_links_of_page_exist(page):
             assert anchor[1:] in anchors, f"{_name(page)}: {target}{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_every_page_and_card_has_title(page):
     assert extract_title(page.read_text(encoding="utf-8"), page.stem)
 
@@ -84,24 +151,52 @@ def test_readme_has_at_most_1200_words():
     assert 300 < len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
 
 
+def _has_examples(page):
+    blocks = list(iter_blocks(page.read_text(encoding="utf-8")))
+    return any(block.language == "python" or block.commands for block in blocks)
+
+
+@pytest.fixture(scope="session")
+def world(shared, wordnet, make_model, tmp_path_factory):  # noqa: F811
+    """Run a Hub and an LLM endpoint with small stand-ins. Return the folder and the environment of the pages."""
+    root = tmp_path_factory.mktemp("world")
+    models = {
+        "classifier": make_model(positions=512),
+        "one_output": make_model(order=("LABEL_0",), positions=512),
+        "encoder": root / "encoder",
+        "lm": save_tiny_lm(root / "lm"),
+    }
+    stand_ins.save_encoder(models["classifier"], models["encoder"])
+    stand_ins.export_model(models["classifier"], root / "exported")
+    cache = root / "cache" / "unbag"
+    (root / "official").mkdir()
+    for pinned in stand_ins.OFFICIAL_FILES:
+        [found] = (shared / "data").rglob(pinned.name)
+        (cache / "files" / pinned.sha256[:16]).mkdir(parents=True)
+        for folder in (cache / "files" / pinned.sha256[:16], root / "official"):
+            shutil.copy(found, folder / pinned.name)
+    (cache / "wordnet").symlink_to(get_wordnet_install_folder())
+    pins = stand_ins.write_hub(root / "hub", shared, models)
+    sick = CORPORA["sick"]
+    with (
+        running_hub(mount=root / "hub", pins=pins, refs={("dataset", sick.hub_id): [sick.revision]}) as hub,
+        running_endpoint() as endpoint,
+    ):
+        (root / "services.json").write_text(json.dumps({"endpoint": endpoint.base_url.removesuffix("/v1")}))
+        environment = hub.env(root / "hf", token=ALICE) | {
+            "UNBAG_CACHE": str(cache),
+            "XDG_CACHE_HOME": str(root / "cache"),
+            "SLURM_ARRAY_TASK_ID": "0",
+            "PYTHONPATH": str(ROOT),
+        }
+        yield root, environment
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize("page", RUN, ids=_name)
-def test_page_examples_run(page, tmp_path, monkeypatch):
-    if page != QUICKSTART and not os.environ.get("UNBAG_DOCS"):
-        pytest.skip("the examples of guides are run by `make docs`")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    names = {}
-    for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if file:
-            (tmp_path / file).write_text(text, encoding="utf-8")
-            sys.modules.pop(Path(file).stem, None)
-        elif language == "python":
-            exec(compile(text, _name(page), "exec"), names)
-        elif language == "console":
-            for command in re.findall(r"^\$ (.*(?:\n {2,}.*)*)", text, re.MULTILINE):
-                words = shlex.split(command.replace("\\\n", " "))
-                assert words[0] == "unbag"
-                run = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, timeout=600)
-                assert run.returncode == 0, f"{command}\n{run.stdout}{run.stderr}"
+@pytest.mark.parametrize("page", [page for page in PAGES if _has_examples(page)], ids=_name)
+def test_examples_of_page_run(page, world, tmp_path):
+    if not os.environ.get("UNBAG_DOCS"):
+        pytest.skip("the examples of the pages are run by `make docs`")
+    root, environment = world
+    done = PYTHON.run("-m", "tests.docs.run_page", page, root, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, f"{done.stderr}\n{done.stdout}"

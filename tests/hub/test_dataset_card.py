@@ -1,5 +1,7 @@
 """Tests of the card of a dataset repository, without a Hub."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
@@ -18,6 +20,18 @@ def _config(name, license="cc-by-sa-4.0", rows=10):
     )
 
 
+def _two_label_config():
+    features = [{"name": "label", "dtype": {"class_label": {"names": {"0": "entailment", "1": "not_entailment"}}}}]
+    split = {"rows": 5, "examples": 5, "labels": {"entailment": 3, "not_entailment": 2}}
+    one = _config("a")
+    return replace(
+        one,
+        dataset_info=one.dataset_info | {"features": features},
+        record=one.record | {"splits": {"test": split}},
+        sample=[{"label": 1}],
+    )
+
+
 def _merge(there, *configs):
     return merge_card(there, "org/set", "swapped", configs, "@misc{paper}")
 
@@ -29,6 +43,16 @@ def _metadata(card):
 def test_merge_card_in_steps_equals_single_merge():
     a, b = _config("a"), _config("b", rows=5)
     assert _merge(_merge(None, a), b) == _merge(None, a, b)
+
+
+def test_card_of_two_label_config_names_its_labels():
+    card = _merge(None, _two_label_config()).decode()
+    assert "| split | rows | unique pairs | source examples | entailment | not_entailment |" in card
+    assert "| test | 5 | – | 5 | 3 | 2 |" in card
+    assert "First rows (`label`: 0 = entailment, 1 = not_entailment)" in card
+    assert "ids (0 entailment, 1 not_entailment) or names" in card
+    assert 'names=rows.features["label"].names,' in card
+    assert "neutral" not in card.partition("## Configs")[2]
 
 
 def test_merge_card_again_changes_nothing():

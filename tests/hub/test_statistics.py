@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from unbag.data.labels import LABELS
+from unbag.data.labels import LABELS, TWO_WAY
 from unbag.hub.dataset_card import SplitStatistics
 
 ROWS = {
@@ -28,6 +28,12 @@ def test_statistics_do_not_depend_on_row_batches():
         "unique_pairs": 2,
         "lengths": {"unit": "words", "premise": [1, 1.7, 3], "hypothesis": [1, 1.3, 2]},
     }
+
+
+def test_statistics_count_labels_of_set():
+    counted = SplitStatistics(TWO_WAY, "en")
+    counted.update(pa.table(ROWS | {"label": [0, 1, 1]}))
+    assert counted.compute_record()["labels"] == {"entailment": 1, "not_entailment": 2}
 
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])

@@ -41,6 +41,19 @@ def test_label_names_give_scores_of_ids(name):
     )
 
 
+@pytest.mark.parametrize("name", ["category_accuracy", "compositionality_sensitivity"])
+def test_annotator_label_names_give_scores_of_ids(name):
+    inputs = _load_example(name)
+    annotators = [[label, (label + row) % 3, None] for row, label in enumerate(inputs["references"])]
+    scores = _metric(name).compute(**inputs, annotator_labels=annotators)
+    assert any(key.endswith("human") for key in scores)
+    names = [[label if label is None else LABELS[label] for label in row] for row in annotators]
+    assert _metric(name).compute(**inputs, annotator_labels=names) == scores
+    wrong = [["entails"], *names[1:]]
+    with pytest.raises(ValueError, match=r"annotator_labels: expected one of the labels entailment"):
+        _metric(name).compute(**inputs, annotator_labels=wrong)
+
+
 def test_natural_logic_ids_give_scores_of_names():
     inputs = _load_example("natural_logic")
     ids = {

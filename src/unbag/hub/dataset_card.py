@@ -77,7 +77,7 @@ class SplitStatistics:
         return {
             "rows": len(pairs),
             "examples": len(self._sources),
-            "labels": {label: self._labels[label] for label in LABELS},
+            "labels": {label: self._labels[label] for label in self._names},
             "unique_pairs": len(np.unique(pairs)),
             "lengths": {"unit": self._unit} | {side: _summary(counts) for side, counts in self._lengths.items()},
         }
@@ -150,7 +150,7 @@ def build_config_text(config: ConfigCard) -> str:
 {_statistics_table(record["splits"])}
 
 {license}.{cited}
-{_sample(config.sample)}
+{_sample(config.sample, get_label_names(config.dataset_info))}
 <details><summary>Build record</summary>
 
 ```json
@@ -164,12 +164,13 @@ def _statistics_table(splits: Mapping[str, Mapping[str, Any]]) -> str:
     """Build the table of statistics, one row per split."""
     units = {split["lengths"]["unit"] for split in splits.values() if "lengths" in split}
     unit = units.pop() if units else "words"
-    heads = ["split", "rows", "unique pairs", "source examples", *LABELS]
+    labels = _union([], (label for split in splits.values() for label in split["labels"]))
+    heads = ["split", "rows", "unique pairs", "source examples", *labels]
     heads += [f"{side}, {unit}" for side in SIDES]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     for name, split in splits.items():
         numbers = [split["rows"], split.get("unique_pairs"), split["examples"]]
-        numbers += [split["labels"].get(label, 0) for label in LABELS]
+        numbers += [split["labels"].get(label, 0) for label in labels]
         lengths = [split["lengths"][side] if "lengths" in split else None for side in SIDES]
         cells = ["–" if number is None else f"{number:,}" for number in numbers]
         cells += [f"{each[1]:.1f} ({each[0]} to {each[2]})" if each else "–" for each in lengths]
@@ -178,11 +179,20 @@ def _statistics_table(splits: Mapping[str, Mapping[str, Any]]) -> str:
     return f"{table}\n\nLengths: mean (minimum to maximum)."
 
 
-def _sample(rows: Sequence[Mapping[str, Any]]) -> str:
+def get_label_names(dataset_info: Mapping[str, Any]) -> list[str]:
+    """Get the names of the label ids 0, 1, … from an entry of `dataset_info`; empty without a label feature."""
+    for feature in dataset_info["features"]:
+        if feature["name"] == "label":
+            names: Mapping[str, str] = feature["dtype"]["class_label"]["names"]
+            return [names[number] for number in sorted(names, key=int)]
+    return []
+
+
+def _sample(rows: Sequence[Mapping[str, Any]], label_names: Sequence[str]) -> str:
     """Build the Markdown of the sample rows as JSON with shortened values; empty without rows."""
     if not rows:
         return ""
-    names = ", ".join(f"{number} = {label}" for number, label in enumerate(LABELS))
+    names = ", ".join(f"{number} = {label}" for number, label in enumerate(label_names))
     shown = "\n".join(
         json.dumps({k: _shorten(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows
     )
@@ -313,7 +323,9 @@ def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[
 def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    own = _fill_in_example(strip_relative_links(loading.read_card(set_name)).strip(), repo, set_name, default, splits)
+    names = get_label_names(_by_name(metadata["dataset_info"])[default])
+    card = strip_relative_links(loading.read_card(set_name)).strip()
+    own = _fill_in_example(card, repo, set_name, default, splits, names)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
@@ -354,8 +366,17 @@ and in particular not for decisions about people.
 ## Configs{mixed}"""
 
 
-def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
-    """Fill in the placeholders in a card's example: repository, owner, published config and split."""
+_THREE_LABELS: Final = ", ".join(f"{number} {label}" for number, label in enumerate(LABELS))
+_REFERENCES: Final = '    references=columns["label"],\n'
+
+
+def _fill_in_example(
+    card: str, repo: str, set_name: str, config: str, splits: Sequence[str], label_names: Sequence[str]
+) -> str:
+    """Fill in the placeholders in a card's example: repository, owner, published config, split and labels."""
+    if label_names and tuple(label_names) != LABELS and _THREE_LABELS in card:
+        card = card.replace(_THREE_LABELS, ", ".join(f"{number} {label}" for number, label in enumerate(label_names)))
+        card = card.replace(_REFERENCES, f'{_REFERENCES}    names=rows.features["label"].names,\n')
     evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATION_SPLIT
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')

@@ -92,12 +92,15 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
     return codes, list(numbers)
 
 
-def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
+def convert_labels_to_ids(
+    labels: Sequence[Any], names: Sequence[str] = LABELS, *, columns: str = "predictions or references"
+) -> list[Any]:
     """Convert label names to ids. Other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); -1 and None are missing labels.
         names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction).
+        columns: Name of the columns for error messages.
 
     Returns:
         Label ids, shape (n,).
@@ -112,7 +115,7 @@ def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) 
     for label in labels:
         if isinstance(label, str) and label not in ids:
             raise ValueError(
-                f"predictions or references: expected one of the labels {', '.join(ids)}, got {label!r}; pass label "
+                f"{columns}: expected one of the labels {', '.join(ids)}, got {label!r}; pass label "
                 "ids, or names=[…] in the order of the ids"
             )
     return [ids[label] if isinstance(label, str) else label for label in labels]

@@ -1,0 +1,229 @@
+"""Run the Python blocks and the commands of a page in order, in the current folder: `python run_page.py PAGE WORLD`.
+
+Each command runs in a forked process, so that it leaves no trace in the memory of this process. Prints the failures,
+and exits with code 1 if there are any. What a block reads and no earlier block wrote is replaced by stand-ins.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Final
+
+from tests.docs import stand_ins
+from tests.docs.blocks import ROOT, Block, find_unbag_arguments, iter_blocks, split_command
+from tests.docs.parsing import parse_command
+
+_PATH: Final = re.compile(r'(save\(|to_html\(|open\(|to_csv\()?"((?:runs/|\w+\.(?:csv|jsonl|parquet))[\w/.-]*)"')
+"""A path in code, and a function that writes it."""
+_CLAIMS: Final = (
+    *("--data", "org/DATASET", "--columns", "premise=document,hypothesis=claim", "--sets", "plain"),
+    *("--labels", "not_entailment,entailment"),
+)
+_SETS: Final = ("--corpus", "snli", "--sets", "plain,swapped,permuted,soswap_addamod", "-o", "permuted.q=5")
+GATE_FAILS: Final = 1  # the exit code of `unbag check` for a model that fails a gate
+
+
+class Page:
+    """The blocks of a page, and what is needed to run them.
+
+    Attributes:
+        services: The address of the LLM endpoint.
+        failures: One entry per failed block.
+    """
+
+    def __init__(self, page: Path, world: Path) -> None:
+        self.text = page.read_text(encoding="utf-8")
+        self.world = world
+        self.services: dict[str, str] = json.loads((world / "services.json").read_text())
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.failures: list[str] = []
+        sys.path.insert(0, os.getcwd())
+        for name in ("metrics", "dataset_scripts", "examples", "trainers"):
+            Path(name).symlink_to(ROOT / name)
+
+    def run(self) -> None:
+        """Run all blocks."""
+        for block in iter_blocks(self.text):
+            if block.file:
+                Path(block.file).write_text(block.text, encoding="utf-8")
+                sys.modules.pop(Path(block.file).stem, None)
+            elif block.language == "python":
+                self._run_python(block)
+            for line in block.commands:
+                self._run_line(line)
+
+    def _run_python(self, block: Block) -> None:
+        code = stand_ins.substitute(block.text, self.services)
+        try:
+            for name, config in re.findall(r'load_dataset\(\s*"org/(\w+)", "([\w-]+)"', code):
+                self._once("publish", "dataset", name, "--repo-id", "org", "--config", config, "--yes")
+            for name in re.findall(r'evaluate\.load\("org/(\w+)"', code):
+                self._once("publish", "metric", name, "--repo-id", "org", "--yes")
+            stand_ins.provide_names(code, self.names)
+            for written, path in _PATH.findall(code):
+                if not written:
+                    self._provide(path)
+            run_code(code, self.names)
+        except BaseException:
+            self.failures.append(f"{block.text}\n{traceback.format_exc()}")
+
+    def _run_line(self, line: str) -> None:
+        line = stand_ins.substitute(re.sub(r"(?<=[/-])…", "any", line), self.services)
+        arguments = find_unbag_arguments(split_command(line))
+        if arguments is None or "…" in line:
+            return
+        sys.stderr.write(f"\n$ {line}\n")
+        start = time.monotonic()
+        try:
+            arguments = [str(found) for word in arguments for found in self._expand(word)]
+            self._provide_inputs(arguments)
+            code = self._unbag(*arguments)
+        except BaseException:
+            self.failures.append(f"{line}\n{traceback.format_exc()}")
+            return
+        sys.stderr.write(f"[{code} after {time.monotonic() - start:.1f} s]\n")
+        if code and not (code == GATE_FAILS and arguments[0] == "check"):
+            self.failures.append(f"{line}\nexit code {code}")
+
+    def _expand(self, word: str) -> list[Any]:
+        """Expand a pattern of files as a shell does."""
+        if "*" not in word:
+            return [word]
+        self._provide(word.rpartition("/")[0])
+        return sorted(Path().glob(word))
+
+    def _unbag(self, *arguments: str) -> int:
+        """Run a command of unbag in a forked process. Return its exit code."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not (pid := os.fork()):
+            from unbag.cli import app, run
+
+            code = 3
+            with contextlib.suppress(BaseException):
+                code = run(app, list(arguments))
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _once(self, *arguments: str) -> None:
+        """Run a command once for all pages, in a folder of its own."""
+        done = self.world / "done" / re.sub(r"\W+", "_", " ".join(arguments))
+        if not done.exists():
+            sys.stderr.write(f"\n(preparing) unbag {shlex.join(arguments)}\n")
+            here = Path.cwd()
+            folder = self.world / "once"
+            folder.mkdir(exist_ok=True)
+            os.chdir(folder)
+            try:
+                assert self._unbag(*arguments) == 0, f"unbag {shlex.join(arguments)} failed"
+            finally:
+                os.chdir(here)
+            done.parent.mkdir(exist_ok=True)
+            done.touch()
+
+    def _provide_inputs(self, arguments: list[str]) -> None:
+        """Create the missing files and folders that a command reads."""
+        config = next((arguments[n + 1] for n, word in enumerate(arguments) if word == "--config"), None)
+        if config:
+            self._provide(config)
+        path, values = parse_command(arguments)
+        is_verifier = re.search("auroc|false_entailment|average_precision", " ".join(arguments)) is not None
+        for name, given in values.items():
+            for value in given if isinstance(given, list | tuple) else [given]:
+                if not isinstance(value, str | Path) or name.startswith(("output", "predictions_csv", "badge", "out")):
+                    continue
+                text = str(value)
+                is_run = name in ("paths", "folders", "no_worse_than", "runs", "results", "compare_with")
+                if path == "check" and name == "model" and "runs/" in text:
+                    is_run = True
+                if is_run:
+                    self._provide_run(Path(text), is_verifier)
+                elif name in ("models", "model", "folder"):
+                    self._provide_model(text, values)
+                else:
+                    for part in text.split(","):
+                        self._provide(part.rpartition("=")[2])
+
+    def _provide_run(self, path: Path, is_verifier: bool) -> None:
+        if path.exists():
+            return
+        # Two different runs, so that a comparison has something to compare.
+        model = "org/MODEL" if self.names.setdefault("__runs", 0) % 2 == 0 else "org/MODEL-int8"
+        self.names["__runs"] += 1
+        template = f"run-{model.rpartition('/')[2]}-{is_verifier}"
+        pairs = _CLAIMS if is_verifier else _SETS
+        self._once("evaluate", model, *pairs, "--output-dir", template)
+        shutil.copytree(self.world / "once" / template, path)
+
+    def _provide_model(self, name: str, values: dict[str, Any]) -> None:
+        function = re.fullmatch(r"(\w+):(\w+)", name)
+        if function and function[1] not in ("causal", "endpoint"):
+            stand_ins.write_function(Path(f"{function[1]}.py"), function[2])
+        elif name.startswith(("runs/", "./")) or re.fullmatch("[A-Z][A-Za-z0-9-]*|esim", name):
+            if Path(name).exists():
+                return
+            if values.get("head"):
+                self._once("train", "hex", "--model", "org/PRETRAINED", "--corpus", "snli", "--output-dir", "hex")
+                shutil.copytree(self.world / "once" / "hex", name)
+            elif "export" in name:
+                shutil.copytree(self.world / "exported", name)
+            elif name == "esim":
+                self._once("models", "init", "esim", "--corpus", "snli", "--output-dir", "esim")
+                shutil.copytree(self.world / "once" / "esim", name)
+            else:
+                seed = "1" if self.names.setdefault("__models", 0) % 2 == 0 else "2"
+                self.names["__models"] += 1
+                base = ("finetune", "--model", "org/MODEL", "--corpus", "snli")
+                self._once("train", *base, "--seeds", seed, "--output-dir", f"trained-{seed}")
+                shutil.copytree(self.world / "once" / f"trained-{seed}", name)
+
+    def _provide(self, name: str) -> None:
+        stand_ins.provide_file(Path(name), self.text, self.world)
+        if name.startswith("runs/") and not Path(name).exists():
+            run = Path(name).parent if Path(name).suffix in (".yaml", ".json") else Path(name)
+            self._provide_run(run, is_verifier=False)
+
+
+def run_code(code: str, names: dict[str, Any]) -> None:
+    """Run code as a notebook does, and compare the values of expressions with the comment behind or below them.
+
+    A comment that is no Python literal describes the value, and is not compared.
+    """
+    lines = code.splitlines()
+    for statement in ast.parse(code).body:
+        if not isinstance(statement, ast.Expr):
+            exec(compile(ast.Module([statement], []), "page", "exec"), names)
+            continue
+        value = eval(compile(ast.Expression(statement.value), "page", "eval"), names)
+        last = statement.end_lineno or 1
+        comment = lines[last - 1].partition("  # ")[2] or (lines[last].removeprefix("# ") if len(lines) > last else "")
+        for text in (comment, comment.rpartition(": ")[0]):
+            with contextlib.suppress(SyntaxError, ValueError):
+                expected = ast.literal_eval(text)
+                assert value == expected, f"{ast.unparse(statement)} is {value!r}, and the page says {text}"
+
+
+def main() -> None:
+    """Run a page."""
+    page, world = map(Path, sys.argv[1:])
+    run = Page(page, world)
+    run.run()
+    for failure in run.failures:
+        sys.stdout.write(f"=== {failure}\n")
+    sys.exit(bool(run.failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Stand-ins for what the pages name: small corpora, models and files, and local replacements of remote services."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.docs.blocks import PAGES
+from tests.fake_hub.corpora import PINS
+from unbag.challenge_sets.perturbations import sicck
+from unbag.data import demo
+from unbag.data.corpora import CORPORA, Corpus
+from unbag.data.labels import LABELS
+from unbag.scripts import import_script_module
+
+SPLIT_SIZES = {"train": 600, "validation": 90, "test": 90}
+CORPORA_OF_PAGES = ("snli", "mnli", "anli", "ocnli", "xnli_de", "xnli_sw")
+_SENTENCES = {
+    "zh": ("一个男人在公园里看报纸{n}。", "一个男人在看报纸{n}。"),
+    "de": ("Ein Mann mit rotem Hut liest im Park die Zeitung {n}.", "Ein Mann liest draußen in der Zeitung {n}."),
+    "sw": ("Mwanaume mwenye kofia anasoma gazeti {n} kwenye bustani.", "Mwanaume anasoma gazeti {n} nje leo."),
+}
+ONE_OUTPUT = re.compile("RERANKER|VERIFIER")
+_WELL_KNOWN = (
+    "cross-encoder/nli-deberta-v3-base",
+    "nli-fixtures/minilm-l6-snli",
+    "sentence-transformers/all-MiniLM-L6-v2",
+)
+OFFICIAL_FILES = (import_script_module("dataset_scripts", "breaking_nli").PINNED, sicck.FILE)
+"""The authors' files, which users download."""
+_DATASET_CARD = """---
+configs:
+- config_name: default
+  data_files:
+  - split: test
+    path: test.csv
+---
+"""
+_HUB_NAME = re.compile(r"(?:ORG|org)/((?:[A-Z]+-)*[A-Z]+|model)\b(?![/-])")
+
+
+def substitute(text: str, services: Mapping[str, str]) -> str:
+    """Replace placeholders and remote addresses in a command or in code."""
+    text = re.sub(r"http://(?:localhost|HOST):\d+", services.get("endpoint", "http://localhost:1"), text)
+    text = re.sub(r"s3://B\w*/", "bucket/", text).replace("/shared/", "shared/")
+    text = re.sub(r"--shard \S+/8", "--shard 0/1", text).replace("COMMIT", "main")
+    return re.sub(r"\bORG\b", "org", text)
+
+
+def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tuple[str, str], str]:
+    """Write the repositories that the pages name to a folder to mount. Return the pinned commits.
+
+    Args:
+        root: the folder to mount.
+        shared: the folder of the real spaCy pipeline, and of SICK, whose rows are pinned by hash.
+        models: a model folder by kind: classifier, one_output, encoder and lm.
+    """
+    pins = {}
+    for name in CORPORA_OF_PAGES:
+        corpus = CORPORA[name]
+        _write_corpus(root / "datasets" / corpus.hub_id, corpus)
+        pins["dataset", corpus.hub_id] = PINS["dataset", corpus.hub_id]
+    for kind, name in (("datasets", "RobZamp/sick"), ("models", "spacy/en_core_web_sm")):
+        (root / kind / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / kind / name).symlink_to(shared / "hub" / kind / name)
+    dataset = root / "datasets/org/DATASET"
+    dataset.mkdir(parents=True)
+    (dataset / "README.md").write_text(
+        "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.csv\n---\n"
+    )
+    _write_claims(dataset / "test.csv")
+    for name in sorted(
+        {*_WELL_KNOWN, *(f"org/{found}" for page in PAGES for found in _HUB_NAME.findall(page.read_text()))}
+    ):
+        if name != "org/DATASET":
+            shutil.copytree(models[_choose_kind(name)], root / "models" / name)
+    return pins
+
+
+def _choose_kind(name: str) -> str:
+    if name.endswith("/LM"):
+        return "lm"
+    if ONE_OUTPUT.search(name):
+        return "one_output"
+    return "encoder" if "PRETRAINED" in name or name.startswith("sentence-transformers") else "classifier"
+
+
+def _write_corpus(folder: Path, corpus: Corpus) -> None:
+    card = folder / "README.md"
+    folder.mkdir(parents=True, exist_ok=True)
+    configs = [f"- config_name: {corpus.config}", "  data_files:"]
+    english = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
+    for split in corpus.splits:
+        kind = "train" if split in corpus.train else "validation" if split in corpus.validation else "test"
+        pairs = english["train" if kind == "train" else "validation"][SPLIT_SIZES["validation"] * (kind == "test") :]
+        rows = [(pair.premise, pair.hypothesis, pair.label) for pair in pairs[: SPLIT_SIZES[kind]]]
+        if corpus.language != "en":
+            premise, hypothesis = _SENTENCES[corpus.language]
+            rows = [(premise.format(n=n), hypothesis.format(n=n), LABELS[n % 3]) for n in range(SPLIT_SIZES[kind])]
+        names = (corpus.premise, corpus.hypothesis, corpus.label)
+        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        table[corpus.label] = [corpus.labels.index(label) for label in table[corpus.label]]
+        (folder / corpus.config).mkdir(exist_ok=True)
+        pq.write_table(pa.table(table), folder / corpus.config / f"{split}.parquet")
+        configs += [f"  - split: {split}", f"    path: {corpus.config}/{split}.parquet"]
+    earlier = card.read_text().removeprefix("---\nconfigs:\n").removesuffix("---\n") if card.exists() else ""
+    card.write_text("\n".join(["---", "configs:", *configs, ""]) + earlier + "---\n")
+
+
+def _write_claims(path: Path) -> None:
+    """Write document-claim pairs, with the label columns that the pages name."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["document", "claim", "label", "source", "is_hallucinated"])
+        for pair in list(demo.iter_demo_pairs("validation"))[:120]:
+            is_entailed = pair.label == "entailment"
+            writer.writerow([pair.premise, pair.hypothesis, int(is_entailed), pair.premise, not is_entailed])
+
+
+def _write_pairs(path: Path) -> None:
+    pairs = list(demo.iter_demo_pairs("validation"))[:90]
+    rows = [{"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label} for pair in pairs]
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, ["premise", "hypothesis", "label"])
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def save_encoder(classifier: Path, folder: Path) -> None:
+    """Save the encoder of a classifier, without its head."""
+    from transformers import AutoModel, AutoTokenizer
+
+    AutoModel.from_pretrained(classifier).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(classifier).save_pretrained(folder)
+
+
+def export_model(classifier: Path, folder: Path) -> None:
+    """Export a classifier to ONNX and OpenVINO, in a folder without PyTorch weights."""
+    from tests.inference.test_exported import export_model as export_to_onnx
+
+    folder.mkdir()
+    export_to_onnx(classifier, folder, ["input_ids", "attention_mask", "token_type_ids"])
+
+
+def provide_file(path: Path, page: str, world: Path) -> None:
+    """Create a missing file or folder with a content that fits its name. Leave other words alone."""
+    if path.exists() or not str(path) or str(path) == ".":
+        return
+    if path.name == "docs":
+        path.mkdir()
+        for number, pairs in enumerate(([0, 150], [150, 300])):
+            texts = [pair.premise for pair in list(demo.iter_demo_pairs("train"))[slice(*pairs)]]
+            (path / f"{number}.md").write_text(" ".join(texts))
+    elif path.name == "copies":
+        shutil.copytree(world / "official", path)
+    elif path.suffix == ".jinja":
+        [template] = re.findall(r"^```\n(---\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        path.write_text(template)
+    elif path.suffix in (".csv", ".jsonl", ".parquet", ".tsv"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.stem.startswith("claims"):
+            _write_claims(path)
+        elif path.stem.startswith("predictions"):
+            _write_predictions(path)
+        else:
+            _write_pairs(path)
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive, gzip.open(demo.VECTORS) as vectors:
+            archive.writestr(f"{path.stem}.txt", vectors.read())
+
+
+def _write_predictions(path: Path) -> None:
+    """Write predictions for the set in the current folder, or for all rows of the default set."""
+    sets = sorted(Path().glob("*.parquet"))
+    if sets:
+        ids = pq.read_table(sets[0], columns=["id"])["id"].to_pylist()
+    else:
+        import unbag
+
+        ids = unbag.load("permuted", "snli-validation")["id"][:]
+    path.write_text("".join(["id,prediction\n", *(f"{each},neutral\n" for each in ids)]))
+
+
+def write_function(path: Path, name: str) -> None:
+    """Write a module with a function that predicts labels, unless the module exists."""
+    if not path.exists():
+        path.write_text(f"def {name}(premises, hypotheses):\n    return ['neutral' for _ in premises]\n")
+    if "gliclass" in path.read_text():
+        Path("gliclass.py").write_text(_GLICLASS)
+
+
+_GLICLASS = """
+class GLiClassModel:
+    from_pretrained = staticmethod(lambda name: None)
+
+class ZeroShotClassificationPipeline:
+    def __init__(self, model, tokenizer, **options):
+        pass
+
+    def __call__(self, texts, labels, threshold):
+        return [[{"score": len(text) % 7 / 7}] for text in texts]
+"""
+
+
+def provide_names(code: str, names: dict[str, Any]) -> None:
+    """Define the objects that an example uses without creating them: a model, a function, a trainer."""
+    if "model" not in names and re.search(r"\(model, ", code):
+        from transformers import pipeline
+
+        names["model"] = pipeline("text-classification", "org/MODEL")
+    if "my_function" in code:
+        names.setdefault("my_function", lambda premises, hypotheses: ["neutral" for _ in premises])
+    if "trainer." in code and "trainer" not in names:
+        from transformers import AutoModelForSequenceClassification, Trainer
+
+        import unbag
+
+        names |= {"unbag": unbag, "trainer": Trainer(AutoModelForSequenceClassification.from_pretrained("org/MODEL"))}
