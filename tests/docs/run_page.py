@@ -16,6 +16,7 @@ import shutil
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +88,7 @@ class Page:
         try:
             arguments = [str(found) for word in arguments for found in self._expand(word)]
             self._provide_inputs(arguments)
-            code = self._unbag(*arguments)
+            code = self._unbag(*arguments, *_list_small_options(arguments))
         except BaseException:
             self.failures.append(f"{line}\n{traceback.format_exc()}")
             return
@@ -196,12 +197,28 @@ class Page:
             self._provide_run(run, is_verifier=False)
 
 
-def run_code(code: str, names: dict[str, Any]) -> None:
+def _list_small_options(arguments: Sequence[str]) -> list[str]:
+    """List the options with which a command runs on few pairs."""
+    path, values = parse_command(arguments)
+    if path == "train kfold":
+        return ["--max-examples", "60"] if "max_examples" in values else []
+    if path not in ("evaluate", "check") or values["config"] or values.get("cross_domain"):
+        return []
+    small = [] if values["max_examples"] else ["--max-examples", "30"]
+    sets = values["sets"] or ("cs_lambda",)
+    return [*small, "-o", "cs_lambda.max_train_pairs=200"] if "cs_lambda" in sets else small
+
+
+def run_code(code: str, names: dict[str, Any]) -> int:
     """Run code as a notebook does, and compare the values of expressions with the comment behind or below them.
 
     A comment that is no Python literal describes the value, and is not compared.
+
+    Returns:
+        The number of compared values.
     """
     lines = code.splitlines()
+    compared = 0
     for statement in ast.parse(code).body:
         if not isinstance(statement, ast.Expr):
             exec(compile(ast.Module([statement], []), "page", "exec"), names)
@@ -213,6 +230,8 @@ def run_code(code: str, names: dict[str, Any]) -> None:
             with contextlib.suppress(SyntaxError, ValueError):
                 expected = ast.literal_eval(text)
                 assert value == expected, f"{ast.unparse(statement)} is {value!r}, and the page says {text}"
+                compared += 1
+    return compared
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from tests.docs.blocks import PAGES
 from tests.fake_hub.corpora import PINS
+from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.perturbations import sicck
 from unbag.data import demo
 from unbag.data.corpora import CORPORA, Corpus
@@ -24,6 +25,7 @@ from unbag.data.labels import LABELS
 from unbag.scripts import import_script_module
 
 SPLIT_SIZES = {"train": 600, "validation": 90, "test": 90}
+LARGE = ("mnli", 450)  # the human study needs more pairs
 CORPORA_OF_PAGES = ("snli", "mnli", "anli", "ocnli", "xnli_de", "xnli_sw")
 _SENTENCES = {
     "zh": ("一个男人在公园里看报纸{n}。", "一个男人在看报纸{n}。"),
@@ -51,6 +53,9 @@ _HUB_NAME = re.compile(r"(?:ORG|org)/((?:[A-Z]+-)*[A-Z]+|model)\b(?![/-])")
 
 def substitute(text: str, services: Mapping[str, str]) -> str:
     """Replace placeholders and remote addresses in a command or in code."""
+    text = re.sub(
+        r"http://(?:localhost|HOST):\d+(?=/rerank|/score)", services.get("scorer", "http://localhost:1"), text
+    )
     text = re.sub(r"http://(?:localhost|HOST):\d+", services.get("endpoint", "http://localhost:1"), text)
     text = re.sub(r"s3://B\w*/", "bucket/", text).replace("/shared/", "shared/")
     text = re.sub(r"--shard \S+/8", "--shard 0/1", text).replace("COMMIT", "main")
@@ -84,6 +89,8 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
     ):
         if name != "org/DATASET":
             shutil.copytree(models[_choose_kind(name)], root / "models" / name)
+    name, _, commit = embeddings.DEFAULT.partition("@")
+    pins["model", name] = commit
     return pins
 
 
@@ -102,8 +109,9 @@ def _write_corpus(folder: Path, corpus: Corpus) -> None:
     english = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
     for split in corpus.splits:
         kind = "train" if split in corpus.train else "validation" if split in corpus.validation else "test"
-        pairs = english["train" if kind == "train" else "validation"][SPLIT_SIZES["validation"] * (kind == "test") :]
-        rows = [(pair.premise, pair.hypothesis, pair.label) for pair in pairs[: SPLIT_SIZES[kind]]]
+        size = LARGE[1] if corpus.name == LARGE[0] else SPLIT_SIZES[kind]
+        pairs = english["train" if kind == "train" else "validation"][500 * (kind == "test") :][:size]
+        rows = [(pair.premise, pair.hypothesis, pair.label) for pair in pairs]
         if corpus.language != "en":
             premise, hypothesis = _SENTENCES[corpus.language]
             rows = [(premise.format(n=n), hypothesis.format(n=n), LABELS[n % 3]) for n in range(SPLIT_SIZES[kind])]

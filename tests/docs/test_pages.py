@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 
 from tests.docs import stand_ins
 from tests.docs.blocks import (
+    CARDS,
+    DOCS,
     PAGES,
     PROGRAMS,
     ROOT,
@@ -24,9 +26,11 @@ from tests.docs.blocks import (
     split_command,
 )
 from tests.docs.parsing import COMMANDS, parse_command
+from tests.docs.run_page import run_code
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import running_hub
 from tests.fake_llm import running_endpoint
+from tests.fake_llm.classifier import Classifier, score_by_letters
 from tests.fork_server import PYTHON
 from tests.inference.conftest import make_model  # noqa: F401
 from tests.inference.llm.tiny_lm import save_tiny_lm
@@ -34,6 +38,8 @@ from tools.llms_txt import extract_title
 from unbag.baselines.wordnet.install import get_wordnet_install_folder
 from unbag.data.corpora import CORPORA
 
+QUICKSTART = DOCS / "quickstart.md"
+README = ROOT / "README.md"
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -110,9 +116,9 @@ def _iter_commands(command=COMMANDS, path=("unbag",)):
 def test_commands_of_help_texts_are_accepted_by_parser(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples = [
-        (name, line.strip())
+        (name, " ".join(line.split()))
         for name, command in _iter_commands()
-        for line in re.findall(r"^ *(unbag [a-z].*)", re.sub(r"\\\n\s*", "", command.help or ""), re.MULTILINE)
+        for line in re.findall(r"^ *(unbag [a-z].*(?:\n(?! *(?:unbag|torchrun) )[^\n]+)*)", command.help or "", re.MULTILINE)
     ]
     assert len(examples) > 30
     for name, line in examples:
@@ -148,7 +154,15 @@ def test_code_spans_of_a_page_are_closed(page):
 
 
 def test_readme_has_at_most_1200_words():
-    assert 300 < len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
+    assert 300 < len(README.read_text(encoding="utf-8").split()) <= 1200
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "metrics").glob("*/README.md")), ids=_name)
+def test_python_of_metric_card_gives_values_of_card(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names = {}
+    code = [block.text for block in iter_blocks(page.read_text(encoding="utf-8")) if block.language == "python"]
+    assert sum(run_code(each, names) for each in code) > 0
 
 
 def _has_examples(page):
@@ -181,8 +195,13 @@ def world(shared, wordnet, make_model, tmp_path_factory):  # noqa: F811
     with (
         running_hub(mount=root / "hub", pins=pins, refs={("dataset", sick.hub_id): [sick.revision]}) as hub,
         running_endpoint() as endpoint,
+        running_endpoint() as scorer,
     ):
-        (root / "services.json").write_text(json.dumps({"endpoint": endpoint.base_url.removesuffix("/v1")}))
+        scorer.classifier = Classifier(outputs=score_by_letters, labels=("LABEL_0",))
+        addresses = {
+            name: app.base_url.removesuffix("/v1") for name, app in (("endpoint", endpoint), ("scorer", scorer))
+        }
+        (root / "services.json").write_text(json.dumps(addresses))
         environment = hub.env(root / "hf", token=ALICE) | {
             "UNBAG_CACHE": str(cache),
             "XDG_CACHE_HOME": str(root / "cache"),
@@ -192,11 +211,17 @@ def world(shared, wordnet, make_model, tmp_path_factory):  # noqa: F811
         yield root, environment
 
 
+@pytest.fixture
+def full_run(page):
+    """Skip the slow pages, unless `make docs` runs them."""
+    if page not in (*CARDS, QUICKSTART, README) and not os.environ.get("UNBAG_DOCS"):
+        pytest.skip("the examples of guides and studies are run by `make docs`")
+
+
 @pytest.mark.nightly
+@pytest.mark.usefixtures("full_run")
 @pytest.mark.parametrize("page", [page for page in PAGES if _has_examples(page)], ids=_name)
 def test_examples_of_page_run(page, world, tmp_path):
-    if not os.environ.get("UNBAG_DOCS"):
-        pytest.skip("the examples of the pages are run by `make docs`")
     root, environment = world
     done = PYTHON.run("-m", "tests.docs.run_page", page, root, env=environment, cwd=tmp_path)
     assert done.returncode == 0, f"{done.stderr}\n{done.stdout}"

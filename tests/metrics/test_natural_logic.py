@@ -32,22 +32,6 @@ def test_module_equals_function(metric, options):
         assert computed["by"][name]["subject"]["recall"] == column["subject"]["recall"]._asdict()
 
 
-def test_output_equals_card(metric):
-    scores = metric.compute(**ROWS, **OPTIONS)
-    assert (scores["accuracy"], scores["by_part_subject_f1"]) == (2 / 3, 1.0)
-
-
-def test_confusion_equals_card(metric):
-    scores = metric.compute(
-        predictions=["contradiction", "neutral", "forward_entailment"],
-        references=["neutral", "neutral", "forward_entailment"],
-        groups={"type": ["universal"] * 3, "part": ["verb"] * 3},
-        crossed=[["type", "part"]],
-        structured=True,
-    )
-    assert scores["by"]["type+part"]["universal+verb"]["confusion"]["neutral"] == {"contradiction": 1, "neutral": 1}
-
-
 def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 6)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})

@@ -32,8 +32,7 @@ def label(
 ) -> None:
     """Label a sentence pair and print the proof, or the reason why the pair is not supported.
 
-    unbag natlog label --premise "No dog is chasing a cat." --hypothesis
-    "No poodle is chasing a black cat."
+    unbag natlog label --premise "No dog runs." --hypothesis "No poodle runs."
     """
     from unbag.baselines.natlog.labeler import NatlogLabeler, format_explanation
     from unbag.data.text.tagging import PIPELINE
