@@ -118,7 +118,9 @@ def test_commands_of_help_texts_are_accepted_by_parser(tmp_path, monkeypatch):
     examples = [
         (name, " ".join(line.split()))
         for name, command in _iter_commands()
-        for line in re.findall(r"^ *(unbag [a-z].*(?:\n(?! *(?:unbag|torchrun) )[^\n]+)*)", command.help or "", re.MULTILINE)
+        for line in re.findall(
+            r"^ *(unbag [a-z].*(?:\n(?! *(?:unbag|torchrun) )[^\n]+)*)", command.help or "", re.MULTILINE
+        )
     ]
     assert len(examples) > 30
     for name, line in examples:

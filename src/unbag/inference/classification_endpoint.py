@@ -167,7 +167,7 @@ def _by_index(response: Any, n: int) -> list[Mapping[str, Any]]:
 
 def _natural_key(name: str) -> list[tuple[int, str]]:
     """Build the key that sorts `LABEL_2` before `LABEL_10`."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 ROUTES: Final = {

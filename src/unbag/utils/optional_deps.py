@@ -11,7 +11,6 @@ EXTRA_OF: Final = {
     "onnxruntime": "onnx",
     "openvino": "openvino",
     "rjieba": "zh",
-    "lemminflect": "wordnet",
     "nltk": "wordnet",
     "openai": "llm",
     "ray": "ray",

@@ -143,7 +143,7 @@ def read_requested_wait(error: BaseException) -> float | None:
     if cause is None:
         return None
     headers = cause.response.headers
-    if (after := headers.get("Retry-After", "")).strip().isdigit():
+    if (after := headers.get("Retry-After", "")).strip().isdecimal():
         return float(after)
     window = parse_ratelimit_headers(headers)
     return None if window is None or window.remaining else float(window.reset_in_seconds)

@@ -6,6 +6,7 @@ from unbag.baselines.lexical import words as lexical_words
 from unbag.baselines.lexical.words import (
     ALL,
     BY_TYPE,
+    PIPELINES,
     AllWordsSelector,
     TypeWordSelector,
     build_model_word_selector,
@@ -106,3 +107,10 @@ def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
     assert {"not", "standing"} <= set(second)
     assert {"hot", "balloons"} <= set(third)
     assert {"there", "hot", "balloons"} <= set(fourth)
+
+
+def test_default_words_of_language_without_pipeline_are_all_words():
+    assert PIPELINES["de"] == ALL
+    selector = build_word_selector(None, "de")
+    assert selector.identity == build_word_selector(ALL, "de").identity
+    assert selector.select_words(["Ein Mann schläft."]) == {"Ein Mann schläft.": ("ein", "mann", "schläft")}

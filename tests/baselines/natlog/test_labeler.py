@@ -75,6 +75,11 @@ def test_uncovered_pair_has_reason_instead_of_label(labeler, premise, hypothesis
     assert format_explanation(verdict) == [f"no label: {verdict.unsupported}"]
 
 
+@pytest.mark.parametrize("number", ["²", "③", "10²"])
+def test_other_digits_are_no_number(labeler, number):
+    assert labeler.label(f"{number} dogs run.", f"{number} poodles run.").label in (None, "neutral")
+
+
 def test_explanation_contains_edit_context_and_relations(labeler):
     verdict = labeler.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
     assert format_explanation(verdict) == [

@@ -437,4 +437,4 @@ def _value(groups: Mapping[str, str | None]) -> int:
 
 def _number(words: str) -> int:
     word = words.lower().replace(",", "")
-    return int(word) if word.isdigit() else _VALUES[word]
+    return int(word) if word.isdecimal() else _VALUES[word]

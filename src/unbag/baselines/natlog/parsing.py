@@ -253,7 +253,7 @@ def _lemma(parse: Parse, i: int) -> str:
 
 
 def _number(word: str) -> int | None:
-    if word.isdigit():
+    if word.isdecimal():  # int() rejects other digits, such as "²"
         return int(word)
     return NUMBERS.get(word)
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.data.text.grammar import pluralize_noun
+from unbag.data.text.grammar import is_plural_phrase, pluralize_noun
 
 LABEL_BY_RELATION: Final = {
     WordNetRelation.CO_HYPONYM: CONTRADICTION,
@@ -243,7 +243,7 @@ cuts*, *the old days*) or for habits (*nurse at night*)."""
 
 def _select_text_lists() -> tuple[WordList, ...]:
     """Select the lists of antonyms, synonyms and hypernyms, with the words that can be replaced in written text."""
-    plurals = {pluralize_noun(word) for words in _HYPERNYMS for word in words.old}
+    plurals = {pluralize_noun(word) for words in _HYPERNYMS for word in words.old if not is_plural_phrase(word)}
     lists = []
     for words in (*_ANTONYMS, *_SYNONYMS, *_HYPERNYMS):
         is_hypernym = words.relation is WordNetRelation.HYPONYM

@@ -29,15 +29,9 @@ class WordNetCandidates:
     """
 
     def __init__(self, wordnet: WordNet) -> None:
-        """Initialize the source of candidates with an open WordNet.
+        """Initialize the source of candidates with an open WordNet."""
+        import lemminflect
 
-        Raises:
-            ImportError: If lemminflect is not installed.
-        """
-        try:
-            import lemminflect
-        except ImportError as error:
-            raise ImportError("inflecting words requires lemminflect: pip install 'unbag[wordnet]'") from error
         self._inflections: Any = lemminflect
         self._wordnet = wordnet
         self.get_candidates = lru_cache(maxsize=1 << 16)(self._get_candidates)

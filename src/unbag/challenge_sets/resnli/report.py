@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
-from unbag.challenge_sets.resnli.scores import compute_unseen_pair_mask
+from unbag.challenge_sets.resnli.scores import compute_resnli_skill_score_mask
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
@@ -152,8 +152,10 @@ def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[Re
     pairs = PredictedPairs(rows, predictions)
     partition = read_numeric_column(rows, "partition")
     harder = 2 * partition >= partition.max()
-    unseen = compute_unseen_pair_mask(read_column(rows, "source_split").to_pylist())
-    for index in pairs.select_shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
+    columns = {
+        name: read_column(rows, name).to_pylist() for name in ("partition", "source_split") if name in rows.features
+    }
+    for index in pairs.select_shortest(np.flatnonzero(harder & compute_resnli_skill_score_mask(columns))):
         yield _example(pairs, "words give little away", index)
 
 

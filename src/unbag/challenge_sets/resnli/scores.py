@@ -1,6 +1,5 @@
 """Uncertainty partitions and row scores of ReSNLI."""
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -92,14 +91,11 @@ def merge_sparse_partitions(partition_ids: NDArray[Any]) -> tuple[NDArray[np.int
     return numbers * fewer // total, total
 
 
-def compute_unseen_pair_mask(splits: Iterable[Any]) -> NDArray[np.bool_]:
-    """Compute a mask of the pairs that are not from a training split, based on their split names, shape (n,)."""
-    return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
-
-
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Apply `compute_unseen_pair_mask` to the column of splits; an empty array if there is no such column."""
-    return compute_unseen_pair_mask(columns.get("source_split", ()))
+    """Compute a mask of the pairs that are known not to be from a training split, shape (n,)."""
+    if "source_split" not in columns:
+        return np.zeros(len(columns["partition"]), dtype=np.bool_)
+    return np.array([not str(split).startswith(_TRAINING) for split in columns["source_split"]], dtype=np.bool_)
 
 
 def _of_ends(right: NDArray[np.bool_], unanswered: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:

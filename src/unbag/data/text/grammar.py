@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from unbag.data.text.parses import Parse
+from unbag.data.text.parses import Parse, inflect
 from unbag.data.text.tokens import tokenize_words
 
 _CLASSES: Final = (
@@ -308,6 +308,7 @@ _IRREGULAR: Final = {
     **{"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "tooth": "teeth"},
     **{"mouse": "mice", "goose": "geese", "knife": "knives", "leaf": "leaves", "wife": "wives", "wolf": "wolves"},
     **{"scarf": "scarves", "shelf": "shelves", "loaf": "loaves", "tomato": "tomatoes", "potato": "potatoes"},
+    **{noun: f"{noun}s" for noun in ("banjo", "cello", "piano", "taxi")},  # in the word lists, which must import fast
     **{same: same for same in ("deer", "fish", "sheep", "people", "children", "men", "women", "aircraft")},
 }
 _COMPOUND: Final = ("woman", "man", "child", "mouse", "fish")
@@ -351,8 +352,8 @@ def _head(words: list[str]) -> int:
 def pluralize_noun(noun: str) -> str:
     """Build the plural of a noun, or of a noun phrase whose head is the last word.
 
-    >>> [pluralize_noun(noun) for noun in ("policeman", "school bus", "boy", "puppy", "old man")]
-    ['policemen', 'school buses', 'boys', 'puppies', 'old men']
+    >>> [pluralize_noun(noun) for noun in ("policeman", "school bus", "boy", "puppy", "old man", "quiz", "thief")]
+    ['policemen', 'school buses', 'boys', 'puppies', 'old men', 'quizzes', 'thieves']
     """
     *before, last = noun.split(" ")
     return " ".join([*before, _plural(last)])
@@ -364,8 +365,10 @@ def _plural(word: str) -> str:
     for end in _COMPOUND:
         if word.endswith(end) and not word.endswith("human"):
             return word.removesuffix(end) + _IRREGULAR[end]
-    if word.endswith(("s", "x", "z", "ch", "sh")):
+    if word.endswith(("ss", "us", "x", "ch", "sh")):
         return word + "es"
+    if word.endswith(("f", "fe", "o", "s", "z")):  # no rule decides roofs and thieves, pianos and heroes
+        return inflect(word, "NNS")
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     return word + "s"

@@ -26,7 +26,7 @@ class GrammaticalPerson(Enum):
 _BE_PRESENT: Final = {GrammaticalPerson.I: "am", GrammaticalPerson.SINGULAR: "is", GrammaticalPerson.PLURAL: "are"}
 _BE_PAST: Final = {GrammaticalPerson.I: "was", GrammaticalPerson.SINGULAR: "was", GrammaticalPerson.PLURAL: "were"}
 _BE: Final = {form: forms for forms in (_BE_PRESENT, _BE_PAST) for form in forms.values()}
-_IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # `be` is in `_BE`; `undergo` follows the rule for -o
+_IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # `be` is in `_BE`
 _BASES: Final = {singular: base for base, singular in _IRREGULAR.items()}
 
 OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "you": "you"}
@@ -52,23 +52,44 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, is_third
     >>> verbs = ("lies", "lie"), ("rides", "rid")
     >>> [conjugate_verb(verb, lemma, plural, is_third_person=True) for verb, lemma in verbs]
     ['lie', 'ride']
+    >>> conjugate_verb("quizzes", "quizz", plural, is_third_person=True)
+    'quiz'
     """
     lower = verb.lower()
     if lower in _BE:
         form = _BE[lower][person]
     else:
-        candidates = (lemma, *_bases(lower)) if is_third_person else ()
+        candidates = _bases(lower, lemma) if is_third_person else ()
         base = next((base for base in candidates if build_third_person_singular(base) == lower), lower)
         form = build_third_person_singular(base) if person is GrammaticalPerson.SINGULAR else base
     return form.capitalize() if verb[:1].isupper() else form
 
 
-def _bases(singular: str) -> list[str]:
+def _bases(singular: str, lemma: str) -> list[str]:
     """List the possible base forms of a third person singular, most likely first."""
-    shorter = [singular[:-1], singular[:-2]]
-    if singular.endswith(("sses", "shes", "ches", "xes", "zzes")):
-        shorter.reverse()
-    return [*_BASES.get(singular, "").split(), singular[:-3] + "y", *shorter]
+    from lemminflect import getLemma
+
+    # The tagger's lemma of a rare verb may not exist, such as "quizz".
+    known = getLemma(singular, "VERB", lemmatize_oov=False)
+    listed = sorted(known, key=lambda base: base != lemma) if known else [lemma, *getLemma(singular, "VERB")]
+    return [*_BASES.get(singular, "").split(), *listed]
+
+
+def inflect(word: str, tag: str) -> str:
+    """Inflect a base form with lemminflect, which knows irregular words and applies rules to unknown ones.
+
+    Args:
+        word: Base form in lower case.
+        tag: Penn Treebank tag of the result: `NNS` or `VBZ`.
+
+    >>> [inflect(noun, "NNS") for noun in ("quiz", "thief", "crisis", "radio")], inflect("redo", "VBZ")
+    (['quizzes', 'thieves', 'crises', 'radios'], 'redoes')
+    """
+    from lemminflect import getInflection
+
+    # The first form is the most frequent one, but may be an uncommon spelling such as "re-does".
+    forms: tuple[str, ...] = getInflection(word, tag)
+    return next((form for form in forms if form.isalpha()), forms[0])
 
 
 def build_third_person_singular(base_form: str) -> str:
@@ -76,14 +97,16 @@ def build_third_person_singular(base_form: str) -> str:
 
     >>> [build_third_person_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
     ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
+    >>> [build_third_person_singular(base) for base in ("quiz", "video", "stomach", "focus")]
+    ['quizzes', 'videos', 'stomachs', 'focuses']
     """
     if base_form in _IRREGULAR:
         return _IRREGULAR[base_form]
     if base_form.endswith("y") and base_form[-2:-1] not in "aeiou":
         return base_form[:-1] + "ies"
-    if base_form.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return base_form + "es"
-    return base_form + "s"
+    if base_form.endswith(("s", "z", "ch", "o")):  # no rule decides "goes" and "videos", "watches" and "stomachs"
+        return inflect(base_form, "VBZ")
+    return base_form + ("es" if base_form.endswith(("x", "sh")) else "s")
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
