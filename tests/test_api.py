@@ -319,12 +319,13 @@ def test_options_of_each_model_type_equal_loader_parameters():
     from unbag.inference.transformer import TransformerPredictor
 
     of_every_predictor = {"long_premise"}  # an option of `load_predictor`, which wraps the loaded predictor
+    of_scores = {"threshold"}  # an option of `load_predictor`, which applies to the predictions of any model
     parameters = {}
     for kind, loaders, others in (
         (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),
-        (model_loading.CAUSAL, (CausalPredictor.load,), set()),
+        (model_loading.CAUSAL, (CausalPredictor.load,), of_scores),
         (model_loading.ENDPOINT, (EndpointPredictor.load, ClassificationEndpointPredictor.load), set()),
-        (model_loading.BUILT_IN, (LexicalTrainingOptions,), set()),
+        (model_loading.BUILT_IN, (LexicalTrainingOptions,), of_scores),
         (model_loading.IN_MEMORY, (build_classifier_predictor,), of_every_predictor),
     ):
         found = [set(inspect.signature(load).parameters) - {"model"} for load in loaders]
@@ -351,7 +352,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
         ({"prompt": 3}, "expected prompt to be .*, got 3"),
         ({"batch_tokens": 0}, "expected batch_tokens to be a whole number of at least 1, got 0"),
         ({"revision": ""}, "expected revision to be text without control characters, got ''"),
-        ({"threshold": 1.5}, "expected a threshold for the probability of entailment, .*, got 1.5"),
+        ({"threshold": 1.5}, "expected a probability of entailment from 0 to 1, or break-even, got 1.5"),
         ({"label_map": 5}, "expected label_map to be .*, got 5"),
         ({"trust_remote_code": "yes"}, "expected trust_remote_code to be true or false, got 'yes'"),
     ],

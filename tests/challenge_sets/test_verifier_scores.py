@@ -16,7 +16,7 @@ from unbag.data import demo
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.inference.single_output import compute_entailment_probabilities, compute_threshold_logit
+from unbag.inference.single_output import apply_threshold
 from unbag.scoring.bootstrap import to_json
 from unbag.scoring.nested import iter_estimates
 
@@ -93,19 +93,16 @@ def test_single_gold_label_has_no_verifier_scores():
     )
 
 
-@pytest.mark.parametrize("threshold", [0.25, 0.7, "break-even"])
-def test_one_output_keeps_decision_and_probabilities(threshold):
-    logits = np.log(np.array(SCORES) / (1 - np.array(SCORES))) - compute_threshold_logit(threshold)
-    centred = 1 / (1 + np.exp(-logits))
-    answers = SetPredictions(np.stack([centred, 1 - centred], axis=1), TWO_WAY, has_probabilities=True)
-    own = compute_entailment_probabilities(answers, threshold)
-    assert own == pytest.approx(SCORES)
-    found = score_predictions(answers, entailment=own)
-    called = [score >= (0.5 if threshold == "break-even" else threshold) for score in SCORES]
+@pytest.mark.parametrize("threshold", [0.25, 0.6, "break-even"])
+def test_threshold_decides_and_keeps_probabilities(threshold):
+    answers = SetPredictions(THREE, LABELS, has_probabilities=True)
+    decided, _, _ = apply_threshold(answers, GOLD, threshold)
+    found = score_predictions(decided)
+    called = [score >= (0.6 if threshold == "break-even" else threshold) for score in SCORES]
     assert found["false_entailment"].value == pytest.approx(sum(called[row] for row in (1, 3, 5)) / 3)
+    assert found["recall"].value == pytest.approx(sum(called[row] for row in (0, 2, 4)) / 3)
     assert [row["threshold"] for row in found["thresholds"]] == pytest.approx(SCORES)
-    contradictions = SetPredictions(answers.probabilities, CONTRADICTION_OR_NOT, has_probabilities=True)
-    assert compute_entailment_probabilities(contradictions, threshold) is None
+    assert found["auroc"] == score_predictions(answers)["auroc"]
 
 
 def test_has_verification_requires_labels_of_shown_pairs():

@@ -76,30 +76,13 @@ def test_predict_probabilities_match_server_by_label_name(endpoint, route):
 
 
 @pytest.mark.parametrize("route", ["score", "rerank", "predict"])
-@pytest.mark.parametrize("threshold", [0.5, 0.9, "break-even"])
-def test_one_output_predicts_entailment_from_threshold(endpoint, route, threshold):
+def test_one_output_is_probability_of_entailment(endpoint, route):
     endpoint.classifier = ONE_OUTPUT
-    predictor = connect(endpoint, route, threshold=threshold)
-    assert (predictor.label_space, predictor.has_probabilities) == (TWO_WAY, False)
+    predictor = connect(endpoint, route, threshold=0.9)
+    assert (predictor.label_space, predictor.n_outputs, predictor.threshold) == (TWO_WAY, 1, 0.9)
     values = predictor.predict(PREMISES, HYPOTHESES)
     scores = np.array([score_by_letters(*pair)[0] for pair in zip(PREMISES, HYPOTHESES, strict=True)])
-    least = 0.5 if threshold == "break-even" else threshold
-    np.testing.assert_array_equal(values[:, 0] > 0.5, scores > least)
-    odds = scores / (1 - scores) / (least / (1 - least))
-    np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-6)
-
-
-def test_three_outputs_predict_entailment_from_threshold(endpoint):
-    endpoint.classifier.outputs = predict_probe_pairs
-    own = connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)[:, 0].astype(float)
-    threshold = float(np.median(own)) + 1e-4
-    predictor = connect(endpoint, "predict", threshold=threshold)
-    assert (predictor.order, predictor.label_space) == (SERVED, TWO_WAY)
-    values = predictor.predict(PREMISES, HYPOTHESES)
-    odds = own / (1 - own) / (threshold / (1 - threshold))
-    np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-5)
-    assert 0 < (values[:, 0] > 0.5).mean() < 1
-    assert predictor.copy_without_threshold().label_space == LABELS
+    np.testing.assert_allclose(values, np.stack([scores, 1 - scores], axis=1), atol=1e-6)
 
 
 def test_predict_resumes_without_repeated_pairs(endpoint):

@@ -174,21 +174,6 @@ def test_one_output_without_threshold_is_rejected(exported_scorer):
         ExportedPredictor.load(exported_scorer[0])
 
 
-@pytest.mark.parametrize("label_map", [None, {"0": "contradiction", "1": "not_contradiction"}])
-def test_one_output_predicts_label_from_threshold(exported_scorer, label_map):
-    half = ExportedPredictor.load(exported_scorer[0], threshold=0.5, label_map=label_map)
-    first = half.label_space.index(half.order[0])
-    scores = half.predict(PREMISES, HYPOTHESES)[:, first]
-    ordered = np.sort(scores)
-    threshold = float(ordered[1] + ordered[2]) / 2
-    predictor = ExportedPredictor.load(exported_scorer[0], threshold=threshold, label_map=label_map)
-    assert not predictor.has_probabilities
-    assert predictor.identity["threshold"] == str(threshold)
-    is_first = predictor.predict(PREMISES, HYPOTHESES).argmax(axis=1) == first
-    assert is_first.tolist() == (scores >= threshold).tolist()
-    assert is_first.sum() == len(PAIRS) - 2
-
-
 def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized_model, tmp_path, monkeypatch):
     quantized_model = shutil.copytree(quantized_model, tmp_path / "model")
     from typer.testing import CliRunner

@@ -147,7 +147,7 @@ class _ScoreModel:
     """A model with one output, with the score of each pair and the labels of high and low scores."""
 
     threshold = "break-even"
-    has_probabilities = False
+    n_outputs = 1
     identity = None
 
     def __init__(self, order, score):

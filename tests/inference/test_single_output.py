@@ -44,8 +44,8 @@ def test_missing_threshold_error_names_options(scorer):
 
 
 def test_threshold_outside_0_to_1_is_rejected(scorer):
-    for wrong in (0, 1, 1.5, "half", float("nan")):
-        with pytest.raises(ValueError, match="between 0 and 1"):
+    for wrong in (-0.1, 1.5, "half", float("nan"), "1e"):
+        with pytest.raises(ValueError, match="from 0 to 1"):
             TransformerPredictor.load(scorer, threshold=wrong)
 
 
@@ -54,16 +54,16 @@ def test_threshold_of_one_half_uses_sigmoid(scorer):
     expected = compute_sigmoids(scorer)
     assert predictor.label_space == TWO_WAY
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES)[:, 0], expected, atol=1e-5)
-    assert not predictor.has_probabilities
-    assert predictor.identity["threshold"] == "0.5"
 
 
 def test_pairs_at_threshold_are_entailed(scorer):
-    expected = np.sort(compute_sigmoids(scorer))
-    for number, between in enumerate((expected[1:] + expected[:-1]) / 2, start=1):
-        taken = TransformerPredictor.load(scorer, threshold=between).predict(PREMISES, HYPOTHESES).argmax(axis=1) == 0
-        assert taken.sum() == len(expected) - number
-        assert np.array_equal(taken, compute_sigmoids(scorer) >= between)
+    expected = compute_sigmoids(scorer)
+    values = TransformerPredictor.load(scorer, threshold=0.5).predict(PREMISES, HYPOTHESES)
+    answers = SetPredictions(values, TWO_WAY, has_probabilities=True)
+    ordered = np.sort(expected)
+    for between in (ordered[1:] + ordered[:-1]) / 2:
+        decided, _, _ = single_output.apply_threshold(answers, [0] * len(values), float(between))
+        assert (decided.predicted == 0).tolist() == (expected >= between).tolist()
 
 
 def test_output_for_other_label_keeps_its_name(scorer, make_model):
@@ -79,22 +79,23 @@ def test_output_for_other_label_keeps_its_name(scorer, make_model):
 def test_break_even_predicts_as_many_as_labelled():
     """With scores .9 .6 .4 .2, and gold entailment for the first and third; ids 0, 1, 2 are entailment, neutral, …"""
     given = np.array([0.9, 0.6, 0.4, 0.2])
-    answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
-    ranked, said = single_output.rank_predictions(answers, [0, 1, 0, 2], "break-even")
+    answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=True)
+    ranked, said, cutoff = single_output.apply_threshold(answers, [0, 1, 0, 2], "break-even")
     assert ranked.predicted.tolist() == [0, 0, 1, 1]
-    assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "n_predicted_entailed": 2, "pairs": 4}
-    same, said = single_output.rank_predictions(answers, [0, 1, 0, 2], 0.5)
-    assert same is answers
+    assert cutoff == pytest.approx(np.log(0.6 / 0.4), abs=1e-6)
+    assert said == {"auc": 0.75, "threshold": 0.6, "n_predicted_entailed": 2, "pairs": 4}
+    same, said, _ = single_output.apply_threshold(answers, [0, 1, 0, 2], 0.5)
+    assert same.predicted.tolist() == answers.predicted.tolist()
     assert said == {"auc": 0.75, "threshold": 0.5, "n_predicted_entailed": 2, "pairs": 4}
-    none, said = single_output.rank_predictions(answers, [1, 1, 2, 2], "break-even")
+    none, said, _ = single_output.apply_threshold(answers, [1, 1, 2, 2], "break-even")
     assert none.predicted.tolist() == [1, 1, 1, 1]
     assert said == {"auc": None, "threshold": None, "n_predicted_entailed": 0, "pairs": 4}
 
 
-def test_scores_that_round_to_1_keep_order():
-    logits = torch.tensor([[40.0, 0.0], [30.0, 0.0], [20.0, 0.0], [-40.0, 0.0]])
-    odds = single_output.compute_log_odds(logits.softmax(dim=-1).numpy(), TWO_WAY)
-    np.testing.assert_allclose(odds, [40, 30, 20, -40], rtol=1e-5)
+def test_threshold_of_bare_labels_is_rejected():
+    answers = SetPredictions(np.eye(2), TWO_WAY, has_probabilities=False)
+    with pytest.raises(ValueError, match="expected probabilities of the labels, got labels only; omit --threshold"):
+        single_output.apply_threshold(answers, [0, 1], 0.5)
 
 
 def test_label_probe_uses_ranks(scorer):
@@ -130,7 +131,7 @@ def test_evaluation_records_threshold(scorer, tmp_path, threshold):
     expected = compute_sigmoids(scorer)
     assert verified["thresholds"]
     for row in verified["thresholds"]:
-        assert min(abs(expected - row["threshold"])) < 1e-5
+        assert min(abs(expected - row["threshold"])) < 1e-4
     [said] = list_remarks(result)
     assert "predicts entailment or not" in said
     assert ("its threshold is unknown" in said) == (threshold == "break-even")

@@ -252,7 +252,6 @@ class ChallengeSet:
         shuffled: Sequence[SetPredictions] = (),
         *,
         lexical_model: Mapping[str, str] | None = None,
-        entailment: NDArray[np.float64] | None = None,
     ) -> Scores:
         """Compute the scores of a model on all rows of the set, including the skill score and the verifier metrics.
 
@@ -263,8 +262,6 @@ class ChallengeSet:
             shuffled: Predictions of the model for the rows of the skill score with shuffled words
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
             lexical_model: Record of the lexical baseline.
-            entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
-                of `predictions` (`verifier_scores`).
         """
         from unbag.data.columns import read_column_values
 
@@ -282,9 +279,7 @@ class ChallengeSet:
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
             sources = read_column_values(rows, "source_id") if own is None else own.source
-            verified[VERIFICATION] = compute_verifier_scores(
-                columns["label"], predictions, sources, entailment=entailment
-            )
+            verified[VERIFICATION] = compute_verifier_scores(columns["label"], predictions, sources)
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
 

@@ -17,20 +17,17 @@ def compute_verifier_scores(
     predictions: SetPredictions,
     sources: Sequence[Hashable] | NDArray[Any],
     *,
-    entailment: NDArray[np.float64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> VerificationScores | None:
     """Compute the scores of a model as a verifier. Return None if they are undefined for the rows or the model.
 
-    The decisions are the model's own: the most probable label, or the label beyond the threshold of a model with one
-    output. A row without an answer never improves a measure (`BinaryPredictions.unanswered`).
+    The decisions are the model's own: the most probable label, or the label that the threshold decides. A row
+    without an answer never improves a measure (`BinaryPredictions.unanswered`).
 
     Args:
         labels: Gold label ids, shape (n,).
         predictions: Predictions, n rows.
         sources: Source of each row, n hashable values.
-        entailment: Probability of entailment, shape (n,); default: the column of `predictions`. A model with one output
-            has its own, since `predictions` are centred at its threshold.
         resamples: Number of bootstrap resamples.
 
     Returns:
@@ -42,8 +39,6 @@ def compute_verifier_scores(
     entailed, *contradicted = (
         build_binary_predictions(predictions, labels, label) for label in (ENTAILMENT, CONTRADICTION) if label in space
     )
-    if entailment is not None:
-        entailed = entailed._replace(probabilities=np.clip(entailment, 0.0, 1.0), complements=None)
     return compute_verification_scores(
         entailed, sources, contradictions=contradicted[0] if contradicted else None, resamples=resamples
     )

@@ -1,12 +1,12 @@
 """The command `unbag score`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.model_options import Lexical, build_disabled_baseline_options
+from unbag.cli.model_options import Lexical, build_cli_option, build_disabled_baseline_options
 from unbag.cli.options import Offline, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, print_failures, show_results
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
@@ -14,6 +14,8 @@ from unbag.cli.typer_utils import validate_output_location
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
+
+_Threshold: Any = build_cli_option("threshold")
 
 
 @with_shared_options
@@ -51,6 +53,7 @@ def score(
             help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
     ] = None,
+    threshold: _Threshold = None,
     lexical_baseline: Lexical = True,
     offline: Offline = False,
     as_json: AsJson = False,
@@ -75,10 +78,10 @@ def score(
     from unbag.inference.prediction_store import PREDICTIONS
 
     if run_dir is not None:
-        if predictions is not None or name is not None or pairs != PairOptions():
+        if predictions is not None or name is not None or threshold is not None or pairs != PairOptions():
             raise typer.BadParameter(
-                "--run-dir: cannot be combined with FILE, --set or source pairs, because the run defines them; remove "
-                "them"
+                "--run-dir: cannot be combined with FILE, --set, --threshold or source pairs, because the run defines "
+                "them; remove them"
             )
         source = ctx.get_parameter_source("lexical_baseline")
         # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
@@ -107,7 +110,10 @@ def score(
     request = target.request if isinstance(target, BuiltSet) else target
     output_location = output_dir or str(
         build_run_folder(
-            [str(predictions)], [request], build_disabled_baseline_options(lexical_baseline), title=request.name
+            [str(predictions)],
+            [request],
+            build_disabled_baseline_options(lexical_baseline) | ({} if threshold is None else {"threshold": threshold}),
+            title=request.name,
         )
     )
     with open_local_result_folder(output_location) as folder:
@@ -117,6 +123,7 @@ def score(
             output_dir=folder,
             predictions=RUNS_FOLDER / PREDICTIONS,
             lexical_baseline=lexical_baseline,
+            threshold=threshold,
         )
         show_results([result], folder, as_json=as_json, output_location=output_location)
 

@@ -26,25 +26,33 @@ class SetPredictions(NamedTuple):
         label_space: Labels of the columns, one of `data.labels.LABEL_SPACES`.
         has_probabilities: Whether the probabilities express the model's confidence; False for bare labels.
         unanswered: Mask of rows without a prediction, shape (n,); None for models that never abstain.
+        decisions: Index in `label_space` of each row's predicted label, shape (n,), if a threshold decides; None if
+            the most probable label is predicted.
     """
 
     probabilities: NDArray[Any]
     label_space: Sequence[str]
     has_probabilities: bool
     unanswered: NDArray[np.bool_] | None = None
+    decisions: NDArray[np.intp] | None = None
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether the largest probability is the confidence of the prediction. It is not if a threshold decides."""
+        return self.has_probabilities and self.decisions is None
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """Index in `label_space` of each row's most probable label, shape (n,).
+        """Index in `label_space` of each row's predicted label, shape (n,).
 
         Rows without a prediction get `NO_ANSWER`.
         """
-        likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
+        likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1) if self.decisions is None else self.decisions
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     @property
     def label_names(self) -> NDArray[np.str_]:
-        """Name of each row's most probable label, shape (n,). Rows without a prediction get `NONE`."""
+        """Name of each row's predicted label, shape (n,). Rows without a prediction get `NONE`."""
         names: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # -1, `NO_ANSWER`, is the last
         return names
 
@@ -57,11 +65,20 @@ class SetPredictions(NamedTuple):
         """Convert the predictions to the same or a smaller label space. Adds the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):
             return self
+        assert self.decisions is None  # a threshold decides between two labels, which are not merged
         columns = [list(label_space).index(map_label_to_space(label, label_space)) for label in self.label_space]
         probabilities = np.zeros((len(self.probabilities), len(label_space)), dtype=self.probabilities.dtype)
         for column, values in zip(columns, self.probabilities.T, strict=True):
             probabilities[:, column] += values
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
+
+    def select(self, rows: slice | NDArray[np.bool_]) -> "SetPredictions":
+        """Select the predictions of some rows."""
+        return self._replace(
+            probabilities=self.probabilities[rows],
+            unanswered=None if self.unanswered is None else self.unanswered[rows],
+            decisions=None if self.decisions is None else self.decisions[rows],
+        )
 
     def align_to_gold(self, names: Sequence[str]) -> "SetPredictions":
         """Merge labels so that the label space matches the gold labels.
@@ -83,9 +100,11 @@ class SetPredictions(NamedTuple):
         """
         if self.unanswered is None:
             return self
-        gold = np.eye(len(self.label_space), dtype=self.probabilities.dtype)[self.to_label_positions(labels)]
-        probabilities = np.where(self.unanswered[:, np.newaxis], gold, self.probabilities)
-        return self._replace(probabilities=probabilities, unanswered=None)
+        gold = self.to_label_positions(labels)
+        one_hot = np.eye(len(self.label_space), dtype=self.probabilities.dtype)[gold]
+        probabilities = np.where(self.unanswered[:, np.newaxis], one_hot, self.probabilities)
+        decisions = None if self.decisions is None else np.where(self.unanswered, gold, self.decisions)
+        return self._replace(probabilities=probabilities, unanswered=None, decisions=decisions)
 
     @property
     def label_positions(self) -> NDArray[np.intp]:
@@ -122,8 +141,7 @@ def select_rows(
     """Select the rows of columns and predictions for which `mask`, shape (n,), is true."""
     rows = np.flatnonzero(mask).tolist()
     selected = {name: [values[row] for row in rows] for name, values in columns.items()}
-    unanswered = None if predictions.unanswered is None else predictions.unanswered[mask]
-    return selected, predictions._replace(probabilities=predictions.probabilities[mask], unanswered=unanswered)
+    return selected, predictions.select(mask)
 
 
 def scatter_predictions(predictions: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
@@ -138,7 +156,11 @@ def scatter_predictions(predictions: SetPredictions, mask: NDArray[np.bool_]) ->
     unanswered = ~mask
     if predictions.unanswered is not None:
         unanswered[mask] = predictions.unanswered
-    return predictions._replace(probabilities=probabilities, unanswered=unanswered)
+    decisions = None
+    if predictions.decisions is not None:
+        decisions = np.zeros(len(mask), dtype=np.intp)
+        decisions[mask] = predictions.decisions
+    return predictions._replace(probabilities=probabilities, unanswered=unanswered, decisions=decisions)
 
 
 def to_boolean_array(values: Any) -> NDArray[np.bool_]:

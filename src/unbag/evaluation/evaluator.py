@@ -58,6 +58,7 @@ from unbag.inference.prediction_files import detect_label_space, read_prediction
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
+from unbag.inference.single_output import Threshold, apply_threshold, build_labels_only_message, parse_threshold
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
 from unbag.utils.files import get_cache_folder
@@ -357,6 +358,8 @@ def _load_models(engine: Engine, variants: Sequence[ModelVariant], *, trust_labe
         is_function = model_loading.find_model_type(model) is model_loading.FUNCTION
         if is_function:
             _run_one_pair(predictor)
+        if own_options.get("threshold") is not None and not getattr(predictor, "has_probabilities", True):
+            raise ValueError(build_labels_only_message(own_options["threshold"]))
         options = build_options_record(model, predictor, own_options)
         record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
         if is_function:
@@ -398,6 +401,7 @@ def evaluate_file(
     output_dir: Path | str,
     predictions: Path | str | None = None,
     lexical_baseline: bool = True,
+    threshold: Threshold | None = None,
 ) -> Result:
     """Score a file of predictions, and write `results.json` and the examples to a folder.
 
@@ -407,13 +411,16 @@ def evaluate_file(
         output_dir: Folder to write to.
         predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
         lexical_baseline: See `evaluate_all`.
+        threshold: Minimum probability of entailment (`inference.single_output`); default: the most probable label.
 
     Raises:
         ValueError: If the file does not have one valid prediction per row of the set. `data.labels.LabelError` if the
             file's labels separate contradiction from the rest but the set's labels separate entailment.
     """
     validate_writable(Path(output_dir), folder=True)
-    detect_label_space(path)  # raises before the set is built
+    threshold = None if threshold is None else parse_threshold(threshold)
+    if detect_label_space(path) is None and threshold is not None:  # before the set is built
+        raise ValueError(build_labels_only_message(threshold))
     result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
     built = build_requested_set(challenge_set) if isinstance(challenge_set, SetRequest) else challenge_set
     file_predictions = read_prediction_file(path, read_column(built.rows, "id"))
@@ -429,6 +436,10 @@ def evaluate_file(
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
+    if threshold is not None:
+        labels = read_column(built.rows, "label").to_numpy()
+        answers, model["ranking"], _ = apply_threshold(answers, labels, threshold)
+        model |= {"threshold": str(threshold), "label_order": ",".join(file_predictions.label_space)}
     answers = answers.align_to_gold(built.rows.features["label"].names)
     result = score_set_predictions(built, answers, model, words)
     write_scored_results([build_scored_result(result, built, answers)], Path(output_dir))

@@ -41,7 +41,12 @@ class LabelCheckedModel:
         self.predictor = predictor
         self.label_source: LabelSource = getattr(predictor, "label_source", "function")
         self.name: str = record["name"]
-        self.record: dict[str, Any] = {**record, **(predictor.identity or {})}
+        threshold = getattr(predictor, "threshold", None)
+        self.record: dict[str, Any] = {
+            **record,
+            **(predictor.identity or {}),
+            **({} if threshold is None else {"threshold": str(threshold)}),
+        }
         self._trust_labels = trust_labels
         self._probed: dict[str, ProbeReport | None] = {}
 

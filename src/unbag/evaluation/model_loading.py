@@ -1,5 +1,6 @@
 """Loading of models by name or from an object: model types, options and predictors."""
 
+import copy
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +64,7 @@ BUILT_IN: Final = ModelType(
 )
 IN_MEMORY: Final = ModelType("a classifier in memory", "a CrossEncoder or a pipeline", _names(InMemoryKwargs))
 FUNCTION: Final = ModelType("a function", "module:function", _names(FunctionKwargs))
-PREDICTOR: Final = ModelType("a predictor", "an object", frozenset())
+PREDICTOR: Final = ModelType("a predictor", "an object", frozenset({"threshold"}))
 KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PREDICTOR)
 
 
@@ -186,7 +187,7 @@ def _display_name(model: Any) -> str:
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
 _OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
-_OF_ROUTES: Final = frozenset({"separator", "label_map", "threshold"})
+_OF_ROUTES: Final = frozenset({"separator", "label_map"})
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
@@ -217,13 +218,20 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     options = parse_model_options(options)
     validate_model_options([model], options)
     long_premise = options.pop("long_premise", get_default("long_premise"))
-    predictor, name = _predictor_of(model, options)
+    threshold = options.get("threshold")
+    loaded, name = _predictor_of(model, options)
+    predictor: Any = loaded if threshold is None else copy.copy(loaded)  # the object may belong to the user
+    if threshold is not None:
+        predictor.threshold = threshold  # applied to the stored probabilities (`inference.single_output`)
     if long_premise == get_default("long_premise"):
         return predictor, name
     return LongPremisePredictor(predictor, long_premise), name
 
 
 def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str]:
+    # A classifier validates its threshold, which it requires if it has one output.
+    if find_model_type(model) not in (CLASSIFIER, IN_MEMORY) and not _is_route(model, options):
+        options = {name: value for name, value in options.items() if name != "threshold"}
     if isinstance(model, str | Path):
         return _load_by_name(model, options), str(model)
     if is_classifier(model):
@@ -336,11 +344,20 @@ def _hub(name: str) -> AbstractContextManager[Any]:
     return use_cache_if_unreachable() if is_hub_id(name) else nullcontext()
 
 
+def _is_route(model: Model, options: Mapping[str, Any]) -> bool:
+    """Check whether a model is behind a classification route."""
+    if find_model_type(model) is not ENDPOINT:
+        return False
+    from unbag.inference.classification_endpoint import find_route
+
+    return find_route(options.get("base_url")) is not None
+
+
 def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     """Load a classifier behind one of the classification routes, or a language model behind any other address."""
-    from unbag.inference.classification_endpoint import ROUTES, find_route
+    from unbag.inference.classification_endpoint import ROUTES
 
-    is_route = find_route(options.get("base_url")) is not None
+    is_route = _is_route(f"endpoint:{name}", options)
     if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
         routes = ", ".join(f"/{route}" for route in ROUTES)
         raise ValueError(
@@ -372,6 +389,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     if is_lexical_model(model, revision=options.get("revision")):
         from unbag.baselines.lexical.predictors import LexicalPredictor
 
+        options.pop("threshold", None)
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
             raise ValueError(f"{model}: a lexical model does not support the option {', '.join(wrong)}; omit it")
         folder = locate_lexical_model(model, **options)

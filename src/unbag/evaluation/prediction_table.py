@@ -14,7 +14,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
 _COLUMNS: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
-_DECIMALS: Final = 6
+_DIGITS: Final = 6  # significant digits, so that probabilities near 0 differ
 
 
 class _Part(NamedTuple):
@@ -29,9 +29,9 @@ class PredictionTable:
     """Table of a run's predictions, collected during scoring and written at the end.
 
     Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`,
-    `prediction`, and the probability of each label, rounded to six decimals. Gold label and prediction are in the label
-    space in which the model was scored. If the model abstained, the prediction is `none` and the probabilities are
-    empty. Probabilities are also empty for a model that predicts only labels. If all models do, these columns are
+    `prediction`, and the probability of each label, with six significant digits. Gold label and prediction are in the
+    label space in which the model was scored. If the model abstained, the prediction is `none` and the probabilities
+    are empty. Probabilities are also empty for a model that predicts only labels. If all models do, these columns are
     absent.
     """
 
@@ -70,12 +70,12 @@ def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
     texts = [read_column(rows, name) for name in ("id", "premise", "hypothesis")]
     gold = answers.to_label_positions(read_column(rows, "label").to_numpy())
     predicted = answers.label_names
-    rounded = np.round(answers.probabilities.astype(np.float64), _DECIMALS)
+    values = answers.probabilities.astype(np.float64)
     unanswered = np.zeros(len(rows), dtype=bool) if answers.unanswered is None else answers.unanswered
     has_none = unanswered | (not answers.has_probabilities)
     for start in range(0, len(rows), ROWS_PER_TABLE):
         cells = zip(*(each[start : start + ROWS_PER_TABLE].to_pylist() for each in texts), strict=True)
         for row, cell in enumerate(cells, start):
-            probabilities = {} if has_none[row] else dict(zip(space, rounded[row].tolist(), strict=True))
-            values = [probabilities.get(label, "") for label in labels]
-            yield [*fields, *cell, space[gold[row]], str(predicted[row]), *values]
+            probabilities = {} if has_none[row] else dict(zip(space, values[row].tolist(), strict=True))
+            shown = [float(f"{probabilities[each]:.{_DIGITS}g}") if each in probabilities else "" for each in labels]
+            yield [*fields, *cell, space[gold[row]], str(predicted[row]), *shown]

@@ -24,14 +24,7 @@ from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.prediction_store import StoredPredictions, merge_dates
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import (
-    BREAK_EVEN,
-    Threshold,
-    compute_break_even_score,
-    compute_entailment_probabilities,
-    predict_by_score,
-    rank_predictions,
-)
+from unbag.inference.single_output import Threshold, apply_threshold, predict_by_cutoff
 from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
 
@@ -116,19 +109,18 @@ def score_predictions(
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
         draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
-        if any(reason is not None for reason in (control.load_unanswered() if model.may_abstain else ())):
-            # A control without answers would have a low score, which would raise the skill score of the model.
-            names = built_set.rows.features["label"].names
-            gold = read_column(built_set.rows, "label").to_numpy()[built_set.skill_score_mask]
-            draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
-    entailment: NDArray[np.float64] | None = None
     if threshold is not None:
-        entailment = compute_entailment_probabilities(answers, threshold)
         labels = read_column(built_set.rows, "label").to_numpy()
-        if threshold == BREAK_EVEN:
-            least = compute_break_even_score(answers, labels)
-            draws = [predict_by_score(each, least) for each in draws]
-        answers, counts["ranking"] = rank_predictions(answers, labels, threshold)
+        answers, counts["ranking"], cutoff = apply_threshold(answers, labels, threshold)
+        draws = [predict_by_cutoff(each, cutoff) for each in draws]
+    is_unanswered = (
+        control is not None and model.may_abstain and any(each is not None for each in control.load_unanswered())
+    )
+    if draws and is_unanswered:
+        # A control without answers would have a low score, which would raise the skill score of the model.
+        names = built_set.rows.features["label"].names
+        gold = read_column(built_set.rows, "label").to_numpy()[built_set.skill_score_mask]
+        draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
@@ -140,7 +132,7 @@ def score_predictions(
         if control is stored_predictions
         else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
-    result = score_set_predictions(built_set, answers, {**model.record, **counts}, baseline, draws, entailment)
+    result = score_set_predictions(built_set, answers, {**model.record, **counts}, baseline, draws)
     if table is not None:
         table.add(result, built_set.rows, answers)
     return build_scored_result(result, built_set, answers)
@@ -172,7 +164,6 @@ def score_set_predictions(
     model: Mapping[str, Any],
     baseline: BaselinePredictions | None = None,
     shuffled_predictions: Sequence[SetPredictions] = (),
-    entailment: NDArray[np.float64] | None = None,
 ) -> Result:
     """Score the predictions of a model and build the result.
 
@@ -182,7 +173,6 @@ def score_set_predictions(
         model: Record of the model.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
         shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
-        entailment: The model's own probabilities of entailment, shape (n,), if they differ from those of `predictions`.
     """
     baseline = baseline or BaselinePredictions()
     return Result(
@@ -196,7 +186,6 @@ def score_set_predictions(
             baseline.answers,
             shuffled_predictions,
             lexical_model=baseline.identity,
-            entailment=entailment,
         ),
         environment=results.collect_environment(),
     )

@@ -203,13 +203,12 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
     The supported routes are in `ROUTES`.
 
     Attributes:
-        label_space: Labels of the columns of `predict`. With a threshold, these are two.
+        label_space: Labels of the columns of `predict`.
         order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
             of one output, the labels of a high score and of a low one.
         identity: Everything that determines the probabilities, by name, with the version of the model if the server
             reports one.
         threshold: Minimum probability of entailment; None for the most probable label.
-        has_probabilities: False with a threshold, because probabilities are centred at it.
         spending: Requests and tokens so far.
     """
 
@@ -233,16 +232,15 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
         batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
         found = [outputs for batch in batches for outputs in self._ask(batch)]
-        self._n_outputs = len(found[0].values)
+        self.n_outputs = len(found[0].values)
         self._validate_threshold(threshold)
-        self._set_outputs(self._resolve_labels(found, label_map), self._n_outputs, threshold)
+        self._set_outputs(self._resolve_labels(found, label_map), self.n_outputs, threshold)
         self.identity: Mapping[str, str] = {
             "kind": KIND,
             "model": model,
             "base_url": connection.base_url,
             "label_order": ",".join(self.order),
             **({"separator": separator} if route.is_text else {}),
-            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
             **answers.identity,
         }
 
@@ -421,7 +419,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
     def _validate_threshold(self, threshold: Threshold | None) -> None:
         """Validate the threshold, which a model with one output requires."""
         where = f"{self._connection.base_url}, {self.model}"
-        if self._n_outputs == 1 and threshold is None:
+        if self.n_outputs == 1 and threshold is None:
             raise EndpointError(
                 f"{where}: expected --threshold for a model with one output, got none; pass the threshold from the "
                 f"model card, such as 0.5, or {BREAK_EVEN}"
@@ -430,38 +428,34 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
         """Resolve the label of each output from the names in the responses to the pairs of the label probe."""
         named = {column: name for each in outputs for column, name in enumerate(each.names) if name}
-        if self._n_outputs == 1:
+        if self.n_outputs == 1:
             return resolve_single_output_labels(named.get(0, ""), label_map)
-        lacking = [column for column in range(self._n_outputs) if column not in named]
+        lacking = [column for column in range(self.n_outputs) if column not in named]
         if lacking and label_map is None:
             raise LabelError(
                 f"{self._connection.base_url} names only the predicted label of each pair: expected the names of all "
-                f"{self._n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "
+                f"{self.n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "
                 "label order from the model card, as --label-map 0=…,1=…,2=…"
             )
-        names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
+        names = {column: named.get(column, f"output {column}") for column in range(self.n_outputs)}
         return resolve_output_labels(names, label_map)
 
     def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
         """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
-        if {len(each.values) for each in outputs} != {self._n_outputs}:
+        if {len(each.values) for each in outputs} != {self.n_outputs}:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first "
+                f"{self._connection.base_url}: expected {self.n_outputs} outputs per pair, as for the first "
                 "pairs, got a different number; check that the server runs a single model"
             )
         values = np.array([each.values for each in outputs], dtype=np.float64)
-        if self.threshold is None:
+        if self.n_outputs > 1:
             return values[:, self._columns]
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
                 "serve a cross-encoder with one output and a sigmoid"
             )
-        values = values[:, [self._positive_output()]]
-        # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.
-        threshold = 0.5 if self.threshold == BREAK_EVEN else float(self.threshold)
-        high, low = values * (1 - threshold), (1 - values) * threshold
-        both: NDArray[np.float64] = np.concatenate([high, low], axis=1) / (high + low)
+        both: NDArray[np.float64] = np.concatenate([values, 1 - values], axis=1)
         return both[:, self._columns]
 
 

@@ -69,7 +69,6 @@ class ExportedPredictor(PairClassifier):
             **engine,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
-            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
         }
 
     @classmethod
@@ -134,9 +133,9 @@ class ExportedPredictor(PairClassifier):
             raise ModelError(
                 f"exported model: cannot run a batch ({extract_first_line(error)}); export the model again"
             ) from error
-        if logits.shape != (len(rows), self._n_outputs):
+        if logits.shape != (len(rows), self.n_outputs):
             raise ModelError(
-                f"exported model: expected logits of shape {(len(rows), self._n_outputs)}, got {tuple(logits.shape)}; "
+                f"exported model: expected logits of shape {(len(rows), self.n_outputs)}, got {tuple(logits.shape)}; "
                 "export the model for text classification, with the labels of its config.json"
             )
         return logits

@@ -25,7 +25,8 @@ from unbag.data.labels import (
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import compute_log_odds, rank_predictions
+from unbag.inference.single_output import apply_threshold
+from unbag.scoring.log_odds import compute_log_odds
 from unbag.scoring.ranking import compute_auroc
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
@@ -217,16 +218,15 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
             f"{language!r}"
         )
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    if hasattr(predictor, "copy_without_threshold"):  # the order of several outputs does not depend on a threshold
-        predictor = predictor.copy_without_threshold()
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
-    answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)
-    threshold = getattr(predictor, "threshold", None)
+    answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=True)
+    # The order of several outputs does not depend on a threshold.
+    threshold = getattr(predictor, "threshold", None) if getattr(predictor, "n_outputs", None) == 1 else None
     ids = getattr(predictor, "output_kind", None) == IDS
     couples = None if threshold is None else _couples(answers, golds, declared)
     if threshold is not None:  # predict by the threshold or by rank, as on a set
-        answers, _ = rank_predictions(answers, [get_label_id(label) for label in golds], threshold)
+        answers, _, _ = apply_threshold(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
     orders = list_candidate_label_orders(declared, allow_two_labels=ids and max(outputs) < 2)
@@ -298,7 +298,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Count the couples that the score of one output ranks correctly, for each label order."""
-    odds = compute_log_odds(answers.probabilities, answers.label_space)
+    odds = compute_log_odds(*answers.probabilities.T)
     return _count_concordant_couples(
         odds if declared == find_label_space(declared) else -odds, golds, list_candidate_label_orders(declared)
     )

@@ -18,11 +18,13 @@ from unbag.data.labels import get_positive_label
 from unbag.inference.options import LongPremise
 from unbag.inference.predictor import ModelError, Predictor, validate_pairs
 from unbag.inference.tokenization import encode_pairs
+from unbag.scoring.log_odds import compute_log_odds
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import TransformerPredictor
 
 
+_DECIMALS: Final = 4  # of the log odds of a part, which differ by about 1e-5 between processors
 _PAIRS_AT_ONCE: Final = 4096  # pairs of a part and a hypothesis in one call, which bounds memory
 
 # The end of a Chinese sentence, with its closing quotation mark: no space follows, by which spaCy would find it.
@@ -122,9 +124,10 @@ class LongPremisePredictor:
         values = self._predictor.predict([part for part, _ in rows], [hypothesis for _, hypothesis in rows])
         self.truncated += min(getattr(self._predictor, "truncated", 0) - before, len(parts))
         column = list(self.label_space).index(get_positive_label(self.label_space))
+        odds = compute_log_odds(values[:, column], np.delete(values, column, axis=1).sum(axis=1, dtype=np.float64))
         ends = np.cumsum([len(of_one) for of_one in parts])
         # Rounded, so that parts that differ in rounding alone are equal on every processor, and the first one is taken.
-        scores = np.round(values[:, column], 6)
+        scores = np.round(odds, _DECIMALS)
         best = [
             start + int(scores[start:end].argmax()) for start, end in zip([0, *ends[:-1].tolist()], ends, strict=True)
         ]

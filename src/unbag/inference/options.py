@@ -93,8 +93,9 @@ _Threshold = Annotated[
     float | str | None,
     ModelOption(
         "Entailment threshold, or break-even (as many entailments as in the gold labels).",
-        "Default: the most probable label. A model with one output (a reranker, a fact checker) needs a threshold, "
-        "which applies to the sigmoid.",
+        "Minimum probability of entailment, from 0 to 1 (default: the most probable label). A model with one output (a "
+        "reranker, a fact checker) needs a threshold, which applies to the sigmoid. Text may have more digits than a "
+        "float.",
         metavar="PROBABILITY",
         parse=_parse_threshold,
     ),
@@ -169,6 +170,7 @@ class ClassifierKwargs(InMemoryKwargs, total=False):
 class CausalKwargs(TypedDict, total=False):
     """Options of a causal language model."""
 
+    threshold: _Threshold
     revision: _Revision
     dtype: _Dtype
     device: _Device
@@ -222,6 +224,7 @@ class EndpointKwargs(TypedDict, total=False):
 class BuiltInKwargs(TypedDict, total=False):
     """Options of a built-in model."""
 
+    threshold: _Threshold
     train_data: Annotated[
         Sequence[str] | None,
         ModelOption("Training corpora or files of the built-in models (default: snli,mnli).", parse=_to_texts),
@@ -244,6 +247,7 @@ class FunctionKwargs(TypedDict, total=False):
     """Options of a model that is a Python function."""
 
     label_map: _LabelMap
+    threshold: _Threshold
     long_premise: _LongPremise
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import ThresholdedPredictor, compute_threshold_logit
+from unbag.inference.single_output import ThresholdedPredictor
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, iter_unfinished_batches
 
 
@@ -20,7 +20,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
 
     Attributes:
         tokenizer: Tokenizer of the model.
-        label_space: Labels of the columns of `predict`. With a threshold, these are two.
+        label_space: Labels of the columns of `predict`.
         order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
             then the label below it.
         max_length: Maximum tokens of a pair; None without a limit.
@@ -28,7 +28,6 @@ class PairClassifier(ThresholdedPredictor, ABC):
         batch_tokens: Maximum tokens per batch, padding included; set by the subclass.
         truncated: Number of pairs so far that were longer and were truncated.
         threshold: Minimum probability of entailment; None for the most probable label.
-        has_probabilities: False with a threshold, because probabilities are centred at it.
     """
 
     identity: Mapping[str, str] | None
@@ -81,16 +80,8 @@ class PairClassifier(ThresholdedPredictor, ABC):
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
             logits = self._logits(pairs, rows.tolist())
-            if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-                score = self._log_odds(logits.reshape(len(rows), -1)) - compute_threshold_logit(self.threshold)
+            if self.n_outputs == 1:  # sigmoid(x) is the first output of softmax([x, 0])
+                score = logits.reshape(len(rows), 1)
                 logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values
-
-    def _log_odds(self, logits: torch.Tensor) -> torch.Tensor:
-        """Compute the log odds of the positive label, or of the single output, shape (b, 1)."""
-        if self._n_outputs == 1:
-            return logits
-        positive = self._positive_output()
-        others = [output for output in range(self._n_outputs) if output != positive]
-        return logits[:, [positive]] - logits[:, others].logsumexp(dim=-1, keepdim=True)

@@ -24,7 +24,8 @@ class Predictor(Protocol):
     A predictor may also have these attributes:
 
     - `has_probabilities` (default: True): whether the probabilities measure confidence. False for bare labels.
-    - `threshold` (default: None): minimum probability of entailment (`inference.single_output`).
+    - `threshold` (default: None): minimum probability of entailment (`inference.single_output`). `predict` ignores it.
+    - `n_outputs` (default: more than one): number of outputs. The label probe ranks the scores of a single output.
     - `may_abstain` (default: False): whether equal probabilities of all labels mean that there is no prediction.
     - `unanswered` (default: none): mapping of the pairs without an answer so far to text "reason: excerpt".
     - `is_order_invariant` (default: False): whether the predictor ignores word order by construction, so that its

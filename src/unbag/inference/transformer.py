@@ -80,7 +80,6 @@ class TransformerPredictor(PairClassifier):
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
-            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
             **({} if classifier.code is None else {"trusted_code": classifier.code}),
             **getattr(self.model, "extra_identity", dict)(),
         }

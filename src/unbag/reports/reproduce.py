@@ -47,6 +47,7 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
     try:
         if result.model.get("kind") == "file":
             words = ["score", str(result.model["name"]), "--set", result.set]
+            words += _argument("threshold", result.model["threshold"]) if "threshold" in result.model else []
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
         words += [*_pairs(result), *_options(result)]

@@ -19,7 +19,7 @@ distance of two float32 logits above 16."""
 
 _SLACK: Final = 1.5e-7  # each float32 probability has a relative error of up to 6e-8, so that 0.7 reaches 0.7
 _CERTAIN: Final = 0.999  # above it, 1 - p in float64 loses digits of p as it was written
-_MIN_DECIMALS: Final = 4
+_MIN_DECIMALS: Final = 6  # a rounding error of the model changes such a threshold by 1e-6 at most
 _DIGITS: Final = 80  # for log odds up to 100 with their six decimals
 
 
@@ -68,7 +68,7 @@ def compute_cutoff(threshold: float | str | Decimal) -> float:
 def express_threshold(score: float, next_lower: float) -> float | str:
     """Express log odds as the shortest threshold of the probability that separates them from the next lower score.
 
-    The threshold has at least four decimals, unless fewer are exact. A pair reaches it if, and only if, the log odds of
+    The threshold has at least six decimals, unless fewer are exact. A pair reaches it if, and only if, the log odds of
     the pair are above `next_lower`, among the scores that both come from.
 
     Args:
@@ -79,7 +79,7 @@ def express_threshold(score: float, next_lower: float) -> float | str:
         A number, or text if a float has too few digits: 1 - 1e-20 is "0.99999999999999999999".
 
     >>> express_threshold(1.6, 0.2), express_threshold(27.63, 20), express_threshold(46.051702, 46)
-    (0.832, 0.999999999, '0.99999999999999999999')
+    (0.832018, 0.999999999, '0.99999999999999999999')
     """
     if math.isinf(score):
         return 1.0 if score > 0 else 0.0

@@ -33,7 +33,7 @@ def compute_permuted_scores(
         predictions.to_label_positions(columns["label"]),
         sources,
         columns["permutation"],
-        probabilities=predictions.probabilities if predictions.has_probabilities else None,
+        probabilities=predictions.probabilities if predictions.has_confidence else None,
         bleu=_mean_of_sides(columns, "bleu_2"),
         bleu_3=_mean_of_sides(columns, "bleu_3"),
         bleu_4=_mean_of_sides(columns, "bleu_4"),

@@ -141,7 +141,8 @@ class PredictedPairs:
         self.predictions = predictions
         self.gold = predictions.to_label_positions(read_numeric_column(rows, "label"))
         self.right: NDArray[np.bool_] = predictions.predicted == self.gold
-        self.confidence = round_probability(predictions.probabilities.max(axis=1))
+        predicted = predictions.probabilities[np.arange(len(self.gold)), predictions.predicted]
+        self.confidence = round_probability(predicted)
         """Rounded probability of each prediction, shape (n,)."""
 
     @cached_property
@@ -156,12 +157,7 @@ class PredictedPairs:
 
     def _answer(self, index: int) -> SetPredictions:
         """Select one prediction, so that `names` is computed for this row only."""
-        one = slice(int(index), int(index) + 1)
-        unanswered = self.predictions.unanswered
-        return self.predictions._replace(
-            probabilities=self.predictions.probabilities[one],
-            unanswered=None if unanswered is None else unanswered[one],
-        )
+        return self.predictions.select(slice(int(index), int(index) + 1))
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and the label's probability."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from unbag.inference.options import Dtype
 
 _ATTRIBUTES: Final = (
-    *("label_space", "identity", "has_probabilities", "threshold", "order"),
+    *("label_space", "identity", "has_probabilities", "threshold", "n_outputs", "order"),
     *("may_abstain", "is_order_invariant", "label_source", "version"),
 )
 """Predictor attributes that other code accesses."""
