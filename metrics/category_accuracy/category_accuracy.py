@@ -11,7 +11,7 @@ from unbag.data.labels import LABELS
 from unbag.scoring.accuracy import FleissKappaScores
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids, validate_batch
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
@@ -47,6 +47,11 @@ class CategoryAccuracy(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/P18-2103"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

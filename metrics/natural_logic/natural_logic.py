@@ -9,7 +9,7 @@ import evaluate
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, PairGroupScores, natural_logic
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_names
+from unbag.scoring.validation import convert_labels_to_names, validate_batch
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -38,6 +38,11 @@ class NaturalLogic(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

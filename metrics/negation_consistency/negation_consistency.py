@@ -15,7 +15,7 @@ from unbag.scoring.negation_consistency import (
     negation_consistency,
 )
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids, validate_batch
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
   title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
@@ -54,6 +54,11 @@ class NegationConsistency(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -18,7 +18,7 @@ from unbag.scoring.permutation_acceptance import (
     PermutedRows,
     permutation_acceptance,
 )
-from unbag.scoring.validation import convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids, validate_batch
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -57,6 +57,11 @@ class PermutationAcceptance(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -16,6 +16,7 @@ from unbag.scoring.pos_minitree import (
     compute_sentence_signature,
     pos_minitree,
 )
+from unbag.scoring.validation import validate_batch
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -42,6 +43,11 @@ class PosMiniTree(evaluate.Measurement):
             ),
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
-from unbag.scoring.validation import convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids, validate_batch
 
 _CITATION = """@article{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of
@@ -48,6 +48,11 @@ class SwapConsistency(evaluate.Metric):
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

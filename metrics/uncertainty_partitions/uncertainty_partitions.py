@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
-from unbag.scoring.validation import convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids, validate_batch
 
 _CITATION = """@unpublished{resnli-2019,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language
@@ -43,6 +43,11 @@ class UncertaintyPartitions(evaluate.Metric):
                 for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

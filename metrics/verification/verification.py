@@ -9,6 +9,7 @@ import evaluate
 from unbag.scoring.calibration import CalibrationScores, ReliabilityBin
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.thresholds import SafeThreshold
+from unbag.scoring.validation import validate_batch
 from unbag.scoring.verification import RiskCoverage, SweepRow, VerificationScores, verification
 
 _CITATION = """@article{geifman-el-yaniv-2017-selective,
@@ -40,6 +41,11 @@ class Verification(evaluate.Metric):
             ],
             reference_urls=["https://arxiv.org/abs/1705.08500", "https://arxiv.org/abs/2110.01052"],
         )
+
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
+        validate_batch(columns)
+        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -67,3 +67,14 @@ def test_card_example_uses_column_names(name):
     call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
     assert call is not None
     assert "structured=True" in card
+
+
+@pytest.mark.parametrize("name", [*SETS, "verification", "pos_minitree"])
+def test_empty_column_beside_others_is_rejected(name, tmp_path):
+    module = load(name, tmp_path)
+    features = module.features[0] if isinstance(module.features, list) else module.features
+    first, *others = features
+    for empty in ({first}, set(others), set(features)):
+        columns = {column: [] if column in empty else [None] for column in features}
+        with pytest.raises(ValueError, match="expected columns of equal length with at least one row"):
+            module.compute(**columns)

@@ -1,6 +1,6 @@
 """Validation of metric inputs (lengths, label ids, label names), and conversion between names and ids."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -71,6 +71,19 @@ def validate_label_ids(
         row = index if row_indices is None else row_indices[index]
         expected = "non-negative label ids" if n_labels is None else f"label ids from 0 to {n_labels - 1}"
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
+
+
+def validate_batch(columns: Mapping[str, Any]) -> None:
+    """Validate the columns of a batch before `evaluate` reads its first row.
+
+    Raises:
+        ValueError: If the lengths differ, or there are no rows.
+    """
+    lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
+    if len(set(lengths.values())) > 1 or 0 in lengths.values():
+        raise ValueError(
+            f"metric: expected columns of equal length with at least one row, got {lengths}; pass one value per example"
+        )
 
 
 def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:

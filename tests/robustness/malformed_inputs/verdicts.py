@@ -19,6 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 # The raw text of an exception without a message for users, such as a KeyError, a TypeError or a C++ exception.
 _NO_WORDS = re.compile(r"unbag: ('[^']*'|\S{0,12}|'?\w+'? object .*)")
+_BORDER = "╭╮╰╯─│ "  # of the boxes in which typer prints wrong usage
 _LONGEST = 10_000  # some of the given names are long and appear in the line
 
 
@@ -69,8 +70,8 @@ def read_folder(folder: Path) -> dict[str, str]:
 
 
 def last_line(err: str) -> str:
-    """Return the most informative line of the error output."""
-    lines = [line for line in err.splitlines() if line.strip()]
+    """Return the most informative line of the error output: the last one that is not the border of a box."""
+    lines = [line for text in _COLOUR.sub("", err).splitlines() if (line := text.strip(_BORDER))]
     return lines[-1] if lines else ""
 
 
