@@ -81,6 +81,8 @@ def test_text_without_a_clear_answer_has_no_label(text):
         "<answer>Unsupported</answer>",
         "The answer is not supported.",
         "Not supported.",
+        "❌ Unsupported",
+        "**Verdict:** Unsupported\n**Reasoning:** The text has supported claims.",
         "not_supported",
         "Supported: no",
         "Supported? No.",
@@ -166,6 +168,7 @@ def test_json_boolean_named_after_a_word_is_that_label():
         (["<think>", "Supported", "</think>", " Uns", "upported", "."], "<think>Supported</think> Unsupported.", 3),
         (["Supported", " or", " Unsupported", "?", " Unsupported"], "Supported or Unsupported? Unsupported", 4),
         (["Supported", " claims"], "", None),
+        (["\n" * 50, "Answer", ":", "\n" * 99, "Unsupported"], f"{chr(10) * 50}Answer:{chr(10) * 99}Unsupported", 4),
     ],
 )
 def test_probabilities_are_those_of_the_token_of_the_answer(tokens, text, place):

@@ -101,6 +101,7 @@ def test_judge_that_answers_only_supported_claims_is_wrong_on_the_others(
         assert result.scores["verification"]["balanced_accuracy"].value == 0.5
         assert result.scores["verification"]["false_entailment"].value == 1
         assert result.model["unanswered"] == {reason: 20}
+        assert result.model["label_probe"] == {"en": "0 of 12"}, "a probe pair without an answer is not correct"
         [warning] = [record.getMessage() for record in caplog.records if "count as wrong" in record.getMessage()]
         assert f"20 {reason}" in warning
         assert warning.count(excerpt) == 2, warning

@@ -22,7 +22,7 @@ from unbag.data.labels import (
     list_two_label_orders,
     map_label_to_space,
 )
-from unbag.data.predictions import SetPredictions
+from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import apply_threshold
@@ -229,6 +229,9 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         answers, _, _ = apply_threshold(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
+    if getattr(predictor, "may_abstain", False):  # without an answer, no label is correct
+        is_open = (answers.probabilities == answers.probabilities[:, :1]).all(axis=1)
+        outputs = [NO_ANSWER if each else output for each, output in zip(is_open, outputs, strict=True)]
     orders = list_candidate_label_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
@@ -293,7 +296,10 @@ def raise_output_count_error(predictor: CallablePredictor, error: OutputCountErr
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
     """Count the correct predictions for a given label order."""
     space = find_label_space(order)
-    return sum(order[output] == map_label_to_space(gold, space) for output, gold in zip(outputs, golds, strict=True))
+    return sum(
+        output != NO_ANSWER and order[output] == map_label_to_space(gold, space)
+        for output, gold in zip(outputs, golds, strict=True)
+    )
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:

@@ -38,7 +38,8 @@ _CHANNEL: Final = re.compile(
 """Start of a channel of gpt-oss, with its special tokens or, where the server drops these, as plain text."""
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|return|call|start)\|>")
 
-_OPEN: Final = r"[\s*_\"'`“”‘’「『【《(\[{<>#$|~]*"  # markup and quotation marks around a label
+_OPEN: Final = r"[\s*_\"'`“”‘’「『【《(\[{<>#$|~\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]*"
+"""Markup, quotation marks and symbols before a label."""
 _STRONG: Final = re.compile(
     rf"\\f?boxed\s*\{{\s*(?:\\(?:text\w*|math\w*)\s*\{{)?{_OPEN}"
     rf"|(?:(?<!/)\b(?:answer|verdict)\b|答案|答え|정답)"
@@ -57,6 +58,9 @@ _NEGATION: Final = re.compile(r"(?:is |are )?(?:not|non|isn[’']t)[\s_-]+|[不�
 _TRUE: Final = frozenset({"true", "yes", "1", "y"})
 _FALSE: Final = frozenset({"false", "no", "0", "n"})
 _LONGEST: Final = 100_000  # characters of a response, so that no pattern takes long
+_RUN_LENGTH: Final = 40
+_RUN: Final = re.compile(r"[\W_]{41,}")
+_MOST_BRACES: Final = 200  # of a response; nested braces take quadratic time
 
 
 def close_thoughts(prompt: str, template: str = "") -> str:
@@ -124,10 +128,17 @@ def find_label(text: str, label_words: Words = DEFAULT_WORDS) -> FoundLabel | No
     text = text[:_LONGEST]
     start, end = find_visible_answer(text)
     phrases = _Phrases(label_words)
-    # Same length as the text, so that positions stay valid.
-    answer = phrases.remove_lists(_fold(text[start:end]))
+    # Folded characters and removed lists keep their length, so that positions stay valid.
+    answer = phrases.remove_lists(_fold(_shorten_runs(text[start:end])))
     found = _find_in_answer(answer, phrases)
-    return None if found is None else found._replace(position=start + found.position)
+    if found is None:
+        return None
+    position = start + found.position
+    for run in _RUN.finditer(text, start, end):
+        if run.start() + _RUN_LENGTH > position:
+            break
+        position += len(run[0]) - _RUN_LENGTH
+    return found._replace(position=position)
 
 
 def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
@@ -162,7 +173,7 @@ def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
     'entailment'
     """
     text = text[:_LONGEST]
-    answer = text[slice(*find_visible_answer(text))]
+    answer = _shorten_runs(text[slice(*find_visible_answer(text))])
     phrases = _Phrases(label_words)
     values = [value for content in _iter_objects(answer) if (value := _find_values(content, _normalize_field(field)))]
     if not values:
@@ -241,6 +252,11 @@ class _Phrases:
         return label if value[1] in _TRUE else self.negate(label)
 
 
+def _shorten_runs(text: str) -> str:
+    """Shorten runs of spaces and punctuation, with which a model may fill thousands of tokens."""
+    return _RUN.sub(lambda run: run[0][:_RUN_LENGTH], text)
+
+
 def _fold(text: str) -> str:
     """Fold case and width of each character that stays one character, so that positions do not change."""
     folded = (unicodedata.normalize("NFKC", each).casefold() for each in text)
@@ -299,6 +315,8 @@ def _skip_markup(text: str, position: int, phrases: _Phrases) -> int:
 
 def _iter_objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Iterate over the outermost JSON objects in a text. Objects with the syntax of Python are read too."""
+    if text.count("{") > _MOST_BRACES:
+        return
     decoder, start = json.JSONDecoder(), text.find("{")
     while start >= 0:
         end = start + 1
