@@ -187,7 +187,7 @@ class Page:
                 seed = "1" if self.names.setdefault("__models", 0) % 2 == 0 else "2"
                 self.names["__models"] += 1
                 base = ("finetune", "--model", "org/MODEL", "--corpus", "snli")
-                self._once("train", *base, "--seeds", seed, "--output-dir", f"trained-{seed}")
+                self._once("train", *base, "--seed", seed, "--output-dir", f"trained-{seed}")
                 shutil.copytree(self.world / "once" / f"trained-{seed}", name)
 
     def _provide(self, name: str) -> None:
@@ -205,6 +205,8 @@ def _list_small_options(arguments: Sequence[str]) -> list[str]:
     if path not in ("evaluate", "check") or values["config"] or values.get("cross_domain"):
         return []
     small = [] if values["max_examples"] else ["--max-examples", "30"]
+    if values["corpus"] == ["ocnli"]:
+        return [*small, "--sets", "permuted,swapped"]  # cs_lambda needs a Chinese pipeline
     sets = values["sets"] or ("cs_lambda",)
     return [*small, "-o", "cs_lambda.max_train_pairs=200"] if "cs_lambda" in sets else small
 

@@ -28,9 +28,15 @@ SPLIT_SIZES = {"train": 600, "validation": 90, "test": 90}
 LARGE = ("mnli", 450)  # the human study needs more pairs
 CORPORA_OF_PAGES = ("snli", "mnli", "anli", "ocnli", "xnli_de", "xnli_sw")
 _SENTENCES = {
-    "zh": ("一个男人在公园里看报纸{n}。", "一个男人在看报纸{n}。"),
-    "de": ("Ein Mann mit rotem Hut liest im Park die Zeitung {n}.", "Ein Mann liest draußen in der Zeitung {n}."),
-    "sw": ("Mwanaume mwenye kofia anasoma gazeti {n} kwenye bustani.", "Mwanaume anasoma gazeti {n} nje leo."),
+    "zh": ("一个戴红帽子的男人今天早上在公园里看报纸{n}。", "一个男人今天早上在外面的长椅上看报纸{n}。"),
+    "de": (
+        "Ein Mann mit rotem Hut liest heute im Park die Zeitung {n}.",
+        "Ein älterer Mann liest heute draußen in der Zeitung {n}.",
+    ),
+    "sw": (
+        "Mwanaume mwenye kofia nyekundu anasoma gazeti {n} kwenye bustani leo asubuhi.",
+        "Mwanaume mmoja mwenye kofia anasoma gazeti {n} nje leo asubuhi.",
+    ),
 }
 ONE_OUTPUT = re.compile("RERANKER|VERIFIER")
 _WELL_KNOWN = (
@@ -59,7 +65,7 @@ def substitute(text: str, services: Mapping[str, str]) -> str:
     text = re.sub(r"http://(?:localhost|HOST):\d+", services.get("endpoint", "http://localhost:1"), text)
     text = re.sub(r"s3://B\w*/", "bucket/", text).replace("/shared/", "shared/")
     text = re.sub(r"--shard \S+/8", "--shard 0/1", text).replace("COMMIT", "main")
-    return re.sub(r"\bORG\b", "org", text)
+    return re.sub(r"\bUSER\b", "alice", re.sub(r"\bORG\b", "org", text))
 
 
 def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tuple[str, str], str]:
@@ -158,11 +164,17 @@ def save_encoder(classifier: Path, folder: Path) -> None:
 
 
 def export_model(classifier: Path, folder: Path) -> None:
-    """Export a classifier to ONNX and OpenVINO, in a folder without PyTorch weights."""
+    """Export a classifier to ONNX, in a folder without PyTorch weights, and to OpenVINO beside its weights."""
+    import openvino
+
     from tests.inference.test_exported import export_model as export_to_onnx
 
     folder.mkdir()
     export_to_onnx(classifier, folder, ["input_ids", "attention_mask", "token_type_ids"])
+    (classifier / "openvino").mkdir()
+    openvino.save_model(
+        openvino.convert_model(str(folder / "onnx/model.onnx")), classifier / "openvino/openvino_model.xml"
+    )
 
 
 def provide_file(path: Path, page: str, world: Path) -> None:
@@ -178,7 +190,7 @@ def provide_file(path: Path, page: str, world: Path) -> None:
         shutil.copytree(world / "official", path)
     elif path.suffix == ".jinja":
         [template] = re.findall(r"^```\n(---\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
-        path.write_text(template)
+        path.write_text(template if path.stem == "judge" else re.sub(r"json:.*\n", "", template))
     elif path.suffix in (".csv", ".jsonl", ".parquet", ".tsv"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.stem.startswith("claims"):

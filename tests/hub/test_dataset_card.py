@@ -1,5 +1,6 @@
 """Tests of the card of a dataset repository, without a Hub."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -53,6 +54,19 @@ def test_card_of_two_label_config_names_its_labels():
     assert "ids (0 entailment, 1 not_entailment) or names" in card
     assert 'names=rows.features["label"].names,' in card
     assert "neutral" not in card.partition("## Configs")[2]
+
+
+def test_card_names_metric_where_it_was_published():
+    def publish(there, metrics_org):
+        card = merge_card(there, "me/set", "swapped", [_config("a")], "@misc{paper}", metrics_org)
+        [owner] = set(re.findall(r'(?:evaluate\.load\("|spaces/)(\w+)/swap_consistency', card.decode()))
+        return card, owner
+
+    assert publish(None, None)[1] == "me"
+    card, owner = publish(None, "org")
+    assert owner == "org"
+    assert publish(card, None)[1] == "org", "a later publication keeps the organization"
+    assert publish(card, "other")[1] == "other"
 
 
 def test_merge_card_again_changes_nothing():

@@ -257,6 +257,10 @@ def dataset(
             help="Hub license id for --data (sets from a corpus have the license of the corpus).",
         ),
     ] = None,
+    metrics_org: Annotated[
+        str | None,
+        typer.Option(metavar="ORG", help="Organization of the published metrics (default: that of --repo-id)."),
+    ] = None,
     benchmark: Benchmark = True,
     num_proc: NumProc = 1,
 ) -> None:
@@ -292,7 +296,9 @@ def dataset(
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.resolve_repo(name)
         with parallel.set_num_proc(num_proc):
-            built = build_dataset_upload(requests, repo, Path(folder), license=license, benchmark=benchmark)
+            built = build_dataset_upload(
+                requests, repo, Path(folder), license=license, benchmark=benchmark, metrics_org=metrics_org
+            )
         publish_all([built], options)
 
 

@@ -31,7 +31,13 @@ _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
 def build_dataset_upload(
-    requests: Sequence[SetRequest], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
+    requests: Sequence[SetRequest],
+    repo: str,
+    folder: Path,
+    *,
+    license: str | None = None,
+    benchmark: bool = True,
+    metrics_org: str | None = None,
 ) -> HubUpload:
     """Build the files of a dataset repository from one or more configs of a challenge set.
 
@@ -41,6 +47,7 @@ def build_dataset_upload(
         folder: Folder for the Parquet files, which must be kept until they are published.
         license: License of user-provided data. The license of a corpus is inherited.
         benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.
+        metrics_org: Organization of the published metric that the card names (`dataset_card.merge_card`).
 
     Raises:
         ValueError: If a name is not valid on the Hub, if a set cannot be built, or if a license is unknown or less
@@ -60,7 +67,9 @@ def build_dataset_upload(
         card, shards, citation = _build_config(request, config, folder, license)
         cards.append(card)
         files |= shards
-    files["README.md"] = partial(merge_card, repo=repo, set_name=name, configs=cards, citation=citation)
+    files["README.md"] = partial(
+        merge_card, repo=repo, set_name=name, configs=cards, citation=citation, metrics_org=metrics_org
+    )
     if benchmark:
         splits = {card.name: card.record["evaluated"] for card in cards}
         files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, split_by_config=splits)

@@ -224,7 +224,12 @@ _CROWD: Final = "crowdsourced"
 
 
 def merge_card(
-    existing_card: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str
+    existing_card: bytes | None,
+    repo: str,
+    set_name: str,
+    configs: Sequence[ConfigCard],
+    citation: str,
+    metrics_org: str | None = None,
 ) -> bytes:
     """Merge the given configs into the card of a repository.
 
@@ -237,12 +242,15 @@ def merge_card(
         set_name: Name of the challenge set.
         configs: Configs to add or replace.
         citation: BibTeX of the set's paper.
+        metrics_org: Organization of the metric in the example (default: that of the existing card, else of `repo`).
 
     Raises:
         ValueError: If the published card cannot be read, or has a less restrictive license than a config.
     """
     metadata, text = split_card(existing_card)
     before = parse_build_records(text)
+    named = re.search(r'evaluate\.load\("([\w.-]+)/', text)
+    metrics_org = metrics_org or (named[1] if named else repo.partition("/")[0])
     text = set_card_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
     text = set_card_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
@@ -252,7 +260,7 @@ def merge_card(
     after = parse_build_records(text)
     metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
     metadata["tags"] = _union(metadata["tags"], collect_arxiv_tags([text]))
-    text = set_card_block(text, _SET, _build_set_text(repo, set_name, metadata))
+    text = set_card_block(text, _SET, _build_set_text(repo, set_name, metadata, metrics_org))
     return join_card(metadata, text)
 
 
@@ -320,11 +328,12 @@ def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[
     return _union(foreign, after)
 
 
-def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
+def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any], metrics_org: str) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
     names = get_label_names(_by_name(metadata["dataset_info"])[default])
     card = strip_relative_links(loading.read_card(set_name)).strip()
+    card = re.sub(r"(spaces/|load\(\")ORG/", rf"\g<1>{metrics_org}/", card)
     own = _fill_in_example(card, repo, set_name, default, splits, names)
     mixed = ""
     if not isinstance(metadata["license"], str):
@@ -373,15 +382,14 @@ _REFERENCES: Final = '    references=columns["label"],\n'
 def _fill_in_example(
     card: str, repo: str, set_name: str, config: str, splits: Sequence[str], label_names: Sequence[str]
 ) -> str:
-    """Fill in the placeholders in a card's example: repository, owner, published config, split and labels."""
+    """Fill in the placeholders in a card's example: repository, published config, split and labels."""
     if label_names and tuple(label_names) != LABELS and _THREE_LABELS in card:
         card = card.replace(_THREE_LABELS, ", ".join(f"{number} {label}" for number, label in enumerate(label_names)))
         card = card.replace(_REFERENCES, f'{_REFERENCES}    names=rows.features["label"].names,\n')
     evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATION_SPLIT
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
-    card = load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)
-    return re.sub(r"(spaces/|load\(\")ORG/", rf"\1{repo.partition('/')[0]}/", card)
+    return load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)
 
 
 def _biases(metadata: Mapping[str, Any]) -> str:
