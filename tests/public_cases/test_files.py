@@ -90,6 +90,13 @@ def test_unmarked_encoding_error_names_option_that_works(tmp_path):
         _read(path, encoding="base64")
 
 
+@pytest.mark.parametrize(("name", "content"), [("a.csv", b"PK\x03\x04" + bytes(60)), ("a.xlsx", b"PK\x03\x04")])
+def test_workbook_error_names_csv(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=r"save the sheet as csv$"):
+        open_data(tmp_path / name)
+
+
 def test_cell_with_long_document_is_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f'document,claim,label\n"{"A man sings. " * 20_000}",He sings.,supported\n')

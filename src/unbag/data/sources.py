@@ -262,9 +262,8 @@ def open_corpus(
             )
 
     def parse(row: readers.DataRow) -> Example | str:
-        example = _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}")
-        # Published results treat every pair of a corpus as independent.
-        return example._replace(document="") if isinstance(example, Example) else example
+        # Without documents, since published results treat every pair of a corpus as independent.
+        return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}")
 
     return PairSource(
         name=corpus.name,
@@ -352,9 +351,14 @@ def open_data(
 
     def parse(row: readers.DataRow) -> Example | str:
         try:
-            return _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
+            parsed = _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
         except UnknownLabelError as error:
             raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
+
+        if not isinstance(parsed, Example):
+            return parsed
+        group = row.values[recognised["source"]] if "source" in recognised else None
+        return parsed._replace(document=find_document(group, parsed.premise))
 
     return PairSource(
         name=str(data) if split and not path.is_dir() else origin,
@@ -707,8 +711,7 @@ def _parse(
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
     votes = tuple(labels.read(vote, row.location) for vote in annotators if not labels.is_missing(vote))
-    document = find_document(values[columns["source"]] if "source" in columns else None, premise)
-    return Example(source_id, premise, hypothesis, label, votes, document)
+    return Example(source_id, premise, hypothesis, label, votes)
 
 
 def find_document(group: Any, premise: str) -> str:

@@ -28,6 +28,7 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # xlsx and ods, xls
 _SAMPLE: Final = 1 << 16  # bytes that are inspected for line ends and null bytes
 _DELIMITERS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?[,;\t| ]*', re.IGNORECASE)  # first line of Excel's csv files
@@ -94,9 +95,9 @@ def detect_text_layout(
     sample = _read_sample(path)
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if sample.startswith(mark)), None)
     codec = marked or (resolve_encoding(encoding) if encoding else UTF_8)
-    if codec == UTF_8 and sample.count(0) > len(sample) // 5:
-        # Letters of European languages have a null byte, the second of each pair in little-endian order.
-        guess = "utf-16-le" if sample[1::2].count(0) > sample[::2].count(0) else "utf-16-be"
+    if sample.startswith(_WORKBOOKS):
+        raise DataError(f"{path}: expected text, got a workbook or another binary file; save the sheet as csv")
+    if codec == UTF_8 and (guess := _guess_wide_encoding(sample)):
         raise DataError(
             f"{path}: expected UTF-8, got null bytes, as in UTF-16 without a byte-order mark; "
             + _encoding_advice(guess, has_option=has_option)
@@ -104,6 +105,15 @@ def detect_text_layout(
     has_old_line_ends = b"\r" in sample and b"\n" not in sample
     layout = TextLayout(codec, has_old_line_ends=has_old_line_ends, has_option=has_option)
     return _detect_cells(path, layout, extension) if extension in (".csv", ".tsv") else layout
+
+
+def _guess_wide_encoding(sample: bytes) -> str:
+    """Guess whether text is UTF-16 without a byte-order mark. Return an empty string if it is not.
+
+    Most letters of European languages have one null byte, the second of each pair in little-endian order.
+    """
+    first, second = (sample[start::2].count(0) / max(1, len(sample) // 2) for start in (0, 1))
+    return "utf-16-le" if second > 0.4 and first < 0.1 else "utf-16-be" if first > 0.4 and second < 0.1 else ""
 
 
 def iter_decoded_lines(
