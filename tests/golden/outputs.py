@@ -55,7 +55,7 @@ _IN_A_FOLDER = ("transformer", "causal")
 """The runs whose models lie in a folder of the run's name."""
 
 _ENVIRONMENT = {"python": "3", "unbag": "0"}
-_VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai"}
+_VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai", "answered"}
 _WRITERS = ("datasets", "pyarrow", "spacy")
 _OWN = {"data": "pairs.jsonl"}
 _SEEDS = {"data": "seeds.jsonl"}
@@ -455,6 +455,8 @@ def _remove_versions(path: Path) -> None:
         result["model"] = {name: value for name, value in model.items() if name not in _VERSIONS}
         if model.get("kind") in ("transformer", "causal"):
             result["model"]["revision"] = "sha256:of its files"
+        if "kind" not in model:  # a function of this file
+            result["model"] |= {"sha256": "of its file"}
         if "weight_layout" in model:
             result["model"]["weight_layout"] = "as this processor has it"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -74,8 +74,7 @@ def test_several_corpora_become_configs_of_each_set(monkeypatch):
     assert code == 0
     expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
     assert {name: found[f"org/{name}"] for name in expected} == expected
-    sets = [name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control]
-    assert sorted(found) == sorted(f"org/{name}" for name in sets)
+    assert sorted(found) == sorted(f"org/{name}" for name in challenge_sets.list_set_names())
     for configs in found.values():
         assert len(configs) == len(set(configs))
         assert any(config.startswith("snli") for config in configs)

@@ -340,7 +340,10 @@ def results(
 @with_shared_options
 def results_dataset(
     options: PublishingOptions,
-    files: ResultFiles,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, their URLs, or results.json."),
+    ],
     model: Annotated[
         str | None, typer.Option(help="Hub id of the model; required if the results are from a local model folder.")
     ] = None,
@@ -359,11 +362,20 @@ def results_dataset(
     publish_all([rows], options)
 
 
-def read_results(paths: Iterable[Path]) -> "list[Result]":
-    """Load results from results.json files or results folders."""
-    from unbag.challenge_sets.results import read_results
+def read_results(locations: Iterable[Path | str]) -> "list[Result]":
+    """Load results from results.json files, results folders or URLs of results folders."""
+    from unbag.challenge_sets.results import FILE, read_results
+    from unbag.utils.storage import StorageFolder, is_url
 
-    return [result for path in paths for result in read_results(locate_results_file(path))]
+    results: list[Result] = []
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        for location in locations:
+            path = locate_results_file(Path(location))
+            if is_url(location):
+                path = Path(folder) / FILE
+                path.write_bytes(StorageFolder(str(location).removesuffix(f"/{FILE}")).read(FILE))
+            results += read_results(path)
+    return results
 
 
 def locate_results_file(path: Path) -> Path:
@@ -602,10 +614,7 @@ def everything(
     failures: list[EvaluationFailure] = []
     uploads: list[HubUpload] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        # A set without perturbation is the corpus itself, which its authors have published.
-        names = [
-            name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control
-        ]
+        names = challenge_sets.list_set_names()
         for name, requests in _requests_by_set(pairs, names, failures).items():
             build = partial(build_dataset_upload, folder=Path(folder) / name, benchmark=benchmark)
             uploads += _set_publications(requests, options.resolve_repo(name), build, failures)

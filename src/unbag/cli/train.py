@@ -1,9 +1,11 @@
 """Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its config."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
+from datetime import timedelta
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
@@ -168,7 +170,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Challenge sets to evaluate after training.",
+                help="Challenge sets to evaluate after training, on their default samples.",
             ),
         ],
     ),
@@ -224,7 +226,7 @@ def _run(
     failures: list[EvaluationFailure] = []
     with (
         lock_output_folder(config.output_dir, "training"),
-        _bars(visible=visible) as on_step,
+        _show_steps(config, visible=visible) as on_step,
         progress(is_visible=visible) as progress_callback,
     ):
         if recipe.protocol is None:
@@ -280,17 +282,26 @@ def _quiet(*, first: bool) -> None:
 
 
 @contextmanager
-def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Show progress bars. Yields a function that builds the step callback of a run from its name."""
+def _show_steps(config: Any, *, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
+    """Show progress bars, or one line per logging step if the output is no terminal.
+
+    Yields a function that builds the step callback of a run from its name.
+    """
     if not visible or is_quiet():
         yield None
+        return
+    from unbag.inference.distributed import connect_process_group
+
+    processes = connect_process_group().world_size
+    echo(f"training with {processes} process{'es' if processes > 1 else ''} in {config.output_dir}", err=True)
+    console = create_cli_console(err=True)
+    if not console.is_terminal:
+        yield lambda name: _StepPrinter(name, config.logging_steps)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, TextColumn("{task.fields[status]}", markup=False), console=create_cli_console(err=True)
-    ) as bars:
+    with Progress(*columns, TextColumn("{task.fields[status]}", markup=False), console=console) as bars:
 
         def of_run(name: str) -> "OnStep":
             tasks: list[Any] = []
@@ -304,6 +315,26 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
             return update
 
         yield of_run
+
+
+class _StepPrinter:
+    """Callback that prints a line per logging step, with the time left."""
+
+    def __init__(self, name: str, logging_steps: int) -> None:
+        self._name, self._logging_steps = name, logging_steps
+        self._start: tuple[int, float] | None = None
+
+    def __call__(self, done: int, total: int, status: str) -> None:
+        if self._start is None or done <= self._start[0]:  # the first step, or that of the next run
+            self._start = (done, time.monotonic())
+        first, began = self._start
+        if done % self._logging_steps and done != total:
+            return
+        left = ""
+        if first < done < total:
+            seconds = (time.monotonic() - began) / (done - first) * (total - done)
+            left = f", {timedelta(seconds=round(seconds))} left"
+        echo(f"{self._name}: step {done:,} of {total:,}, {status}{left}", err=True)
 
 
 def _show(done: Any, out: Path) -> None:

@@ -9,6 +9,7 @@ finds the commit and changes nothing. Errors of the Hub and the network are conv
 import hashlib
 import random
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -371,13 +372,21 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
         return api.create_repo(repo, repo_type=kind, private=private, exist_ok=True, space_sdk=sdk)
 
     with explain_hub_errors(repo, kind):
-        conflicts = 0
+        conflicts = created = 0
         may_delete: frozenset[str] | None = None
         faults: Counter[str] = Counter()  # Failures by URL, because a commit needs several requests, each with retries.
         while True:
             planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.base is None:
+                if created == TRIES:
+                    raise HubError(
+                        f"{kind} {repo}: expected the new repository, got 404 after {created} attempts to create it; "
+                        "check that the token can read it, then rerun the command"
+                    )
+                if created:
+                    time.sleep(min(2.0 ** (created - 1), _MAX_BACKOFF))  # a new repository may take a moment
                 call_with_retries(create)
+                created += 1
                 continue
             # Only files in the first plan are deleted. Files that appear later belong to another writer, even if they
             # match a pattern in `owns`.

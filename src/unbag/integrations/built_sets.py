@@ -1,5 +1,6 @@
 """Challenge sets for training loops: built once, then scored repeatedly."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
-"""Number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
+"""Minimum number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
 
 SKILL_NO_LEXICAL: Final = "skill_no_lexical"
 """Name of the skill score without a lexical baseline. 0 is the best of chance, a constant prediction and, in a training
@@ -57,6 +58,14 @@ class BuiltChallengeSet:
         )
         return premises, hypotheses
 
+    @property
+    def has_skill_score(self) -> bool:
+        """Whether the set has enough rows for a skill score, whatever the predictions."""
+        space = tuple(self.rows.features["label"].names)
+        equal = np.full((len(self.rows), len(space)), 1 / len(space), dtype=np.float32)
+        scores = self.challenge_set.score_rows(self.rows, SetPredictions(equal, space, has_probabilities=True))
+        return self.challenge_set.get_skill_score(scores) is not None
+
     def compute_metrics(self, predictions: SetPredictions) -> dict[str, float]:
         """Compute the metrics quoted in model cards, with the limits of their confidence intervals, by metric name.
 
@@ -95,23 +104,24 @@ def iter_logged_metrics(requests: Sequence[SetRequest]) -> Iterator[tuple[str, M
                 yield f"{request.name}_{name}", quantity
 
 
-def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int) -> list[SetRequest]:
+def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int | None) -> list[SetRequest]:
     """Convert names of challenge sets to `SetRequest` objects. Existing requests are returned unchanged.
 
     Args:
         sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.
-        max_examples: Maximum number of source examples of a set given by name.
+        max_examples: Maximum number of source examples of a set given by name. None means `DEFAULT_EXAMPLES`, or as
+            many more as the skill score requires. To find this number, the sets are built.
 
     Raises:
         ValueError: If a set is unknown or given twice, or no set is given.
     """
-    if max_examples < 1:
+    if max_examples is not None and max_examples < 1:
         raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each
         if isinstance(each, SetRequest)
-        else replace(selection.apply_suite_sample(selection.build_suite_request(each)), max_examples=max_examples)
+        else _apply_size(selection.apply_suite_sample(selection.build_suite_request(each)), max_examples)
         for each in listed
     ]
     requested = [request.name for request in requests]
@@ -121,6 +131,17 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
             f"{', '.join(requested) or 'none'}"
         )
     return requests
+
+
+def _apply_size(sample: SetRequest, max_examples: int | None) -> SetRequest:
+    """Apply the number of source examples to the request for the default sample of a set."""
+    request = replace(sample, max_examples=DEFAULT_EXAMPLES if max_examples is None else max_examples)
+    if max_examples is None:
+        size, most = DEFAULT_EXAMPLES, sample.max_examples or math.inf
+        while size < most and not (built := build_set(request)).has_skill_score and len(built.rows) >= size:
+            size = min(2 * size, int(most) if most < math.inf else 2 * size)
+            request = replace(request, max_examples=size)
+    return request
 
 
 def build_set(request: SetRequest) -> BuiltChallengeSet:

@@ -22,7 +22,6 @@ from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.built_sets import (
-    DEFAULT_EXAMPLES,
     build_set,
     get_output_labels,
     iter_logged_metrics,
@@ -53,7 +52,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
             `unbag.challenge_sets.request.SetRequest` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
-        max_examples: Number of source examples of a set given by name.
+        max_examples: Number of source examples of a set given by name (default: 100, or as many more as the skill
+            score requires, up to the default sample).
         name: Prefix of all metric names.
         primary: `<set>_<metric>` that selects the best model (default: `skill_no_lexical` of the first set).
         batch_size: Pairs per batch.
@@ -72,7 +72,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         self,
         sets: Sequence[SetRequest | str] | SetRequest | str,
         *,
-        max_examples: int = DEFAULT_EXAMPLES,
+        max_examples: int | None = None,
         name: str = "unbag",
         primary: str | None = None,
         batch_size: int = 32,

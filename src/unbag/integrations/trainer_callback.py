@@ -1,6 +1,7 @@
 """Callback for the transformers `Trainer` that evaluates on challenge sets during training."""
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,18 +13,19 @@ except ImportError as error:
         "UnbagCallback: expected PyTorch and transformers, got none; install them: pip install 'unbag[models]'"
     ) from error
 
+from unbag.challenge_sets.base import SCORE, MetricDefinition
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.live import ClassifierInTraining, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.built_sets import (
-    DEFAULT_EXAMPLES,
     BuiltChallengeSet,
     build_sets,
     get_output_labels,
     iter_logged_metrics,
     parse_requests,
 )
+from unbag.scoring.skill import MIN_LABEL_ROWS
 from unbag.utils.options import validate_int
 
 PREFIX: Final = "eval_unbag_"
@@ -60,7 +62,8 @@ class UnbagCallback(TrainerCallback):
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
             `unbag.challenge_sets.request.SetRequest` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
-        max_examples: Number of source examples of a set given by name.
+        max_examples: Number of source examples of a set given by name (default: 100, or as many more as the skill
+            score requires, up to the default sample).
         max_rows: Maximum number of rows per evaluation, over all sets and including shuffled words (default: no limit).
             Sets with more rows get fewer source examples. The number of rows and the estimated duration of one
             evaluation are logged when training starts.
@@ -77,7 +80,7 @@ class UnbagCallback(TrainerCallback):
         trainer: Any,
         sets: Sequence[SetRequest | str] | SetRequest | str,
         *,
-        max_examples: int = DEFAULT_EXAMPLES,
+        max_examples: int | None = None,
         max_rows: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
@@ -89,10 +92,11 @@ class UnbagCallback(TrainerCallback):
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
             validate_int("max_rows", max_rows, minimum=1)
-        self._requests = parse_requests(sets, max_examples)
-        self._check(trainer.model)
         group = connect_process_group()
+        self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
+        self._check(trainer.model)
         self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: build_sets(self._requests, max_rows))
+        self._validate_best_metric()
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
         self._last: tuple[int, dict[str, float]] | None = None
@@ -100,6 +104,7 @@ class UnbagCallback(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Validate the settings before the first step, and log the estimated duration of an evaluation."""
         self._check(kwargs.get("model"))
+        self._validate_best_metric()
         self._training, self._last = True, None
         self._log_cost(kwargs.get("model"))
 
@@ -121,6 +126,10 @@ class UnbagCallback(TrainerCallback):
             self._trainer.log(dict(self._last[1]))
         if metrics is not None:
             metrics.update(self._last[1])
+            if (best := self._find_best_metric()) is not None and best[0] not in metrics:
+                # The Trainer raises a KeyError for a missing metric, such as P^c without any correct prediction.
+                logger.warning("%s has no value for these predictions and counts as the worst value", best[0])
+                metrics[best[0]] = -math.inf if best[1].higher_is_better else math.inf
 
     def _log_cost(self, model: Any) -> None:
         """Log the number of rows and the estimated duration of one evaluation."""
@@ -163,18 +172,38 @@ class UnbagCallback(TrainerCallback):
             model, get_output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens
         )
 
-    def _check(self, model: Any) -> None:
-        self._classifier(model)
-        best = self._trainer.args.metric_for_best_model
-        if best is None:
-            return
+    def _find_best_metric(self) -> tuple[str, MetricDefinition] | None:
+        """Find the name and definition of `metric_for_best_model`. Return None if it is not a metric of a set.
+
+        Raises:
+            ValueError: If it has the prefix of these metrics, but does not exist.
+        """
+        best = self._trainer.args.metric_for_best_model or ""
         name = best if best.startswith("eval_") else f"eval_{best}"
         if not name.startswith(PREFIX):
-            return
+            return None
         logged = {f"{PREFIX}{each}": metric for each, metric in iter_logged_metrics(self._requests)}
         if name not in logged:
             raise ValueError(f"metric_for_best_model: expected one of {', '.join(logged)}, got {best!r}")
-        greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better
+        return name, logged[name]
+
+    def _validate_best_metric(self) -> None:
+        """Validate that the built sets have enough rows for `metric_for_best_model`."""
+        name, metric = self._find_best_metric() or ("", None)
+        for each in self._sets if metric is SCORE else ():
+            if name.startswith(f"{PREFIX}{each.challenge_set.name}_") and not each.has_skill_score:
+                raise ValueError(
+                    f"metric_for_best_model: expected a set with {MIN_LABEL_ROWS} rows or more of two labels, got "
+                    f"{len(each.rows)} rows of {each.challenge_set.name}; increase max_examples or max_rows"
+                )
+
+    def _check(self, model: Any) -> None:
+        self._classifier(model)
+        found = self._find_best_metric()
+        if found is None:
+            return
+        best, greater = self._trainer.args.metric_for_best_model, self._trainer.args.greater_is_better
+        higher = found[1].higher_is_better
         if greater is not None and greater != higher:
             raise ValueError(
                 f"greater_is_better: expected {higher} for {best}, got {greater}, which may be the default of "

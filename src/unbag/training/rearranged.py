@@ -145,8 +145,9 @@ def train_on_rearranged_corpus(
     preflight.validate_training_options(config)
     [corpus] = config.corpus
     arrangements = {}
-    for name, make in ((corpus, _original), (REARRANGED, _rearranged)):
-        arrangement = make(config)
+    # Both are built before any training, so that a missing download ends the run at once.
+    rearranged, original = _rearranged(config), _original(config)
+    for name, arrangement in ((corpus, original), (REARRANGED, rearranged)):
         correct: dict[str, list[NDArray[np.bool_]]] = {}
         for seed in seeds:
             for trained_by, heads in HEADS.items():

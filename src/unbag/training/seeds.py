@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from unbag.challenge_sets import selection
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.inference.distributed import connect_process_group
 from unbag.scoring.bootstrap import Estimate
@@ -44,7 +45,7 @@ def run_seeds(
         recipe: Recipe.
         config: Its options. With seeds, the output folder gets a subfolder per seed.
         seeds: Training seeds; an empty list stands for the config's own.
-        sets: Challenge sets to evaluate each model on, with their default corpora.
+        sets: Challenge sets to evaluate each model on, with the default samples of their default corpora.
         on_step: Builds the `OnStep` of a run from its name.
         progress_callback: See `utils.progress.OnProgress`.
         on_failure: Called with each set that fails. By default, the first such set ends the run.
@@ -142,7 +143,8 @@ def _evaluate(
     folder = model / EVALUATION
     callbacks = EvaluationCallbacks(on_progress=progress_callback, on_failure=on_failure)
     keep_going = on_failure is not None
-    results = evaluate_all([model], sets, output_dir=folder, keep_going=keep_going, callbacks=callbacks).results
+    requests = [selection.apply_suite_sample(selection.build_suite_request(name)) for name in sets]
+    results = evaluate_all([model], requests, output_dir=folder, keep_going=keep_going, callbacks=callbacks).results
     scores = {name: estimate for result in results for name, estimate in iter_estimates(result.scores, result.set)}
     verdict = format_verdict(compute_model_verdict(results)) if results else None
     return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}
