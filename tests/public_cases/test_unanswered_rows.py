@@ -15,6 +15,7 @@ from unbag.challenge_sets.plain import scores as plain_scores
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
+from unbag.inference.single_output import apply_threshold
 from unbag.scoring.skill import skill_score
 
 SETS = challenge_sets.list_set_names()
@@ -97,3 +98,21 @@ def test_unanswered_rows_of_the_shuffled_control_never_raise_the_skill_score(see
     )
     full, part = (skill_score(own, shuffled_scores=each, resamples=0)["score"].value for each in controls)
     assert part <= full + _ROUNDING
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_unanswered_rows_never_improve_the_ranking_at_a_threshold(seed):
+    draw = np.random.default_rng(seed)
+    gold = np.arange(60) % 2
+    entailed = np.clip(draw.random(60) - 0.4 * draw.random() * gold, 0, 1)
+    predictions = SetPredictions(np.stack([entailed, 1 - entailed], axis=1), TWO_WAY, has_probabilities=True)
+    mask = draw.random(60) < draw.random()
+    for threshold in (0.5, "break-even"):
+        found = []
+        for unanswered in (np.zeros(60, dtype=bool), mask):
+            decided, ranking, _ = apply_threshold(predictions._replace(unanswered=unanswered), gold, threshold)
+            found.append((ranking["auc"], np.mean(decided.predicted == gold)))
+        assert found[1][0] <= found[0][0] + _ROUNDING
+        assert threshold == "break-even" or found[1][1] <= found[0][1]
+        assert ranking["n_predicted_entailed"] == (decided.predicted == 0).sum()

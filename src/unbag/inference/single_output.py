@@ -128,15 +128,20 @@ def apply_threshold(
     two_way = _to_two_labels(predictions)
     scores = _log_odds(two_way)
     positive = two_way.to_label_positions(labels) == _positive_column(two_way)
+    answered = np.ones(len(scores), dtype=bool) if two_way.unanswered is None else ~two_way.unanswered
+    scores = np.where(answered, scores, np.where(positive, -math.inf, math.inf))  # unanswered pairs rank worst
     cutoff = compute_break_even_threshold(scores, positive) if threshold == BREAK_EVEN else compute_cutoff(threshold)
     decided = predict_by_cutoff(two_way, cutoff)
     called = scores >= cutoff
-    # For `break-even` without a gold label of this kind, no pair is predicted.
+    # For `break-even` without a gold label of this kind, or with too many unanswered pairs, no pair is predicted.
     stated: float | str | None = None if threshold == BREAK_EVEN else threshold
-    if threshold == BREAK_EVEN and called.any():
+    if threshold == BREAK_EVEN and math.isfinite(cutoff):
         stated = express_threshold(cutoff, max(scores[~called].tolist(), default=-math.inf))
     ranking = RankingResult(
-        auc=compute_auroc(scores, positive), threshold=stated, n_predicted_entailed=int(called.sum()), pairs=len(scores)
+        auc=compute_auroc(scores, positive),
+        threshold=stated,
+        n_predicted_entailed=int((called & answered).sum()),
+        pairs=len(scores),
     )
     return decided, ranking, cutoff
 
