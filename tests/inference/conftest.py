@@ -34,8 +34,8 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
         vocabulary = {word: number for number, word in enumerate(special + WORDS)}
         tokenizer = tiny_tokenizer(vocabulary)
         tokenizer.backend_tokenizer.enable_truncation(8)  # a setting left over from training, as in the real fixture
-        if kind == "roberta":
-            tokenizer.model_input_names = ["input_ids", "attention_mask"]
+        names = ["input_ids", "attention_mask", *(["token_type_ids"] if kind == "bert" else [])]
+        tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
         shape = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
         if kind != "distilbert":
             names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")

@@ -156,8 +156,9 @@ def test_object_other_than_predictor_is_rejected(model):
         load_predictor(model)
 
 
-def test_cross_encoder_with_additional_modules_is_rejected(tiny_bert):
+def test_cross_encoder_with_additional_modules_is_run_by_its_library(tiny_bert):
     model = load_cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
-    with pytest.raises(ModelError, match="additional modules"):
-        load_predictor(model)
+    predictor, _ = load_predictor(model)
+    assert predictor.identity["modules"] == "Transformer,Identity"
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), compute_library_probabilities(model), atol=1e-5)

@@ -1,5 +1,6 @@
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 from math import comb
 
@@ -175,6 +176,29 @@ def test_one_output_order_is_found_by_ranks(declared, meant):
         assert "ranks 0 of 32 couples of obvious pairs correctly (area under the curve 0.000)" in report.finding
     elif declared != meant:
         assert report.ranked_declared in (8, 24), "of 32 couples the 16 of two labels that score alike count half"
+
+
+@pytest.mark.parametrize("declared", list_two_label_orders())
+def test_reversed_model_of_two_outputs_is_found_by_ranks_at_any_level(declared):
+    """All probabilities are on one side of one half, so each label order is wrong on many pairs."""
+
+    def answer(premises, hypotheses, *, order):
+        label = [
+            map_label_to_space(GOLD[pair], find_label_space(order)) for pair in zip(premises, hypotheses, strict=True)
+        ]
+        odds = np.array([0.2 if name == order[0] else 0.1 for name in label])
+        return np.stack([odds, 1 - odds], axis=1)
+
+    report = run_label_probe(_build_labelled_predictor(declared, partial(answer, order=declared[::-1])))
+    assert (report.best, report.ranked_declared, report.ranked_best) == (declared[::-1], 0, 32)
+    assert report.mislabelled
+    report = run_label_probe(_build_labelled_predictor(declared, partial(answer, order=declared)))
+    assert (report.mislabelled, report.warning) == (False, None), "the log odds separate all pairs"
+
+
+def test_random_log_odds_are_reversed_at_the_rate_of_the_docstring():
+    alarms = [32 - sum(entailed) + 6 <= 32 - ENOUGH_COUPLES for entailed in combinations(range(12), 4)]
+    assert (sum(alarms), len(alarms)) == (4, 495)
 
 
 def test_constant_and_ranker_scores_are_not_reported():

@@ -410,6 +410,16 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
                 f"{', '.join(wrong)}; omit it"
             )
         return ExportedPredictor.load(model, **options)
+    from unbag.inference.cross_encoder import CrossEncoderPredictor, is_modular_cross_encoder
+    from unbag.inference.hub_files import resolve_origin
+
+    trust = bool(options.get("trust_remote_code"))
+    origin = resolve_origin(model, options.get("revision"), trust_remote_code=trust)
+    if is_modular_cross_encoder(origin):
+        if "head" in options:
+            raise ValueError(f"{model}: a CrossEncoder made of modules does not support the option head; omit it")
+        others = {name: value for name, value in options.items() if name not in ("revision", "trust_remote_code")}
+        return CrossEncoderPredictor.load(origin, **others)
     return TransformerPredictor.load(model, **options)
 
 

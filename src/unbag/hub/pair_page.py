@@ -158,6 +158,7 @@ def classify_pairs(model_id: str, unbag_module: Any, pairs: Sequence[Pair]) -> P
             f"{model_id}: expected the labels {', '.join(unbag_module.LABELS)}, got {', '.join(order)}; "
             "use another model"
         )
+    unbag_module.supply_segment_ids(model, tokenizer)
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
     encoded = tokenizer(premises, hypotheses, padding=True, truncation=True, max_length=256, return_tensors="pt")
     with torch.no_grad():

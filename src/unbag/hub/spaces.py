@@ -126,7 +126,7 @@ _MODULES: Final = tuple(
     f"unbag.{name}"
     for name in (
         *("data.labels", "data.text.tokens", "challenge_sets.perturbations.permutation"),
-        *("baselines.lexical.features", "baselines.lexical.contributions"),
+        *("baselines.lexical.features", "baselines.lexical.contributions", "inference.segments"),
     )
 )
 _ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "rjieba"})

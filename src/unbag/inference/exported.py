@@ -1,5 +1,6 @@
 """Predictor for exported sequence classifiers: ONNX files (onnxruntime) and OpenVINO files (openvino)."""
 
+import logging
 import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,20 +17,34 @@ from transformers import AutoModelForSequenceClassification
 
 from unbag.inference.exported_files import fetch_exported_model, hash_exported_model
 from unbag.inference.hub_files import resolve_origin
-from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
-from unbag.inference.pair_classifier import PairClassifier
+from unbag.inference.loading import (
+    Classifier,
+    build_classifier,
+    load_config,
+    load_tokenizer,
+    validate_classifier_config,
+    validate_token_ids,
+)
+from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
+from unbag.inference.segments import SEGMENT_IDS, has_segment_ids
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs
-from unbag.utils.redaction import extract_first_line
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
+from unbag.utils.redaction import extract_first_line, redact
 
 if TYPE_CHECKING:
     import openvino
 
 
+logger = logging.getLogger(__name__)
+
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
 """Function from the model's arguments to the logits, shape (b, outputs)."""
 
+Shapes = Mapping[str, tuple[int | None, ...]]
+"""Batch size and length of each input of a graph; None for a size that is not fixed."""
+
+_PADDING_TOLERANCE: Final = 1e-2  # as in `transformer`; an engine may round more
 _SINGLE_PAIRS: Final = 1  # tokens per batch; a longer pair is a batch of its own
 _DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul", b"DynamicQuantizeLSTM")
 
@@ -46,17 +61,38 @@ class ExportedPredictor(PairClassifier):
     ) -> None:
         super().__init__(classifier, max_length)
         open_file = _open_onnx if path.suffix == ".onnx" else _open_openvino
-        self._run, inputs, engine = open_file(path)
+        self._run, shapes, engine = open_file(path)
+        inputs = shapes.keys()
+        self._fixed_batch, self._fixed_length = shapes.get("input_ids", (None, None))
+        if self._fixed_length is not None:
+            if max_length is not None and max_length > self._fixed_length:
+                raise ModelError(
+                    f"max_length (--max-length): expected 1 to {self._fixed_length} tokens, the length that {file} "
+                    f"declares, got {max_length}; change --max-length"
+                )
+            self.max_length = min(self.max_length or self._fixed_length, self._fixed_length)
         single = path.suffix == ".onnx" and is_dynamically_quantized(path)
         self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if single else CPU_BATCH_TOKENS)
-        takes_types = "token_type_ids" in inputs
+        takes_types = SEGMENT_IDS in inputs
         self._padding = replace(BatchPadding.from_model(self.tokenizer, self._network), takes_types=takes_types)
-        if unknown := sorted(inputs - {"input_ids", "attention_mask", "token_type_ids"}):
+        if unknown := sorted(inputs - {"input_ids", "attention_mask", SEGMENT_IDS}):
             raise ModelError(
                 f"{file}: expected the inputs input_ids, attention_mask and token_type_ids, got {', '.join(unknown)}; "
                 "export the model for text classification"
             )
         self._inputs = inputs
+        if not takes_types and has_segment_ids(self._network):
+            logger.warning(
+                "%s has no input token_type_ids, although the network has several segments: it reads premise and "
+                "hypothesis as one segment. Export the model again with this input",
+                file,
+            )
+        if batch_tokens is None and not single:
+            premises, hypotheses = zip(*TEST_PAIRS, strict=True)
+            encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+            validate_token_ids(encoded.input_ids, self._network, self.tokenizer)
+            if self._reads_padding(encoded, _PADDING_TOLERANCE):
+                self.batch_tokens = _SINGLE_PAIRS
         self.identity: Mapping[str, str] = {
             "kind": "onnx" if path.suffix == ".onnx" else "openvino",
             "model": classifier.name,
@@ -69,6 +105,7 @@ class ExportedPredictor(PairClassifier):
             **engine,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
+            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
         }
 
     @classmethod
@@ -102,10 +139,7 @@ class ExportedPredictor(PairClassifier):
         """
         origin = resolve_origin(model, revision)
         config = load_config(origin)
-        if is_causal_lm(config):
-            raise ModelError(
-                f"{origin}: expected a sequence classifier, got a causal language model; export a sequence classifier"
-            )
+        validate_classifier_config(config, origin)
         file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
@@ -125,20 +159,33 @@ class ExportedPredictor(PairClassifier):
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
         arrays = self._padding.build_pair_arrays(pairs, rows)
         arrays = {name: array for name, array in arrays.items() if name in self._inputs}
-        if "token_type_ids" in self._inputs:  # an exported graph has no default for it
-            arrays.setdefault("token_type_ids", np.zeros_like(arrays["input_ids"]))
+        if SEGMENT_IDS in self._inputs:  # an exported graph has no default for it
+            arrays.setdefault(SEGMENT_IDS, np.zeros_like(arrays["input_ids"]))
+        step = self._fixed_batch or len(rows)
         try:
-            logits = torch.tensor(self._run(arrays), dtype=torch.float32)
+            parts = [
+                self._run({name: self._fit(name, array[at : at + step]) for name, array in arrays.items()})
+                for at in range(0, len(rows), step)
+            ]
         except Exception as error:  # the errors of the engines have no common type
-            raise ModelError(
-                f"exported model: cannot run a batch ({extract_first_line(error)}); export the model again"
-            ) from error
+            reason = redact(" ".join(str(error).split()))[:300]  # of several lines: input, index, got and expected
+            raise ModelError(f"exported model: cannot run a batch ({reason}); export the model again") from error
+        logits = torch.tensor(np.concatenate(parts)[: len(rows)], dtype=torch.float32)
         if logits.shape != (len(rows), self.n_outputs):
             raise ModelError(
                 f"exported model: expected logits of shape {(len(rows), self.n_outputs)}, got {tuple(logits.shape)}; "
                 "export the model for text classification, with the labels of its config.json"
             )
         return logits
+
+    def _fit(self, name: str, array: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Pad an input to the batch size and the length that the graph declares, if it declares any."""
+        rows = (self._fixed_batch or len(array)) - len(array)
+        tokens = max(0, (self._fixed_length or 0) - array.shape[1])
+        left = self._padding.side == "left"
+        value = self._padding.pad_id if name == "input_ids" else 0
+        array = np.pad(array, ((0, 0), (tokens, 0) if left else (0, tokens)), constant_values=value)
+        return np.pad(array, ((0, rows), (0, 0)), mode="edge")  # copies of the last pair, whose logits are dropped
 
 
 def is_dynamically_quantized(path: Path) -> bool:
@@ -150,8 +197,8 @@ def is_dynamically_quantized(path: Path) -> bool:
         return any(content.find(field) >= 0 for field in fields)
 
 
-def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
-    """Open an ONNX file. Returns a function that runs it, the input names, and the identity of the engine."""
+def _open_onnx(path: Path) -> tuple[Run, Shapes, dict[str, str]]:
+    """Open an ONNX file. Returns a function that runs it, the inputs, and the identity of the engine."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -170,7 +217,11 @@ def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
         logits: NDArray[np.float32] = session.run(wanted, {k: v.astype(types[k]) for k, v in arrays.items()})[0]
         return logits
 
-    return run, frozenset(types), {"onnxruntime": onnxruntime.__version__}
+    shapes = {
+        each.name: tuple(size if isinstance(size, int) else None for size in (*each.shape, None, None)[:2])
+        for each in session.get_inputs()
+    }
+    return run, shapes, {"onnxruntime": onnxruntime.__version__}
 
 
 @cache
@@ -186,7 +237,7 @@ def _openvino_core() -> "openvino.Core":
     return openvino.Core()
 
 
-def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
+def _open_openvino(path: Path) -> tuple[Run, Shapes, dict[str, str]]:
     """Open an OpenVINO model, as `_open_onnx`."""
     try:
         import openvino
@@ -206,4 +257,8 @@ def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
         logits: NDArray[np.float32] = compiled(arrays)[outputs[0]]
         return logits
 
-    return run, frozenset(each.get_any_name() for each in compiled.inputs), {"openvino": openvino.__version__}
+    shapes = {
+        each.get_any_name(): tuple(size.get_length() if size.is_static else None for size in each.partial_shape)
+        for each in compiled.inputs
+    }
+    return run, shapes, {"openvino": openvino.__version__}

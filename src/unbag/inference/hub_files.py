@@ -5,6 +5,7 @@ Code of a repository runs only if the user allows it, and its hash is recorded.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -27,33 +28,46 @@ from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 
-_FILES: Final = (
-    "config.json",
-    "model*.safetensors*",
-    "pytorch_model*",
-    "tokenizer*",
-    "vocab*",
-    "merges.txt",
-    "*.model",  # SentencePiece
-    "added_tokens.json",
-    "special_tokens_map.json",
+_OTHER_FILES: Final = (
+    ".*",
+    "*.md",
+    "LICENSE*",
+    "NOTICE*",
+    "*.py",  # hashed by `compute_code_revision`, if the user trusts the code
+    *("*.onnx", "*.onnx_data", "*.onnx.data", "openvino_*"),  # hashed by `exported_files`, if they are run
+    *("*.h5", "*.msgpack", "*.gguf", "*.tflite"),  # weights that torch does not read
+    *("*.csv", "*.tsv", "*.log", "*.html", "*.yaml", "*.yml", "*.pdf", "*.png", "*.jpg", "*.svg", "events.out.*"),
+    *("trainer_state.json", "training_args.bin", "optimizer*", "scheduler*", "scaler*", "rng_state*"),
+    *("*results*.json", "examples.json", "predictions*", "table.txt", "*.lock"),
+    *("training.json", "hardware.json", "checksums.json", "made_with.json", "seeds.json", "kfold.json", "mend.json"),
+    *("interpolation.json", "rearranged.json"),
 )
-"""Files that transformers reads to build the model and its tokenizer. Model cards, results and trainer states in the
-same folder do not affect predictions, so they are not hashed."""
+"""Files in a model folder that cannot affect predictions: documentation, results, states of a training. All others are
+hashed, because a tokenizer or a head may read a file of any name."""
+
+_MODULE: Final = re.compile(r"\d+_\w+/[^/]+")
+"""Path of a file of a sentence-transformers module, such as `2_Dense/model.safetensors`."""
 
 
 def compute_folder_revision(folder: Path) -> str:
-    """Compute a hash, with prefix `sha256:`, of the names and contents of all model and tokenizer files.
+    """Compute a hash, with prefix `sha256:`, of the names and contents of all files that can affect predictions.
 
     The path of the folder is not part of the hash: a copy is the same model.
     """
-    files = (path for path in folder.iterdir() if path.is_file() and is_model_file(path.name))
-    return combine_hashes({path.name: hash_file(path) for path in files})
+    files = {path.relative_to(folder).as_posix(): path for path in (*folder.iterdir(), *folder.glob("[0-9]*_*/*"))}
+    return combine_hashes(
+        {name: hash_file(path) for name, path in files.items() if is_model_file(name) and path.is_file()}
+    )
 
 
 def is_model_file(name: str) -> bool:
-    """Check whether a file in a model folder belongs to the model or its tokenizer, based on its name."""
-    return any(fnmatchcase(name, pattern) for pattern in _FILES)
+    """Check whether a file in a model folder can affect predictions, based on its path.
+
+    >>> [is_model_file(name) for name in ("bpe.codes", "2_Dense/config.json", "README.md", "onnx/model.onnx")]
+    [True, True, False, False]
+    """
+    top = "/" not in name or _MODULE.fullmatch(name)
+    return bool(top) and not any(fnmatchcase(name.rpartition("/")[2], pattern) for pattern in _OTHER_FILES)
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag.inference.hub_files import compute_folder_revision
 
 if TYPE_CHECKING:
+    from unbag.inference.cross_encoder import CrossEncoderPredictor
     from unbag.inference.single_output import Threshold
     from unbag.inference.transformer import TransformerPredictor
 
@@ -44,7 +45,7 @@ def build_classifier_predictor(
     max_length: int | None = None,
     batch_tokens: int | None = None,
     threshold: "Threshold | None" = None,
-) -> "TransformerPredictor":
+) -> "TransformerPredictor | CrossEncoderPredictor":
     """Build a predictor from a loaded `CrossEncoder` or text-classification pipeline.
 
     Its probabilities equal those of the object up to rounding: a softmax over the outputs, or the sigmoid of a single
@@ -66,21 +67,28 @@ def build_classifier_predictor(
     import torch
     from transformers import PreTrainedModel
 
+    from unbag.inference.cross_encoder import CrossEncoderPredictor, copy_cross_encoder
     from unbag.inference.loading import build_classifier
     from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
     kind = type(model).__name__
+    if _has_extra_modules(model):
+        return CrossEncoderPredictor(
+            copy_cross_encoder(model),
+            name=_NAME,
+            revision=_revision(model, model.tokenizer, repr(model)),
+            source=f"the {kind}",
+            label_map=label_map,
+            threshold=threshold,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+        )
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
             f"expected the {kind} to contain a transformers sequence classifier (…ForSequenceClassification), got "
             f"{architecture}; pass a function that calls the model"
-        )
-    if _has_extra_modules(model):
-        raise ModelError(
-            f"expected the {kind} to contain only a sequence classifier, got additional modules or a prompt; pass a "
-            "function that calls the model"
         )
     converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
     # deepcopy takes the objects in its memo as copied already, so the copy of the network shares its tensors.
@@ -114,16 +122,17 @@ def build_classifier_predictor(
 
 
 def _has_extra_modules(model: Any) -> bool:
-    """Check whether a CrossEncoder has other modules beside the network, or a prompt."""
-    modules = list(model.children()) if hasattr(model, "children") else []
-    return len(modules) > 1 or getattr(model, "default_prompt_name", None) is not None
+    """Check whether a CrossEncoder has other modules beside a sequence classifier, or a prompt."""
+    if not hasattr(model, "default_prompt_name"):  # a pipeline
+        return False
+    return len(list(model.children())) > 1 or bool((model.prompts or {}).get(model.default_prompt_name))
 
 
-def _revision(network: Any, tokenizer: Any) -> str:
+def _revision(network: Any, tokenizer: Any, modules: str = "") -> str:
     """Compute `sha256:` and a hash of weights, config and tokenizer, as `compute_folder_revision` does for files."""
     import torch
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(modules.encode())
     for name, tensor in sorted(network.state_dict().items()):
         digest.update(f"{name}\0{tensor.dtype}\0{tuple(tensor.shape)}\n".encode())
         digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())

@@ -97,8 +97,9 @@ class ProbeReport:
         pairs: Number of pairs.
         mislabelled: Whether `best` fits so much better that the declared order must be wrong.
         at_chance: Whether the declared order gets no more pairs right than the best constant prediction.
-        ranked_declared: For a model of one output, number of the `COUPLES` that its score ranks right by the declared
-            order, a tie counting half; None for other models. `best` is then the order that ranks the most right.
+        ranked_declared: For a model of one output, or a reversed model of two, number of the `COUPLES` that its score
+            ranks right by the declared order, a tie counting half; None for other models. `best` is then the order
+            that ranks the most right.
         ranked_best: The same for `best`.
     """
 
@@ -118,7 +119,7 @@ class ProbeReport:
         declared, best = ",".join(self.declared), ",".join(self.best)
         if self.ranked_declared is not None and self.ranked_best is not None:
             return (
-                f"the single output is interpreted as {declared} (high score, low score), which ranks "
+                f"the score of the model is interpreted as {declared} (high score, low score), which ranks "
                 f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs correctly (area under the curve "
                 f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} "
                 "correctly"
@@ -194,6 +195,8 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
 
     Two labels: there are three other orders, the reverse and both of the other two-label space. So the probe finds a
     model of contradiction against the rest that declares entailment against the rest. One must get at least 11 right.
+    A model whose probabilities are not at the right level is wrong on many pairs by every order, so the reverse is also
+    reported if its log odds rank the couples as below.
 
     One output: its score ranks the 32 couples of a pair with the label and a pair without it. Another order must rank
     at least 30 of them right, and at least 6 more than the declared one. The threshold does not matter.
@@ -201,7 +204,8 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     False alarms: a model with uniformly random predictions gets 10 or more of 12 right under one given order of three
     labels with probability (66 · 4 + 12 · 2 + 1) / 3¹² = 289 / 531441. With five other orders that is 1445 / 531441 =
     0.0027, exactly, as no two orders can both reach 10. With two labels the probability is 35 / 4096 = 0.0085, and at
-    most 0.0124 for a biased coin; with one output and random scores, it is 0.0212. A model that always predicts one
+    most 0.0124 for a biased coin, plus 4 / 495 = 0.0081 for the reverse by random log odds; with one output and random
+    scores, it is 0.0212. A model that always predicts one
     label, by accident or design, gets 4 or 8 right (a constant score ranks 16 couples) and is never reported.
 
     Args:
@@ -224,7 +228,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     # The order of several outputs does not depend on a threshold.
     threshold = getattr(predictor, "threshold", None) if getattr(predictor, "n_outputs", None) == 1 else None
     ids = getattr(predictor, "output_kind", None) == IDS
-    couples = None if threshold is None else _couples(answers, golds, declared)
+    couples = _couples(answers, golds, declared) if len(declared) == 2 else None
     if threshold is not None:  # predict by the threshold or by rank, as on a set
         answers, _, _ = apply_threshold(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
@@ -234,13 +238,14 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         outputs = [NO_ANSWER if each else output for each, output in zip(is_open, outputs, strict=True)]
     orders = list_candidate_label_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
-    by = right if couples is None else couples
-    best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
-    if couples is not None:
+    is_ranked = threshold is not None
+    best = max(orders, key=(right if couples is None or not is_ranked else couples).__getitem__)  # declared wins ties
+    enough = ENOUGH_OF_TWO if len(best) == 2 else ENOUGH
+    fits = right[best] >= enough and right[best] - right[declared] >= MARGIN
+    if couples is not None and not fits and not is_ranked and couples[declared[::-1]] >= ENOUGH_COUPLES:
+        best, is_ranked = declared[::-1], True
+    if couples is not None and is_ranked:
         fits = couples[best] >= ENOUGH_COUPLES and couples[best] - couples[declared] >= MARGIN_OF_COUPLES
-    else:
-        enough = ENOUGH_OF_TWO if len(best) == 2 else ENOUGH
-        fits = right[best] >= enough and right[best] - right[declared] >= MARGIN
     gold = [map_label_to_space(label, space) for label in golds]
     return ProbeReport(
         declared=declared,
@@ -249,9 +254,10 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         right_best=right[best],
         pairs=len(golds),
         mislabelled=fits,
-        at_chance=right[declared] <= max(map(gold.count, gold)),
-        ranked_declared=None if couples is None else couples[declared],
-        ranked_best=None if couples is None else couples[best],
+        at_chance=right[declared] <= max(map(gold.count, gold))
+        and not (couples is not None and couples[declared] >= ENOUGH_COUPLES),
+        ranked_declared=couples[declared] if couples is not None and is_ranked else None,
+        ranked_best=couples[best] if couples is not None and is_ranked else None,
     )
 
 
@@ -303,7 +309,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
-    """Count the couples that the score of one output ranks correctly, for each label order."""
+    """Count the couples that the log odds of two labels rank correctly, for each label order."""
     odds = compute_log_odds(*answers.probabilities.T)
     return _count_concordant_couples(
         odds if declared == find_label_space(declared) else -odds, golds, list_candidate_label_orders(declared)

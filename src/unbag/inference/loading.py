@@ -4,6 +4,8 @@ transformers reads config, network and tokenizer. The tokenizer must have a padd
 the model's embedding table.
 """
 
+import inspect
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_outp
 from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
+from unbag.inference.segments import SEGMENT_IDS, supply_segment_ids
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.inference.tokenization import compute_length_limit
 from unbag.utils import errors
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 
+logger = logging.getLogger(__name__)
+
+_STANDARD_INPUTS: Final = {"input_ids", "attention_mask", SEGMENT_IDS}
 _MOST_PARTS: Final = 1_000
 """Maximum number of layers, groups of layers, or labels in a config; language models have some hundred layers."""
 _COUNTS_PARTS: Final = re.compile(r"(^|_)((?<!per_)layers?|groups|group_num|blocks|num_labels)$")
@@ -86,6 +92,58 @@ def is_causal_lm(config: "PretrainedConfig") -> bool:
 def has_classification_head(config: "PretrainedConfig") -> bool:
     """Check whether a config declares a sequence classifier."""
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+
+
+def is_encoder_decoder_lm(config: "PretrainedConfig") -> bool:
+    """Check whether a config declares an encoder-decoder that generates text, such as T5."""
+    names = config.architectures or ()
+    return bool(config.is_encoder_decoder) and any(
+        name.endswith(("ForConditionalGeneration", "WithLMHeadModel")) for name in names
+    )
+
+
+_OTHER_HEADS: Final = {
+    "ForTokenClassification": "a token classifier",
+    "ForMultipleChoice": "a multiple-choice model",
+    "ForQuestionAnswering": "a question-answering model",
+    "ForNextSentencePrediction": "a next-sentence model",
+    "ForMaskedLM": "a masked language model",
+    "ForPreTraining": "a pre-trained model",
+    "Model": "an encoder",
+}
+"""Kinds of models by the end of their architecture's name; the last three have no head that scores pairs."""
+
+
+def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) -> None:
+    """Validate that a config declares a sequence classifier, or no architecture at all.
+
+    transformers would load any other model as a classifier with a new, random head.
+
+    Raises:
+        ModelError: If it declares another architecture; the message has the way to evaluate such a model, if any.
+    """
+    names = config.architectures or ()
+    if not names or has_classification_head(config):
+        return
+    if origin.trust_remote_code and "AutoModelForSequenceClassification" in (getattr(config, "auto_map", None) or {}):
+        return
+    listed = ", ".join(names)
+    if is_causal_lm(config) or is_encoder_decoder_lm(config):
+        kind = "a causal language model" if is_causal_lm(config) else "a text-to-text model"
+        raise ModelError(
+            f"{origin}: expected a sequence classifier, got {kind} ({listed}), which answers in words; pass "
+            f"causal:{origin}, and the prompt and the answer words of its card with --prompt"
+        )
+    suffix, kind = next(((end, kind) for end, kind in _OTHER_HEADS.items() if names[0].endswith(end)), ("", "a model"))
+    if suffix in ("ForMaskedLM", "ForPreTraining", "Model"):
+        raise ModelError(
+            f"{origin}: expected a sequence classifier, got {kind} without a classification head ({listed}); pass a "
+            "model that was fine-tuned for classification"
+        )
+    raise ModelError(
+        f"{origin}: expected a sequence classifier (…ForSequenceClassification), got {kind} ({listed}); pass a "
+        "function that calls the model"
+    )
 
 
 def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
@@ -196,9 +254,10 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
     Raises:
         ModelError: If neither has one.
     """
-    if network.config.pad_token_id is None:  # decoders need it to find the last token of a row
-        network.config.pad_token_id = tokenizer.pad_token_id
-    if network.config.pad_token_id is None:
+    config = network.config.get_text_config()
+    if config.pad_token_id is None:  # decoders need it to find the last token of a row
+        config.pad_token_id = tokenizer.pad_token_id
+    if config.pad_token_id is None:
         raise ModelError(
             f"{source} defines no padding token in its config or tokenizer; set pad_token_id in config.json"
         )
@@ -323,6 +382,7 @@ class Classifier(LoadedModel):
 
     order: tuple[str, ...]
     threshold: Threshold | None = None
+    supplies_segments: bool = False  # whether the tokenizer returns segment ids only for unbag
 
     @property
     def n_outputs(self) -> int:
@@ -357,29 +417,24 @@ def load_classifier(
     """
     origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
-    if is_causal_lm(config):
-        raise ModelError(
-            f"{origin} is a causal language model ({', '.join(config.architectures or ())}), which has no "
-            f"classification head; pass causal:{origin} to prompt it and compare the likelihoods of the label words"
-        )
+    validate_classifier_config(config, origin)
     threshold = _threshold(config, threshold, origin.source)
     if has_classification_head(config):
         _order(config, label_map)  # raises before gigabytes are downloaded
     network, missing = load_network(AutoModelForSequenceClassification, origin, dtype)
     if missing:
         raise ModelError(
-            f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for "
-            "classification, not a pre-trained model without a head"
+            f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; pass a model that was fine-tuned for "
+            "classification"
         )
     tokenizer = load_tokenizer(origin)
-    validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_vocabulary(tokenizer, origin.source)
     return Classifier(
         network.eval(),
         tokenizer,
         *origin.get_identity(),
         _order(config, label_map),
         threshold,
+        prepare_tokenizer(network, tokenizer, origin.source),
         code=origin.compute_code_hash(),
     )
 
@@ -410,9 +465,44 @@ def build_classifier(
         labels.LabelError: If its config does not define the label of each output.
     """
     threshold = _threshold(network.config, threshold, source)
+    supplies_segments = prepare_tokenizer(network, tokenizer, source)
+    order = _order(network.config, label_map)
+    return Classifier(network.eval(), tokenizer, name, revision, order, threshold, supplies_segments)
+
+
+def prepare_tokenizer(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> bool:
+    """Validate the tokenizer of a network, and make it return the inputs that the network reads.
+
+    Returns:
+        Whether the tokenizer returned no segment ids before.
+
+    Raises:
+        ModelError: If there is no padding token, no usable vocabulary, or the network reads an unknown input.
+    """
     validate_padding(network, tokenizer, source)
     validate_tokenizer_vocabulary(tokenizer, source)
-    return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map), threshold)
+    premise, hypothesis, _ = PAIRS["en"][0]
+    read = inspect.signature(network.forward).parameters.keys() - _STANDARD_INPUTS
+    unknown = sorted(read.intersection(tokenizer(premise, hypothesis)))
+    if getattr(network.config, "use_lang_emb", False) and getattr(network.config, "n_langs", 1) > 1:
+        unknown.append("langs")
+    if unknown:
+        raise ModelError(
+            f"{source}: expected a network that reads only tokens and segments, got one that also reads "
+            f"{', '.join(unknown)}; pass a function that calls the model"
+        )
+    try:
+        supplied = supply_segment_ids(network, tokenizer)
+    except ValueError as error:
+        raise ModelError(f"{source}: {error}") from error
+    if supplied:
+        logger.warning(
+            "%s: the tokenizer returns no segment ids (token_type_ids), although the network reads them; they are "
+            "computed from premise and hypothesis. If the model was trained without them, pass a function that calls "
+            "the model",
+            source,
+        )
+    return supplied
 
 
 def load_causal_lm(
@@ -491,10 +581,9 @@ def load_classifier_for_training(
             "head is missing"
         )
     tokenizer = load_tokenizer(origin)
-    validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_vocabulary(tokenizer, origin.source)
+    supplies_segments = prepare_tokenizer(network, tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
-    return Classifier(network, tokenizer, *origin.get_identity(), order)
+    return Classifier(network, tokenizer, *origin.get_identity(), order, supplies_segments=supplies_segments)
 
 
 def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 import numpy as np
 import torch
@@ -13,6 +14,12 @@ from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.single_output import ThresholdedPredictor
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, iter_unfinished_batches
+
+TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different lengths, so that there is padding
+    ("A woman reads.", "She reads."),
+    ("Two children are playing with a red ball in the garden behind the old house.", "A dog is asleep."),
+    ("The train has left.", "Nobody was on the platform when the last train of the evening left the small station."),
+)
 
 
 class PairClassifier(ThresholdedPredictor, ABC):
@@ -72,6 +79,14 @@ class PairClassifier(ThresholdedPredictor, ABC):
         for rows in iter_unfinished_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
+
+    def _reads_padding(self, pairs: EncodedPairs, tolerance: float) -> bool:
+        """Check whether padding changes the logits, as in convolutions (ConvBERT, CANINE) or without a mask (FNet)."""
+        rows = range(len(pairs.input_ids))
+        with torch.inference_mode():
+            together = self._logits(pairs, rows)
+            alone = torch.cat([self._logits(pairs, [row]) for row in rows])
+        return bool((together - alone).abs().max() > tolerance * alone.abs().max().clamp(min=1))
 
     @abstractmethod
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.inference.segments import SEGMENT_IDS
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -205,9 +207,11 @@ class BatchPadding:
     def from_model(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "BatchPadding":
         """Read the padding settings of a model and its tokenizer."""
         side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
-        pad_id = model.config.pad_token_id
+        pad_id = model.config.get_text_config().pad_token_id
         pad_id = tokenizer.pad_token_id if pad_id is None else pad_id
-        return cls(pad_id, side, "token_type_ids" in inspect.signature(model.forward).parameters)
+        takes_types = SEGMENT_IDS in inspect.signature(model.forward).parameters
+        # A network with one segment, or none, reads nothing from them; some tokenizers return 1 for it all the same.
+        return cls(pad_id, side, takes_types and getattr(model.config, "type_vocab_size", 2) not in (0, 1))
 
     def build_arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None

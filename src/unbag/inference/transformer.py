@@ -18,7 +18,7 @@ from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
 from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
 from unbag.inference.options import Dtype, Head
-from unbag.inference.pair_classifier import PairClassifier
+from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-_TEST_PAIRS: Final = (  # for the comparison with the unmodified network; of different lengths, so that there is padding
-    ("A woman reads.", "She reads."),
-    ("Two children are playing with a red ball in the garden behind the old house.", "A dog is asleep."),
-    ("The train has left.", "Nobody was on the platform when the last train of the evening left the small station."),
-)
+_PADDING_TOLERANCE: Final = {torch.float32: 1e-4, torch.bfloat16: 1e-1, torch.float16: 1e-2}
+"""Maximum difference between logits with and without padding by rounding, relative to the logits."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +41,8 @@ class TransformerPredictor(PairClassifier):
     """Predictor that runs a sequence classifier from transformers. Build it with `load`.
 
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
-    less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
+    less than 1e-5 in float32. The same pairs together give the same bits on the same machine. A network that reads
+    padding runs one pair at a time, unless `batch_tokens` is given.
 
     Attributes:
         model: The network, on its device.
@@ -58,10 +56,12 @@ class TransformerPredictor(PairClassifier):
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._padding = BatchPadding.from_model(self.tokenizer, self.model)
-        premises, hypotheses = zip(*_TEST_PAIRS, strict=True)
+        premises, hypotheses = zip(*TEST_PAIRS, strict=True)
         encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
         batch = self._inputs(encoded, range(len(premises)))
+        if batch_tokens is None and self._reads_padding(encoded, _PADDING_TOLERANCE[self.model.dtype]):
+            self.batch_tokens = 1
         # Both change the rounding, so `identity` records whether they apply to this model and machine.
         shortened = shorten_last_layer(self.model, batch)
         packed = pack_linear_weights(self.model, batch, self.batch_tokens)
@@ -80,6 +80,7 @@ class TransformerPredictor(PairClassifier):
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
+            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
             **({} if classifier.code is None else {"trusted_code": classifier.code}),
             **getattr(self.model, "extra_identity", dict)(),
         }

@@ -142,6 +142,8 @@ def _place(url: str) -> str:
 
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"
+_MODULE: Final = re.compile(r"\d+_\w+")
+"""Folder of a sentence-transformers module, such as `2_Dense`."""
 _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", "*.bin")
 """Patterns in order of preference. Only the files of the first matching pattern are downloaded."""
 
@@ -195,14 +197,17 @@ def select_model_files(names: list[str], *, weights: bool, code: bool = False) -
     ['config.json', 'model.safetensors']
     """
     paths = [PurePosixPath(name) for name in names]
+    modules = [path for path in paths if len(path.parts) == 2 and _MODULE.fullmatch(path.parts[0])]
     top = [path for path in paths if len(path.parts) == 1]
     wanted = [path for path in top if path.suffix in _SMALL]
     wanted += [path for path in paths if path.parts[0] == _TEMPLATES]
+    wanted += [path for path in modules if path.suffix in _SMALL]
     if code:
         wanted += [path for path in top if path.suffix == ".py"]
     if weights:
         matches = ([path for path in top if path.match(pattern)] for pattern in _WEIGHTS)
         wanted += next(filter(None, matches), [])
+        wanted += [path for path in modules if path.suffix in (".safetensors", ".bin")]
     return [str(path) for path in wanted]
 
 

@@ -1,0 +1,209 @@
+"""Predictor for cross-encoders made of sentence-transformers modules, such as a pooling, a dense layer or a prompt.
+
+A `CrossEncoder` that is a sequence classifier alone is run by `inference.transformer`.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+
+from unbag.inference.hub_files import ModelOrigin
+from unbag.inference.loading import build_classifier, has_classification_head, load_config
+from unbag.inference.options import Dtype
+from unbag.inference.pair_classifier import PairClassifier
+from unbag.inference.predictor import ModelError, validate_pairs
+from unbag.inference.single_output import Threshold
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs
+from unbag.inference.transformer import DTYPES, resolve_device
+from unbag.utils.redaction import extract_first_line
+
+_PACKAGE: Final = "sentence_transformers."
+
+
+def is_modular_cross_encoder(origin: ModelOrigin) -> bool:
+    """Check whether a model is a `CrossEncoder` with more than a sequence classifier: other modules, or a prompt.
+
+    Raises:
+        ModelError: If it is another model of sentence-transformers, or has modules of another package.
+    """
+    folder = origin.download()
+    if not (folder / "modules.json").is_file():
+        return False
+    config = _read(folder / "config_sentence_transformers.json")
+    modules = _read(folder / "modules.json")
+    types = [str(module.get("type", "")) for module in modules] if isinstance(modules, list) else []
+    is_classifier = has_classification_head(load_config(origin))
+    kind = config.get("model_type", "SentenceTransformer")
+    if kind != "CrossEncoder":
+        if is_classifier:
+            return False
+        raise ModelError(
+            f"{origin}: expected a classifier or a CrossEncoder, got a {kind}, which embeds each text by itself; pass "
+            "a function that scores pairs by their embeddings"
+        )
+    if not origin.trust_remote_code and (other := [each for each in types if not each.startswith(_PACKAGE)]):
+        raise ModelError(
+            f"{origin}: expected modules of sentence-transformers, got {', '.join(other)}, which is not trusted; "
+            "review its code, then pass --trust-remote-code"
+        )
+    prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name"))
+    return len(types) != 1 or bool(prompt) or not is_classifier
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"{path}: expected JSON, got an error ({extract_first_line(error)}); download the model again"
+        ) from error
+
+
+class CrossEncoderPredictor(PairClassifier):
+    """Predictor that runs a `CrossEncoder` of sentence-transformers, with its modules and its default prompt.
+
+    Attributes:
+        model: The `CrossEncoder`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        name: str,
+        revision: str,
+        source: str,
+        label_map: Mapping[str, str] | None = None,
+        threshold: Threshold | None = None,
+        max_length: int | None = None,
+        batch_tokens: int | None = None,
+        code: str | None = None,
+    ) -> None:
+        import sentence_transformers
+
+        network, tokenizer = model.model, model.tokenizer
+        if network.config.num_labels != model.num_labels:  # the outputs are those of the last module
+            network.config.num_labels = model.num_labels
+        classifier = build_classifier(
+            network,
+            tokenizer,
+            name=name,
+            revision=revision,
+            source=source,
+            label_map=label_map,
+            threshold=threshold,
+        )
+        super().__init__(classifier, max_length)
+        if max_length is not None or model.max_seq_length is None:
+            model.max_seq_length = self.max_length
+        self.max_length = model.max_seq_length
+        self.model = model.eval()
+        self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if model.device.type == "cpu" else GPU_BATCH_TOKENS)
+        self._prompt = (model.prompts or {}).get(model.default_prompt_name) or ""
+        self._pairs: list[tuple[str, str]] = []
+        self.identity: Mapping[str, str] = {
+            "kind": "cross-encoder",
+            "model": name,
+            "revision": revision,
+            "label_order": ",".join(self.order),
+            "modules": ",".join(type(module).__name__ for module in model),
+            "prompt": self._prompt,
+            "dtype": str(model.dtype).removeprefix("torch."),
+            "device": model.device.type,
+            "max_length": str(self.max_length),
+            "batch_tokens": str(self.batch_tokens),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "sentence_transformers": sentence_transformers.__version__,
+            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
+            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
+            **({} if code is None else {"trusted_code": code}),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        origin: ModelOrigin,
+        *,
+        dtype: Dtype = "float32",
+        device: str | None = None,
+        **options: Any,
+    ) -> "CrossEncoderPredictor":
+        """Load a model for which `is_modular_cross_encoder` is true.
+
+        Args:
+            origin: Origin of the model.
+            dtype: As for `TransformerPredictor.load`.
+            device: As for `TransformerPredictor.load`.
+            options: Options of the constructor.
+
+        Raises:
+            ImportError: If sentence-transformers is not installed.
+            ModelError: If the model cannot be loaded, or has one output and no threshold.
+        """
+        try:
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            raise ImportError(
+                f"{origin} is a CrossEncoder made of modules, which requires sentence-transformers: "
+                "pip install 'sentence-transformers>=6'"
+            ) from error
+        device = resolve_device(dtype, device)
+        folder = origin.download(weights=True)
+        name, revision = origin.get_identity()
+        try:
+            model = CrossEncoder(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=origin.trust_remote_code,
+                model_kwargs={"dtype": DTYPES[dtype]},
+            )
+        except Exception as error:  # files of strangers raise errors of any kind
+            raise ModelError(f"cannot load {origin} as a CrossEncoder: {extract_first_line(error)}") from error
+        return cls(
+            model.to(DTYPES[dtype]),
+            name=name,
+            revision=revision,
+            source=origin.source,
+            code=origin.compute_code_hash(),
+            **options,
+        )
+
+    def iter_batches(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        shard: tuple[int, int] | None = None,
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
+        premises, hypotheses = validate_pairs(premises, hypotheses)
+        self._pairs = list(zip(premises, hypotheses, strict=True))
+        texts = [self._prompt + premise for premise in premises]  # for their lengths; the model adds its prompt itself
+        yield from super().iter_batches(texts, hypotheses, done=done, shard=shard)
+
+    def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
+        logits: torch.Tensor = self.model.predict(
+            [self._pairs[row] for row in rows],
+            batch_size=len(rows),
+            activation_fn=torch.nn.Identity(),
+            convert_to_tensor=True,
+            show_progress_bar=False,
+        )
+        return logits.reshape(len(rows), -1).float()
+
+
+def copy_cross_encoder(model: Any) -> Any:
+    """Copy a `CrossEncoder` in memory. The copy shares the tensors, but not the tokenizer."""
+    # deepcopy takes the objects in its memo as copied already.
+    return copy.deepcopy(model, {id(each): each for each in chain(model.parameters(), model.buffers())})

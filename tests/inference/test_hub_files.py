@@ -1,0 +1,33 @@
+import pytest
+
+from unbag.inference.hub_files import compute_folder_revision
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "2_Dense").mkdir()
+    for name in ("config.json", "model.safetensors", "README.md", "2_Dense/config.json"):
+        (tmp_path / name).write_text("1")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bpe.codes", "spiece.spm", "qwen.tiktoken", "dict.txt", "modules.json", "config_sentence_transformers.json"),
+        *("chat_template.jinja", "2_Dense/config.json", "2_Dense/model.safetensors", "head.pt"),
+    ],
+)
+def test_folder_revision_changes_with_each_file_that_may_change_predictions(folder, name):
+    before = compute_folder_revision(folder)
+    (folder / name).write_text("2")
+    assert compute_folder_revision(folder) != before
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", ".gitattributes", "training.json", "optimizer.pt", "all_results.json", "checksums.json"]
+)
+def test_folder_revision_ignores_files_that_cannot_change_predictions(folder, name):
+    before = compute_folder_revision(folder)
+    (folder / name).write_text("2")
+    assert compute_folder_revision(folder) == before

@@ -1,0 +1,172 @@
+"""Each network gets the inputs that it was trained with, whatever its tokenizer or its exported graph leaves out."""
+
+import string
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs unbag[models]")
+transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+tokenizers = pytest.importorskip("tokenizers", reason="needs unbag[models]")
+
+from unbag.data.labels import LABELS  # noqa: E402
+from unbag.evaluation.model_loading import load_predictor  # noqa: E402
+from unbag.inference.loading import load_classifier_for_training  # noqa: E402
+from unbag.inference.predictor import ModelError  # noqa: E402
+from unbag.training.dataloading import PairEncoder  # noqa: E402
+
+PREMISES = ["A man reads a map in the park.", "Two dogs run.", "The boy feeds a dog near the river, slowly."]
+HYPOTHESES = ["He reads.", "No animal is moving at all today.", "A boy buys bread."]
+BERT = "[CLS] $A [SEP] $B:1 [SEP]:1"
+SIZES = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64, "num_hidden_layers": 1}
+CASES = [
+    ("Albert", BERT, {"embedding_size": 16}),
+    ("Bert", BERT, {}),
+    ("RemBert", BERT, {"input_embedding_size": 16}),
+    ("BigBird", BERT, {"attention_type": "original_full"}),
+    ("RoFormer", BERT, {"embedding_size": 16}),
+    ("ConvBert", BERT, {"embedding_size": 16}),  # its convolutions read padding
+    ("XLNet", "$A [SEP] $B:1 [SEP]:1 [CLS]:2", {"d_model": 32, "n_head": 2, "d_inner": 64, "n_layer": 1}),
+]
+
+
+def save_model(folder, kind, template, sizes):
+    """Save a random classifier, whose tokenizer returns no segment ids by default. Returns network and tokenizer."""
+    characters = [character for character in string.printable if not character.isspace()]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *characters, *("##" + character for character in characters)]
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair=template, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        **{"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"},
+        model_input_names=["input_ids", "attention_mask"],
+        padding_side="left" if kind == "XLNet" else "right",
+    )
+    torch.manual_seed(0)
+    if kind != "XLNet":
+        sizes = SIZES | {"type_vocab_size": 2} | sizes
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=len(words),
+        initializer_range=0.3,
+        pad_token_id=0,
+        id2label=dict(enumerate(LABELS)),
+        label2id={label: output for output, label in enumerate(LABELS)},
+        **sizes,
+    )
+    network = getattr(transformers, f"{kind}ForSequenceClassification")(config).eval()
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return network, tokenizer
+
+
+def compute_probabilities(network, tokenizer, **options):
+    """Run a network on one pair at a time, with or without segment ids."""
+    rows = []
+    for pair in zip(PREMISES, HYPOTHESES, strict=True):
+        encoded = tokenizer(*pair, return_tensors="pt", **options)
+        with torch.no_grad():
+            rows.append(network(**encoded).logits.softmax(dim=-1)[0].numpy())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(("kind", "template", "sizes"), CASES, ids=[kind for kind, *_ in CASES])
+def test_missing_segment_ids_are_supplied_as_trained(kind, template, sizes, tmp_path, caplog):
+    network, tokenizer = save_model(tmp_path, kind, template, sizes)
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
+    without = compute_probabilities(network, tokenizer, return_token_type_ids=False)
+    assert np.abs(expected - without).max() > 1e-3, "the network reads the segments"
+    predictor, _ = load_predictor(str(tmp_path))
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    assert predictor.identity["segment_ids"] == "supplied"
+    assert "returns no segment ids" in caplog.text
+
+
+@pytest.mark.parametrize("made", ["CrossEncoder", "pipeline"])
+def test_classifier_in_memory_gets_segment_ids(made, tmp_path):
+    network, tokenizer = save_model(tmp_path, *CASES[0])
+    if made == "pipeline":
+        model = transformers.pipeline("text-classification", model=str(tmp_path), device="cpu")
+    else:
+        model = pytest.importorskip("sentence_transformers").CrossEncoder(str(tmp_path), device="cpu")
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
+    np.testing.assert_allclose(load_predictor(model)[0].predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+
+
+def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_path):
+    save_model(tmp_path, *CASES[0])
+    classifier = load_classifier_for_training(str(tmp_path), revision=None, label_map=None, seed=0)
+    encoder = PairEncoder.from_classifier(classifier)
+    batch = encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))
+    expected = classifier.tokenizer(PREMISES[0], HYPOTHESES[0], return_token_type_ids=True)["token_type_ids"]
+    assert set(expected) == {0, 1}
+    assert batch["token_type_ids"].tolist() == [expected]
+    classifier.tokenizer.save_pretrained(tmp_path / "saved")
+    saved = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert saved(PREMISES[0], HYPOTHESES[0])["token_type_ids"] == expected
+
+
+def test_network_with_one_segment_needs_no_segment_ids(tmp_path):
+    network, tokenizer = save_model(tmp_path, "Roberta", BERT, {"type_vocab_size": 1})
+    predictor, _ = load_predictor(str(tmp_path))
+    expected = compute_probabilities(network, tokenizer)
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    assert "segment_ids" not in predictor.identity
+
+
+def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_works(tmp_path):
+    network, tokenizer = save_model(tmp_path, "Bert", "[CLS] $A [SEP] $B [SEP]", {})
+    with pytest.raises(ModelError, match=r"expected segment ids.*model_input_names"):
+        load_predictor(str(tmp_path))
+    tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = [
+        *("input_ids", "attention_mask", "token_type_ids")
+    ]
+    tokenizer.save_pretrained(tmp_path)
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=False)
+    predictor, _ = load_predictor(str(tmp_path))
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["Albert", "XLNet"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp_path):
+    """A graph of batches of 2 with 96 tokens runs 3 pairs of other lengths."""
+    pytest.importorskip("onnx", reason="needs the dev group")
+    pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
+    case = next(each for each in CASES if each[0] == kind)
+    network, tokenizer = save_model(tmp_path, *case)
+    (tmp_path / "model.safetensors").unlink()
+    ids = torch.full((2, 96), 5)
+    mask = torch.ones_like(ids)
+    mask[1, 90:] = 0
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+
+    class Graph(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.network = network
+
+        def forward(self, ids, mask, types):
+            return self.network(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
+
+    torch.onnx.export(
+        Graph().eval(),
+        (ids, mask, torch.zeros_like(ids)),
+        str(tmp_path / "model.onnx"),
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes=None if fixed else {name: {0: "batch", 1: "tokens"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
+    predictor, _ = load_predictor(str(tmp_path))
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    if fixed:
+        assert predictor.max_length == 96
+        predictor.predict(["a " * 200], ["a b"])
+        assert predictor.truncated == 1
+        with pytest.raises(ModelError, match="expected 1 to 96 tokens"):
+            load_predictor(str(tmp_path), max_length=97)
