@@ -1,5 +1,6 @@
 import pytest
 
+from unbag.evaluation.model_loading import validate_model
 from unbag.inference.hub_files import compute_folder_revision
 
 
@@ -31,3 +32,17 @@ def test_folder_revision_ignores_files_that_cannot_change_predictions(folder, na
     before = compute_folder_revision(folder)
     (folder / name).write_text("2")
     assert compute_folder_revision(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("model.onnx", "copy config.json and the tokenizer files"),
+        ("adapter_config.json", "merge the adapter"),
+        ("notes.txt", "pass a folder written by save_pretrained"),
+    ],
+)
+def test_folder_without_config_names_what_it_needs(tmp_path, name, advice):
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=advice):
+        validate_model(tmp_path)

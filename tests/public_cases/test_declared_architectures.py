@@ -24,7 +24,11 @@ def save_bert(folder, head, **options):
     torch.manual_seed(0)
     getattr(transformers, f"Bert{head}")(config).save_pretrained(folder)
     tokenizer = tiny_tokenizer(vocabulary)
-    tokenizer.init_kwargs["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = [
+        "input_ids",
+        "token_type_ids",
+        "attention_mask",
+    ]
     tokenizer.save_pretrained(folder)
     return str(folder)
 

@@ -123,7 +123,6 @@ class CrossEncoderPredictor(PairClassifier):
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "sentence_transformers": sentence_transformers.__version__,
-            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
             **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
             **({} if code is None else {"trusted_code": code}),
         }

@@ -224,11 +224,14 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
             )
         return None
     if not (path / "config.json").is_file():
-        entries = sorted(entry.name for entry in path.iterdir())[:10]
-        raise ModelError(
-            f"{path}: expected a model folder with config.json, got only {entries}; pass a folder written by "
-            "save_pretrained"
-        )
+        names = sorted(entry.name for entry in path.iterdir())
+        if "adapter_config.json" in names:
+            advice = "merge the adapter with its base model (merge_and_unload), and pass the folder of the merged model"
+        elif any(name.endswith((".onnx", ".xml")) or name in ("onnx", "openvino") for name in names):
+            advice = "copy config.json and the tokenizer files of the model from which the file was exported"
+        else:
+            advice = "pass a folder written by save_pretrained"
+        raise ModelError(f"{path}: expected a model folder with config.json, got only {names[:10]}; {advice}")
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
             raise ModelError(f"{entry}: expected a regular file, got a named pipe, a socket or a device; remove it")

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
@@ -42,6 +48,7 @@ _COUNTS_PARTS: Final = re.compile(r"(^|_)((?<!per_)layers?|groups|group_num|bloc
 _KINDS: Final = {
     AutoModelForSequenceClassification: "a sequence classifier",
     AutoModelForCausalLM: "a causal language model",
+    AutoModelForSeq2SeqLM: "a text-to-text model",
 }
 
 
@@ -97,7 +104,7 @@ def has_classification_head(config: "PretrainedConfig") -> bool:
 def is_encoder_decoder_lm(config: "PretrainedConfig") -> bool:
     """Check whether a config declares an encoder-decoder that generates text, such as T5."""
     names = config.architectures or ()
-    return bool(config.is_encoder_decoder) and any(
+    return bool(getattr(config, "is_encoder_decoder", False)) and any(
         name.endswith(("ForConditionalGeneration", "WithLMHeadModel")) for name in names
     )
 
@@ -132,7 +139,8 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
         kind = "a causal language model" if is_causal_lm(config) else "a text-to-text model"
         raise ModelError(
             f"{origin}: expected a sequence classifier, got {kind} ({listed}), which answers in words; pass "
-            f"causal:{origin}, and the prompt and the answer words of its card with --prompt"
+            f"causal:{origin}, and the prompt and the answer words of its card with --prompt (a file, or one of "
+            "qwen3-reranker, bge-reranker-gemma, minicheck-t5 and monot5)"
         )
     suffix, kind = next(((end, kind) for end, kind in _OTHER_HEADS.items() if names[0].endswith(end)), ("", "a model"))
     if suffix in ("ForMaskedLM", "ForPreTraining", "Model"):
@@ -506,27 +514,46 @@ def prepare_tokenizer(network: Any, tokenizer: "PreTrainedTokenizerBase", source
 
 
 def load_causal_lm(
-    model: str | Path, *, revision: str | None, dtype: torch.dtype, trust_remote_code: bool = False
+    model: str | Path,
+    *,
+    revision: str | None,
+    dtype: torch.dtype,
+    trust_remote_code: bool = False,
+    has_prompt: bool = True,
 ) -> LoadedModel:
-    """Load a causal language model and its tokenizer from the same commit.
+    """Load a causal language model or an encoder-decoder, and its tokenizer, from the same commit.
 
     Args:
         model: As for `load_classifier`.
         revision: As for `load_classifier`.
         dtype: Data type of the weights.
         trust_remote_code: As for `load_classifier`.
+        has_prompt: Whether the user chose a prompt, which an encoder-decoder requires.
 
     Raises:
-        ModelError: If there is no such model, or it is not a causal language model.
+        ModelError: If there is no such model, or it does not generate text.
     """
     origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
-    if not is_causal_lm(config):
+    is_encoder_decoder = is_encoder_decoder_lm(config)
+    if not is_causal_lm(config) and not is_encoder_decoder:
         raise ModelError(
-            f"{origin}: expected a causal language model (…ForCausalLM), got "
-            f"{', '.join(config.architectures or ['no architecture in its config'])}; omit causal: for a classifier"
+            f"{origin}: expected a causal language model (…ForCausalLM) or a text-to-text model, got "
+            f"{', '.join(config.architectures or ['no architecture in its config'])}; "
+            + (
+                "omit causal: for a classifier"
+                if has_classification_head(config)
+                else "pass a function that calls the model"
+            )
         )
-    network, missing = load_network(AutoModelForCausalLM, origin, dtype)
+    if is_encoder_decoder and not has_prompt:
+        raise ModelError(
+            f"{origin}: expected --prompt for a text-to-text model ({', '.join(config.architectures or ())}), got "
+            "none; pass a file with the prompt and the answer words of its card, or --prompt minicheck-t5 or monot5 "
+            "for such models"
+        )
+    auto_class = AutoModelForSeq2SeqLM if is_encoder_decoder else AutoModelForCausalLM
+    network, missing = load_network(auto_class, origin, dtype)
     if missing:
         raise ModelError(f"{build_missing_weights_message(missing, origin)}, {_RANDOM}")
     tokenizer = load_tokenizer(origin)

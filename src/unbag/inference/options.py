@@ -129,8 +129,8 @@ _NumFewshot = Annotated[
 _Prompt = Annotated[
     Path | str | Sequence[Path | str] | None,
     ModelOption(
-        "Files with Jinja prompt templates; each file is evaluated separately.",
-        "See `inference.llm.prompt_file`.",
+        "Files with Jinja prompt templates, or names of recipes; each is evaluated separately.",
+        "See `inference.llm.prompt_file`. Recipes: qwen3-reranker, bge-reranker-gemma, minicheck-t5, monot5.",
         metavar="FILE",
     ),
 ]

@@ -67,7 +67,7 @@ def test_prompt_words_define_label_space(tmp_path):
         (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after YAML front matter, got division by zero"),
         (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after YAML front matter"),
         ("answer: yes", BODY, "expected front matter with words, json, system"),
-        ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
+        ("words: {neutral: maybe}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
         ("words: {good: yes, bad: no}", BODY, "good"),
         ("words: yes", BODY, "expected words for each of"),

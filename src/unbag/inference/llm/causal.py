@@ -22,7 +22,7 @@ except ImportError as error:
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.llm.reading import close_thoughts
-from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
+from unbag.inference.loading import LoadedModel, is_encoder_decoder_lm, load_causal_lm, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.options import Dtype
 from unbag.inference.predictor import (
@@ -135,14 +135,17 @@ class CausalPredictor:
                 "--prompt: expected a prompt with a plain-text answer for a causal language model, got the field json; "
                 "remove json"
             )
-        templated = bool(getattr(lm.tokenizer, "chat_template", None))
+        self._is_raw = isinstance(prompt, PromptFile) and prompt.is_raw
+        templated = bool(getattr(lm.tokenizer, "chat_template", None)) and not self._is_raw
+        if apply_chat_template and self._is_raw:
+            raise ModelError("--prompt: expected a prompt without raw for --apply-chat-template; omit one of them")
         if apply_chat_template and not templated:
             raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")
         self.model = lm.network.to(device)
         self.tokenizer = lm.tokenizer
         self.prompt = prompt
         self.label_space = prompt.label_space
-        self._words = [prompt.words[label][0] for label in prompt.label_space]
+        self._words = [prompt.words[label][0] for label in prompt.label_space if label in prompt.words]
         self.apply_chat_template = templated if apply_chat_template is None else apply_chat_template
         self.max_length = lm.resolve_max_length(max_length)
         self.truncated = 0
@@ -198,8 +201,8 @@ class CausalPredictor:
             dtype: Data type of the computation (default: float32).
             device: Name of the device in torch (default: this process's GPU, else the CPU).
             num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
-            prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`). The first word of each label is
-                scored.
+            prompt: File of a prompt, or name of one in `prompt_file.RECIPES` (default: the prompt of `prompts`). The
+                first word of each label is scored. An encoder-decoder requires a prompt.
             apply_chat_template: Whether to apply the tokenizer's chat template (default: if it has one).
             max_length: Maximum tokens per prompt (default, and upper limit: what the model can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
@@ -212,10 +215,19 @@ class CausalPredictor:
             ValueError: If `num_fewshot` is another number or is combined with `prompt`, or the file is no prompt.
         """
         device = resolve_device(dtype, device)
-        chosen = choose_prompt(prompt, num_fewshot)  # before gigabytes are downloaded
-        lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
+        chosen = choose_prompt(prompt, num_fewshot, is_local=True)  # before gigabytes are downloaded
+        lm = load_causal_lm(
+            model,
+            revision=revision,
+            dtype=DTYPES[dtype],
+            trust_remote_code=trust_remote_code,
+            has_prompt=isinstance(chosen, PromptFile),
+        )
+        has_tokens = isinstance(chosen, PromptFile) and (
+            chosen.is_raw or chosen.tokens is not None or len(chosen.words) == 1
+        )
         try:
-            return cls(
+            return (AnswerTokenPredictor if is_encoder_decoder_lm(lm.network.config) or has_tokens else cls)(
                 lm,
                 device=device,
                 prompt=chosen,
@@ -302,7 +314,7 @@ class CausalPredictor:
         return questions
 
     def _encoded(self, pairs: Sequence[tuple[str, str]]) -> list[_Question]:
-        space = "" if self.apply_chat_template else " "
+        space = "" if self.apply_chat_template or self._is_raw else " "
         endings = ["", *(space + word for word in self._words)]
         texts = [prompt + ending for prompt in (self._rendered(*pair) for pair in pairs) for ending in endings]
         # No special tokens, since one at the end would end the text; the one at the start is added below.
@@ -383,6 +395,11 @@ class CausalPredictor:
         sliding window or a recurrent state is not a function of the cached tokens alone.
         """
         questions = self._encoded(_TEST_PAIRS)
+        if any(len(set(map(tuple, question.endings))) < len(self._words) for question in questions):
+            raise ModelError(
+                f"--prompt: expected words with different tokens, got {', '.join(self._words)}, which the tokenizer "
+                "does not distinguish; choose other words"
+            )
         prefixes = [question.prefix for question in questions]
         head = prefixes[0][: min(_common_prefix_length(prefixes), len(prefixes[0]) - 1)]
         if not head or (self.max_length is not None and len(head) >= self.max_length):
@@ -398,6 +415,89 @@ class CausalPredictor:
         difference = (expected - self._log_likelihoods(questions)).abs().max()
         if not difference <= _TOLERANCE[self.model.dtype]:  # `not <=` is true for NaN as well
             self._head, self._head_cache = [], None
+
+
+class AnswerTokenPredictor(CausalPredictor):
+    """Predictor that scores each label by the logit of one token at the first position of the answer.
+
+    This is how yes/no rerankers and T5 verifiers are scored, by the first step of the decoder of an encoder-decoder
+    (MiniCheck, Tang et al. 2024, https://arxiv.org/abs/2404.10774; monoT5, Nogueira et al. 2020,
+    https://arxiv.org/abs/2003.06713). A softmax over the logits gives the probabilities. A single logit, of a token for
+    entailment alone, is the log odds.
+    """
+
+    def __init__(self, lm: LoadedModel, *, prompt: DefaultPrompt | PromptFile, **options: Any) -> None:
+        self._is_encoder_decoder = is_encoder_decoder_lm(lm.network.config)
+        max_length = options.pop("max_length", None)
+        super().__init__(lm, prompt=prompt, max_length=None, **options)
+        # T5 has no table of positions, so that the limit of its tokenizer is only the length of its pre-training.
+        if hasattr(lm.network.config, "max_position_embeddings") or not self._is_encoder_decoder:
+            self.max_length = lm.resolve_max_length(max_length)
+        else:
+            self.max_length = max_length or self.max_length
+        self._answer_ids = self._find_answer_ids()
+        self.identity = {
+            **self.identity,
+            "max_length": str(self.max_length),
+            "answer_tokens": ",".join(map(str, self._answer_ids)),
+        }
+
+    def _find_answer_ids(self) -> list[int]:
+        """Find the token of each label: the first one of its word, unless the prompt has ids."""
+        tokens = getattr(self.prompt, "tokens", None)
+        if tokens is not None:
+            ids = list(tokens.values())
+        else:
+            space = "" if self._is_encoder_decoder or self.apply_chat_template or self._is_raw else " "
+            ids = [self.tokenizer(space + word, add_special_tokens=False)["input_ids"][0] for word in self._words]
+        size = self.model.config.get_text_config().vocab_size
+        if len(set(ids)) < len(ids) or max(ids) >= size:
+            raise ModelError(
+                f"--prompt: expected a different token below {size:,} for each label, got {ids}; choose words that "
+                "begin with different tokens, or correct tokens"
+            )
+        return ids
+
+    def _encoded(self, pairs: Sequence[tuple[str, str]]) -> list[_Question]:
+        texts = [self._rendered(*pair) for pair in pairs]
+        special = self._is_encoder_decoder  # an encoder reads the end of the text
+        ids = self.tokenizer(texts, add_special_tokens=special, padding=False, truncation=False, verbose=False)
+        start = [] if special else self._start
+        sequences = [start + tokens for tokens in ids["input_ids"]]
+        validate_token_ids(sequences, self.model, self.tokenizer)
+        return [_Question(sequence, [[]], [[]]) for sequence in sequences]
+
+    def _log_likelihoods(self, questions: Sequence[_Question]) -> "Tensor":
+        """Compute the logit of each label for b questions, shape (b, labels); for one token, its logit and 0."""
+        texts = [question.prefix for question in questions]
+        with torch.inference_mode():
+            if self._is_encoder_decoder:
+                logits = self._first_step_logits(texts)
+            else:
+                needed = sorted({len(text) - 1 for text in texts})
+                at = [needed.index(len(text) - 1) for text in texts]
+                logits = self._logits(texts, [], needed)[range(len(texts)), at]
+            scores = logits[:, self._answer_ids].float().cpu()
+        return scores if len(self._answer_ids) > 1 else torch.cat([scores, torch.zeros_like(scores)], dim=-1)
+
+    def _first_step_logits(self, texts: Sequence[list[int]]) -> "Tensor":
+        """Compute the logits of the first step of the decoder, shape (b, vocabulary)."""
+        device, config = self.model.device, self.model.config
+        ids = torch.from_numpy(pad_sequences(texts, self._pad_id, "right")).to(device)
+        mask = torch.from_numpy(pad_sequences([[1] * len(text) for text in texts], 0, "right")).to(device)
+        generation = self.model.generation_config
+        start = config.decoder_start_token_id
+        start = generation.decoder_start_token_id if start is None else start
+        forced = getattr(generation, "forced_bos_token_id", None)
+        begin = [token for token in (self._pad_id if start is None else start, forced) if token is not None]
+        decoder = torch.tensor([begin] * len(texts), device=device)
+        logits: Tensor = self.model(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=decoder, use_cache=False
+        ).logits[:, -1]
+        return logits
+
+    def _cache_head(self) -> None:
+        """Cache nothing: an encoder reads the whole text at once."""
 
 
 def _common_prefix_length(sequences: Sequence[Sequence[int]]) -> int:

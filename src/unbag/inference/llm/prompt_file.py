@@ -14,6 +14,12 @@
 The part between the lines `---` is YAML and may be absent. `words` has the words for each label of a label space
 (default: Yes, Maybe, No); the first word is the one that a language model is scored by. `json` is the field of a JSON
 object that holds the word (default: the answer is text). `system` is the text of a system turn (default: none).
+
+For models that run locally (`causal:`), `words` may have words for entailment alone, whose logit is then the score,
+`tokens` has the id of a token for each label instead of words, and `raw: true` makes the rendered template the whole
+input: without a chat template, and white space at its end is kept (except the last line break). In these three cases,
+a label is scored by the logit of the first token of its word, as for yes/no rerankers. `RECIPES` are prompts of
+published models.
 """
 
 import hashlib
@@ -27,7 +33,7 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from unbag.data.labels import LABEL_SPACES, LabelError, find_label_space, resolve_label
+from unbag.data.labels import ENTAILMENT, LABEL_SPACES, TWO_WAY, LabelError, find_label_space, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, DefaultPrompt, Messages, Words
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
@@ -36,7 +42,10 @@ _FENCE: Final = "---\n"
 _SIDES: Final = frozenset({"premise", "hypothesis"})
 _LARGEST: Final = 1 << 20  # bytes
 _EXPRESSION_ERRORS: Final = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)  # of a template
-_FIELDS: Final = ("words", "json", "system")
+_FIELDS: Final = ("words", "json", "system", "tokens", "raw")
+_RECIPES_FOLDER: Final = Path(__file__).parent / "recipes"
+RECIPES: Final = ("qwen3-reranker", "bge-reranker-gemma", "minicheck-t5", "monot5")
+"""Names of the prompts in the package, each for the models whose card documents it."""
 
 
 class PromptError(ValueError):
@@ -53,6 +62,8 @@ class PromptFile:
         json_field: Field of the JSON answer that holds the word; None for answers as text.
         system: Text of the system turn; empty for none.
         sha256: Hash of the file.
+        tokens: Token id for each label in place of a word; None for words.
+        is_raw: Whether the rendered template is the whole input of the model.
     """
 
     template: jinja2.Template
@@ -61,15 +72,19 @@ class PromptFile:
     system: str
     sha256: str
     num_fewshot: int = 0
+    tokens: Mapping[str, int] | None = None
+    is_raw: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> "PromptFile":
-        """Load a prompt from a file.
+        """Load a prompt from a file, or by its name in `RECIPES`.
 
         Raises:
             PromptError: If the file cannot be read, its template lacks a sentence or uses another variable, or its head
                 has another field, other labels, or a word for two labels.
         """
+        if str(path) in RECIPES and not Path(path).exists():
+            path = _RECIPES_FOLDER / f"{path}.jinja"
         try:
             source = validate_file(Path(path), max_bytes=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -101,16 +116,23 @@ class PromptFile:
             )
         sha256 = hashlib.sha256(source.encode()).hexdigest()
         json_field = str(fields["json"]) if fields.get("json") else None
+        system, is_raw = str(fields.get("system", "")), str(fields.get("raw", "false")).lower() == "true"
+        if "tokens" in fields:
+            tokens = _parse_tokens(fields["tokens"], path)
+            words: Words = {label: (f"token {number}",) for label, number in tokens.items()}
+            return cls(template, words, json_field, system, sha256, tokens=tokens, is_raw=is_raw)
         words = DEFAULT_WORDS if "words" not in fields else _parse_words(fields["words"], path)
-        return cls(template, words, json_field, str(fields.get("system", "")), sha256)
+        return cls(template, words, json_field, system, sha256, is_raw=is_raw)
 
     @property
     def label_space(self) -> tuple[str, ...]:
         """Labels that the model can choose from."""
-        return find_label_space(tuple(self.words))
+        return TWO_WAY if tuple(self.words) == (ENTAILMENT,) else find_label_space(tuple(self.words))
 
     def build_text(self, premise: str, hypothesis: str) -> str:
         """Render the prompt as text that begins with the system text, if any."""
+        if self.is_raw:
+            return self.template.render(premise=premise, hypothesis=hypothesis)
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         return f"{self.system}\n\n{body}" if self.system else body
 
@@ -121,8 +143,15 @@ class PromptFile:
         return [*system, {"role": "user", "content": body}]
 
 
-def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPrompt | PromptFile:
-    """Load the prompt from a file, or build the default prompt with `num_fewshot` examples.
+def choose_prompt(
+    path: str | Path | None, num_fewshot: int = 0, *, is_local: bool = False
+) -> DefaultPrompt | PromptFile:
+    """Load the prompt from a file or by its name in `RECIPES`, or build the default prompt with `num_fewshot` examples.
+
+    Args:
+        path: File, or name of a prompt in the package.
+        num_fewshot: Number of examples of the default prompt.
+        is_local: Whether the model runs in this process, so that the logits of its tokens can be read (default: no).
 
     Raises:
         ValueError: If both are given, the file is no prompt, or the number is not one of `prompts.SHOTS`.
@@ -133,7 +162,13 @@ def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPromp
         raise PromptError(
             f"--num-fewshot: cannot be combined with --prompt, got {num_fewshot}; write the examples in {path}"
         )
-    return PromptFile.load(path)
+    prompt = PromptFile.load(path)
+    if not is_local and (prompt.tokens is not None or prompt.is_raw or len(prompt.words) == 1):
+        raise PromptError(
+            f"--prompt: expected words for each label for a model behind an endpoint, got {path} with tokens, raw or "
+            "one label; write words for each label, or run the model locally with causal:"
+        )
+    return prompt
 
 
 def _split(source: str) -> tuple[str, str]:
@@ -158,9 +193,18 @@ def _parse_words(words: Any, path: str | Path) -> Words:
             parsed[resolve_label(str(name))] = tuple(listed)
         except LabelError as error:
             raise PromptError(f"{path}: {error}") from None
-    if sorted(parsed) not in map(sorted, LABEL_SPACES):
+    if tuple(parsed) != (ENTAILMENT,) and sorted(parsed) not in map(sorted, LABEL_SPACES):
         raise PromptError(f"{path}: expected words for each of {spaces}, got words for {', '.join(parsed)}")
     every = [word.casefold() for listed in parsed.values() for word in listed]
     if repeated := sorted({word for word in every if every.count(word) > 1}):
         raise PromptError(f"{path}: expected each word once, got {', '.join(repeated)} twice; choose other words")
-    return {label: parsed[label] for label in find_label_space(tuple(parsed))}
+    space = parsed if len(parsed) == 1 else find_label_space(tuple(parsed))
+    return {label: parsed[label] for label in space}
+
+
+def _parse_tokens(tokens: Any, path: str | Path) -> dict[str, int]:
+    """Parse and validate the token id of each label."""
+    if not isinstance(tokens, Mapping) or not all(str(number).isdecimal() for number in tokens.values()):
+        raise PromptError(f"{path}: expected tokens with the id of a token for each label, got {tokens!r:.100}")
+    words = _parse_words({label: str(number) for label, number in tokens.items()}, path)
+    return {label: int(number) for label, (number,) in words.items()}

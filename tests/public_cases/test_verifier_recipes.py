@@ -1,0 +1,121 @@
+"""Yes/no rerankers and text-to-text verifiers are scored by the recipe of their card."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs unbag[models]")
+transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+
+from tests.tiny_tokenizer import tiny_tokenizer  # noqa: E402
+from unbag.evaluation.model_loading import load_predictor  # noqa: E402
+from unbag.inference.llm.prompt_file import RECIPES, PromptFile  # noqa: E402
+from unbag.inference.predictor import ModelError  # noqa: E402
+
+WORDS = "a the man boy dog reads runs sleeps is predict : yes no 1 0 .".split()
+PAIRS = [(f"the {a} {b}", f"a {a} {c}") for a, b, c in itertools.product(("man", "dog"), ("reads", "runs"), WORDS[2:8])]
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
+ANSWERS = [VOCABULARY["yes"], VOCABULARY["no"]]
+
+
+@pytest.fixture(scope="module")
+def t5(tmp_path_factory):
+    """Save a tiny encoder-decoder. Returns its folder and network."""
+    folder = tmp_path_factory.mktemp("t5")
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2}
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=64, decoder_start_token_id=0, tie_word_embeddings=False, initializer_factor=1.0, **sizes
+    )
+    network = transformers.T5ForConditionalGeneration(config).eval()
+    network.save_pretrained(folder)
+    tiny_tokenizer(VOCABULARY).save_pretrained(folder)
+    return folder, network
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory):
+    """Save a tiny causal language model. Returns its folder and network."""
+    folder = tmp_path_factory.mktemp("causal")
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(vocab_size=64, initializer_range=0.5, pad_token_id=0, **sizes)
+    network = transformers.LlamaForCausalLM(config).eval()
+    network.save_pretrained(folder)
+    tiny_tokenizer(VOCABULARY).save_pretrained(folder)
+    return folder, network
+
+
+def write_prompt(folder, head):
+    path = folder / "prompt.jinja"
+    path.write_text(f"---\n{head}raw: true\n---\npredict : {{{{ premise }}}} {{{{ hypothesis }}}}\n")
+    return path
+
+
+def compute_answer_logits(network, folder, *, is_encoder_decoder):
+    """Compute the logits of the two answers for each pair alone, at the first position of the answer."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    rows = []
+    for premise, hypothesis in PAIRS:
+        text = f"predict : {premise} {hypothesis}"
+        ids = tokenizer(text, return_tensors="pt", add_special_tokens=is_encoder_decoder)["input_ids"]
+        more = {"decoder_input_ids": torch.zeros((1, 1), dtype=torch.long)} if is_encoder_decoder else {}
+        with torch.no_grad():
+            rows.append(network(input_ids=ids, **more).logits[0, -1, ANSWERS].double().numpy())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("kind", ["t5", "causal"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "words: {entailment: 'yes', not_entailment: 'no'}\n",
+        f"tokens: {{entailment: {ANSWERS[0]}, not_entailment: {ANSWERS[1]}}}\n",
+    ],
+    ids=["words", "tokens"],
+)
+def test_score_is_log_odds_of_two_answers(kind, head, request, tmp_path):
+    folder, network = request.getfixturevalue(kind)
+    yes, no = compute_answer_logits(network, folder, is_encoder_decoder=kind == "t5").T
+    predictor, _ = load_predictor(f"causal:{folder}", prompt=write_prompt(tmp_path, head))
+    found = predictor.predict(PREMISES, HYPOTHESES).astype(np.float64)
+    assert predictor.label_space == ("entailment", "not_entailment")
+    assert np.ptp(yes - no) > 0.01
+    np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), yes - no, atol=1e-4)
+
+
+def test_score_of_one_answer_is_its_logit(causal, tmp_path):
+    folder, network = causal
+    expected = compute_answer_logits(network, folder, is_encoder_decoder=False)[:, 0]
+    prompt = write_prompt(tmp_path, "words: {entailment: 'yes'}\n")
+    found = load_predictor(f"causal:{folder}", prompt=prompt)[0].predict(PREMISES, HYPOTHESES).astype(np.float64)
+    np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), expected, atol=1e-4)
+
+
+def test_each_advice_for_a_text_to_text_model_works(t5, tmp_path):
+    folder, _ = t5
+    with pytest.raises(ModelError, match=rf"got a text-to-text model .* pass causal:{folder}, and the prompt"):
+        load_predictor(str(folder), threshold=0.5)
+    with pytest.raises(ModelError, match="expected --prompt for a text-to-text model"):
+        load_predictor(f"causal:{folder}")
+    predictor, _ = load_predictor(f"causal:{folder}", prompt="minicheck-t5")
+    assert predictor.predict(PREMISES[:1], HYPOTHESES[:1]).shape == (1, 2)
+
+
+def test_answers_that_begin_with_one_token_are_refused(t5, tmp_path):
+    prompt = write_prompt(tmp_path, "words: {entailment: 'yes', not_entailment: 'yes no'}\n")
+    with pytest.raises(ModelError, match="expected a different token below 64 for each label"):
+        load_predictor(f"causal:{t5[0]}", prompt=prompt)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_renders_both_sentences(name):
+    text = PromptFile.load(name).build_text("A dog runs.", "It moves.")
+    assert "A dog runs." in text
+    assert "It moves." in text
+
+
+def test_recipe_of_qwen_ends_with_empty_thoughts():
+    assert PromptFile.load("qwen3-reranker").build_text("a", "b").endswith("</think>\n\n")
