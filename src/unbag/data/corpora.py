@@ -77,6 +77,7 @@ LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
 """Languages of corpora by code, as in XNLI. User-provided pairs may have other languages."""
 
 _LANGUAGE_CODE: Final = re.compile(r"[a-z]{2,3}")
+_NO_LANGUAGE: Final = ("xx", "mul", "und", "zxx")  # several, unknown or no languages
 
 
 def validate_language_code(code: str) -> None:
@@ -85,7 +86,7 @@ def validate_language_code(code: str) -> None:
     Raises:
         ValueError: If it has another form.
     """
-    if not _LANGUAGE_CODE.fullmatch(code):
+    if not isinstance(code, str) or not _LANGUAGE_CODE.fullmatch(code) or code in _NO_LANGUAGE:
         raise ValueError(
             f"--language: expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
             "code of two or three letters, without a region"
