@@ -35,10 +35,11 @@ class Plain(ChallengeSetBuilder):
     CITATION = _CITATION
     EXAMPLE_ID = "id"  # pairs of one document share a source
     MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
+    ACCEPTS_CONTRADICTION_LABELS = True
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
-        return iter_plain_set_tables(examples)
+        return iter_plain_set_tables(examples, label_space=source.labels)
 
 
 Plain.BUILDER_CONFIGS = build_source_configs(PlainConfig, Plain.VERSION)

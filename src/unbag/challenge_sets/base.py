@@ -271,7 +271,8 @@ class ChallengeSet:
         row_scores_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_row_scores", None)
 
         def worth(given: SetPredictions) -> RowScores:
-            row_scores: RowScores = row_scores_of(columns, given.to_label_space(predictions.label_space))
+            aligned = given.to_label_space(predictions.label_space)._replace(gold_labels=predictions.gold_labels)
+            row_scores: RowScores = row_scores_of(columns, aligned)
             return row_scores if row_scores.names is not None else row_scores._replace(names=predictions.label_space)
 
         own = None if row_scores_of is None else worth(predictions)

@@ -121,6 +121,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
         REQUIRES_ENGLISH: Whether the set parses sentences as English, so that it excludes your own pairs in other
             languages.
+        ACCEPTS_CONTRADICTION_LABELS: Whether your own pairs may be labelled contradiction or not_contradiction.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -132,6 +133,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
     REQUIRES_ENGLISH: ClassVar[bool] = False
+    ACCEPTS_CONTRADICTION_LABELS: ClassVar[bool] = False
 
     _span: int  # first row of the span of the source that `tables` is processing
 
@@ -182,13 +184,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             max_characters=self.MAX_SENTENCE_CHARACTERS,
             requires_english=self.REQUIRES_ENGLISH and config.data is not None,
         )
-        if self.config.data and source.labels == TWO_WAY:
-            if not self.has_two_label_config():
+        if self.config.data and len(source.labels) == len(TWO_WAY):
+            if not (self.has_two_label_config() if source.labels == TWO_WAY else self.ACCEPTS_CONTRADICTION_LABELS):
+                why = "to identify contradictions" if source.labels == TWO_WAY else "to identify entailments"
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to identify contradictions, got two labels "
-                    f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
+                    f"{source.name}: expected three labels, {why}, got two labels ({', '.join(source.labels)}); label "
+                    f"the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
-            self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
+            self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or source.labels)
         return source
 
     @classmethod

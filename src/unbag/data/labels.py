@@ -25,10 +25,11 @@ TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
 """Labels of a two-label model. The gold labels neutral and contradiction are mapped to `not_entailment`."""
 
 CONTRADICTION_OR_NOT: Final = (CONTRADICTION, NOT_CONTRADICTION)
-"""Labels of a two-label contradiction detector. Entailment and neutral are mapped to `not_contradiction`."""
+"""Labels of a two-label contradiction detector. Entailment and neutral are mapped to `not_contradiction`. Also gold
+labels of pairs for which only contradictions are known."""
 
 LABEL_SPACES: Final = (LABELS, TWO_WAY, CONTRADICTION_OR_NOT)
-"""Label spaces of models."""
+"""Label spaces of models and of gold labels."""
 
 FORWARD_ENTAILMENT: Final = "forward_entailment"
 REVERSE_ENTAILMENT: Final = "reverse_entailment"
@@ -111,7 +112,9 @@ def resolve_gold_label(name: str) -> str:
     """
     label = _GOLD_SPELLINGS.get(_key(name)) or _SPELLINGS.get(_key(name))
     if label is None:
-        raise LabelError(f"expected a label such as {', '.join(LABELS)} or {NOT_ENTAILMENT}, got {name!r}")
+        raise LabelError(
+            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, got {name!r}"
+        )
     return label
 
 
@@ -185,7 +188,7 @@ def get_label_id(name: str) -> int:
     """Look up the id of a label in `LABELS`.
 
     Raises:
-        LabelError: If the name is `not_entailment`, which is neutral or contradiction.
+        LabelError: If the name is `not_entailment` or `not_contradiction`, each of which stands for two labels.
 
     >>> get_label_id("contradiction")
     2
@@ -195,15 +198,28 @@ def get_label_id(name: str) -> int:
             f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}; use two-label pairs only for sets "
             "such as plain and permuted, or train on them with `unbag train … --not-entailment-as neutral`"
         )
+    if name == NOT_CONTRADICTION:
+        raise LabelError(
+            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_CONTRADICTION}; use such pairs only for the set "
+            "plain"
+        )
     return LABELS.index(name)
 
 
-def get_gold_id(name: str) -> int:
+def get_gold_id(name: str, label_space: Sequence[str] = LABELS) -> int:
     """Look up the id of a gold label: the id from `get_label_id`, or 1 for the two-way label `not_entailment`.
+
+    Args:
+        name: Gold label.
+        label_space: Labels of all pairs. In `CONTRADICTION_OR_NOT`, a contradiction has the id 0.
 
     >>> get_gold_id("contradiction"), get_gold_id("not_entailment")
     (2, 1)
+    >>> [get_gold_id(name, CONTRADICTION_OR_NOT) for name in CONTRADICTION_OR_NOT]
+    [0, 1]
     """
+    if NOT_CONTRADICTION in label_space:
+        return CONTRADICTION_OR_NOT.index(name)
     return TWO_WAY.index(name) if name == NOT_ENTAILMENT else get_label_id(name)
 
 

@@ -6,7 +6,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, map_label_to_space
+from unbag.data.labels import (
+    CONTRADICTION_OR_NOT,
+    LABELS,
+    NOT_CONTRADICTION,
+    NOT_ENTAILMENT,
+    TWO_WAY,
+    map_label_to_space,
+)
 
 NO_ANSWER: Final = -1
 """Value of `SetPredictions.predicted` for a row without a prediction, which counts as wrong for any gold label."""
@@ -28,6 +35,8 @@ class SetPredictions(NamedTuple):
         unanswered: Mask of rows without a prediction, shape (n,); None for models that never abstain.
         decisions: Index in `label_space` of each row's predicted label, shape (n,), if a threshold decides; None if
             the most probable label is predicted.
+        gold_labels: Names of the gold ids of the rows, `data.labels.LABELS` or `CONTRADICTION_OR_NOT`. The ids of
+            `TWO_WAY` are those of the first two labels.
     """
 
     probabilities: NDArray[Any]
@@ -35,6 +44,7 @@ class SetPredictions(NamedTuple):
     has_probabilities: bool
     unanswered: NDArray[np.bool_] | None = None
     decisions: NDArray[np.intp] | None = None
+    gold_labels: Sequence[str] = LABELS
 
     @property
     def has_confidence(self) -> bool:
@@ -84,12 +94,16 @@ class SetPredictions(NamedTuple):
         """Merge labels so that the label space matches the gold labels.
 
         Args:
-            names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged.
+            names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged. If
+                they include `not_contradiction`, entailment and neutral are merged.
 
         Raises:
-            labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction.
+            labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction, or
+                the other way round.
         """
         validate_label_space(names, self.label_space)
+        if NOT_CONTRADICTION in names:
+            return self.to_label_space(CONTRADICTION_OR_NOT)._replace(gold_labels=CONTRADICTION_OR_NOT)
         return self.to_label_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     def count_unanswered_as_correct(self, labels: ArrayLike) -> "SetPredictions":
@@ -108,8 +122,9 @@ class SetPredictions(NamedTuple):
 
     @property
     def label_positions(self) -> NDArray[np.intp]:
-        """Index of each of `data.labels.LABELS` in `label_space`, shape (3,)."""
-        return np.array([self.label_space.index(map_label_to_space(label, self.label_space)) for label in LABELS])
+        """Index of each of `gold_labels` in `label_space`, by gold id."""
+        space = self.label_space
+        return np.array([space.index(map_label_to_space(label, space)) for label in self.gold_labels])
 
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
@@ -120,10 +135,12 @@ def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> Non
         label_space: Label space of the model.
 
     Raises:
-        labels.LabelError: If the gold labels separate entailment and the model separates contradiction.
+        labels.LabelError: If the gold labels separate entailment and the model separates contradiction, or the other
+            way round.
     """
-    if NOT_ENTAILMENT in gold:
-        map_label_to_space(NOT_ENTAILMENT, label_space)
+    for name in (NOT_ENTAILMENT, NOT_CONTRADICTION):
+        if name in gold and len(label_space) == len(TWO_WAY):
+            map_label_to_space(name, label_space)
 
 
 def build_predictions_from_labels(label_ids: Sequence[int]) -> "SetPredictions":

@@ -17,7 +17,9 @@ from unbag.data import readers
 from unbag.data.corpora import CORPORA, Corpus, validate_language_code
 from unbag.data.labels import (
     ENTAILMENT,
+    LABEL_SPACES,
     LABELS,
+    NOT_CONTRADICTION,
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
@@ -62,7 +64,7 @@ EXCLUSION_REASONS: Final = ("unlabelled", EMPTY_ROW, *EMPTY_SIDES.values(), TOO_
 
 _LISTED: Final = 20  # maximum number of columns listed in a message
 _LONGEST_LABEL: Final = 20  # maximum number of characters of a label that a message quotes in an option
-_ANY: Final = (*LABELS, NOT_ENTAILMENT)
+_ANY: Final = (*LABELS, NOT_ENTAILMENT, NOT_CONTRADICTION)
 _LANGUAGE_SAMPLE: Final = 2_000  # rows
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 ROWS_PER_SPAN: Final = 500
@@ -107,7 +109,7 @@ class PairSource:
         has_ids: Whether the data contains ids. Otherwise the ids are row numbers, which are unique.
         max_characters: Maximum number of characters per sentence; longer pairs are excluded. None for no limit.
         requires_english: Whether pairs in other languages are excluded.
-        labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
+        labels: Label space of the gold labels, one of `data.labels.LABEL_SPACES`.
     """
 
     name: str
@@ -341,7 +343,7 @@ def open_data(
     column = recognised["label"]
     try:
         stored = _stored_names(table, column, id_names, meanings, str(data))
-        names = _label_names(stored, id_names, str(data), (LABELS, TWO_WAY))
+        names = _label_names(stored, id_names, str(data), LABEL_SPACES)
     except UnknownLabelError as error:
         raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
     reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
@@ -493,11 +495,9 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
             meanings[theirs.strip()] = resolve_gold_label(ours)
         except LabelError as error:
             raise DataError(f"{where}: {error} ({','.join(labels)})") from None
-    if not any(set(meanings.values()) <= set(space) for space in (LABELS, TWO_WAY)):
-        raise DataError(
-            f"{where}: expected either the labels {', '.join(LABELS)} or the labels {', '.join(TWO_WAY)}, got a "
-            f"mixture ({','.join(labels)})"
-        )
+    if not any(set(meanings.values()) <= set(space) for space in LABEL_SPACES):
+        one_of = " or ".join(", ".join(space) for space in LABEL_SPACES)
+        raise DataError(f"{where}: expected only labels of {one_of}, got a mixture ({','.join(labels)})")
     return None, meanings
 
 
@@ -619,13 +619,15 @@ def _stored_names(
 def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
     """Validate that meanings of ids agree with the names that the data stores for them.
 
-    `not_entailment` agrees with neutral and with contradiction, so that three labels can become two.
+    `not_entailment` agrees with neutral and with contradiction, and `not_contradiction` with entailment and neutral, so
+    that three labels can become two.
     """
     names = reader.names or ()
     for theirs, ours in reader.meanings:
         if theirs.isdecimal() and int(theirs) < len(names):
             name = names[int(theirs)]
-            if ours not in (name, NOT_ENTAILMENT if name in LABELS[1:] else name):
+            merged = [NOT_ENTAILMENT] * (name in LABELS[1:]) + [NOT_CONTRADICTION] * (name in LABELS[:2])
+            if ours not in (name, *merged):
                 raise DataError(
                     f"{where}: expected {name} for the label id {theirs}, as the data names it, got {ours} "
                     f"({theirs}={ours}); omit --labels"
@@ -633,7 +635,7 @@ def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
 
 
 def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
-    """Find the label space of user-provided data: the declared one, or that of the first label except entailment.
+    """Find the label space of user-provided data: the declared one, or that of the first label of only one space.
 
     A set declares its labels before its rows are read, so the label space is needed in advance.
     """
@@ -648,9 +650,12 @@ def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ..
                 yield in_any.read(gold, row.location)
 
     with suppress(DataError):  # reading the examples reports the row
+        seen = set()
         for label in labels():
-            if label != ENTAILMENT:
-                return TWO_WAY if label == NOT_ENTAILMENT else LABELS
+            seen.add(label)
+            spaces = [space for space in LABEL_SPACES if seen <= set(space)]
+            if len(spaces) == 1:
+                return spaces[0]
     return LABELS
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import read_column, read_numeric_column
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, list_candidate_label_orders, map_label_to_space
+from unbag.data.labels import LABELS, find_label_space, list_candidate_label_orders, map_label_to_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
@@ -172,7 +172,7 @@ def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredic
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
     wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
-    if wanted is None or NOT_ENTAILMENT in built_set.rows.features["label"].names:
+    if wanted is None or tuple(built_set.rows.features["label"].names) != LABELS:
         return None
     chosen = np.ones(len(built_set.rows), dtype=np.bool_)
     for name, value in wanted.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import ROWS_PER_TABLE, read_column
-from unbag.data.labels import LABELS, NOT_ENTAILMENT
+from unbag.data.labels import LABELS, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
@@ -54,7 +54,9 @@ class PredictionTable:
     def write(self, path: Path) -> None:
         """Write the table as a UTF-8 CSV file (RFC 4180)."""
         spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
-        labels = [label for label in (*LABELS, NOT_ENTAILMENT) if any(label in space for space in spaces)]
+        labels = [
+            label for label in (*LABELS, NOT_ENTAILMENT, NOT_CONTRADICTION) if any(label in space for space in spaces)
+        ]
         with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([*_COLUMNS, *labels])

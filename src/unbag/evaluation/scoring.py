@@ -111,6 +111,8 @@ def score_predictions(
         draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
     if threshold is not None:
         labels = read_column(built_set.rows, "label").to_numpy()
+        names = built_set.rows.features["label"].names
+        answers, *draws = (each.align_to_gold(names) for each in (answers, *draws))
         answers, counts["ranking"], cutoff = apply_threshold(answers, labels, threshold)
         draws = [predict_by_cutoff(each, cutoff) for each in draws]
     is_unanswered = (
