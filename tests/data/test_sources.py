@@ -239,9 +239,12 @@ def test_label_meanings_apply_to_padded_labels_and_floats(tmp_path):
         (["E=perhaps"], "expected a label such as"),
         (
             ["E=not_entailment", "N=neutral"],
-            "or the labels entailment, not_entailment, got a mixture (E=not_entailment,N=neutral)",
+            "or contradiction, not_contradiction, got a mixture (E=not_entailment,N=neutral)",
         ),
-        (["neutral", "not_entailment"], "or of entailment, not_entailment at most once, got neutral, not_entailment"),
+        (
+            ["neutral", "not_entailment"],
+            "not_contradiction at most once, got neutral, not_entailment",
+        ),
     ],
 )
 def test_invalid_label_meanings_are_rejected(tmp_path, labels, words):

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.score_validation import find_invalid_verifier_score
-from unbag.challenge_sets.verifier_scores import compute_verifier_scores
+from unbag.challenge_sets.verifier_scores import compute_detection_scores, compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import RowScores, SkillScores, skill_score
-from unbag.scoring.verification import VerificationScores
+from unbag.scoring.verification import BinaryScores, VerificationScores
 
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
@@ -26,6 +26,9 @@ DEFAULT_SAMPLE: Final = 1_000
 
 SKILL: Final = "skill"
 """Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if the score is undefined."""
+
+DETECTION: Final = "detection"
+"""Key of the scores of a contradiction detector, if the labels are contradiction and the rest."""
 
 VERIFICATION: Final = "verification"
 """Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
@@ -51,10 +54,12 @@ class SharedScores(TypedDict):
     Attributes:
         skill: Skill score; None if it is undefined.
         verification: Verifier metrics; None if they are undefined.
+        detection: Metrics of contradiction against the rest, for models or gold labels without entailment.
     """
 
     skill: NotRequired[SkillRecord | None]
     verification: NotRequired[VerificationScores | None]
+    detection: NotRequired[BinaryScores]
 
 
 class CountedOptions(TypedDict):
@@ -76,6 +81,7 @@ class MetricDefinition:
         published_columns: Columns of the papers' tables that report the same number.
         compute: Function from the scores to the number, or to None if the scores lack it.
         limits: Smallest and largest possible value.
+        other_path: Path in the scores of models that have no value at `path`; empty for none.
     """
 
     name: str
@@ -86,10 +92,14 @@ class MetricDefinition:
     published_columns: tuple[PublishedColumn, ...] = ()
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
+    other_path: str = ""
 
     def get_estimate(self, scores: Scores) -> Estimate | None:
         """Look up or compute the value of the metric. Return None if the scores do not contain it."""
-        return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
+        if self.compute:
+            return self.compute(scores)
+        estimates = dict(iter_estimates(scores))
+        return estimates.get(self.path) or estimates.get(self.other_path)
 
 
 def build_metric_roles(*names: Role) -> frozenset[Role]:
@@ -110,16 +120,26 @@ SCORE: Final = MetricDefinition(
 """The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
+def _build_verifier_metric(
+    name: str, label: str, path: str, higher_is_better: bool = True, *, other_path: str | None = None
+) -> MetricDefinition:
+    other_path = path if other_path is None else other_path
+    other_path = f"{DETECTION}.{other_path}" if other_path else ""
+    return MetricDefinition(name, label, f"{VERIFICATION}.{path}", higher_is_better, other_path=other_path)
+
+
 VERIFIER: Final = (
-    MetricDefinition("auroc", "AUROC", f"{VERIFICATION}.auroc"),
-    MetricDefinition("average_precision", "average precision", f"{VERIFICATION}.average_precision"),
-    MetricDefinition("balanced_accuracy", "balanced accuracy", f"{VERIFICATION}.balanced_accuracy"),
-    MetricDefinition("recall", "recall", f"{VERIFICATION}.recall"),
-    MetricDefinition("false_entailment", "false entailment", f"{VERIFICATION}.false_entailment", False),
-    MetricDefinition("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
-    MetricDefinition("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
+    _build_verifier_metric("auroc", "AUROC", "auroc"),
+    _build_verifier_metric("average_precision", "average precision", "average_precision"),
+    _build_verifier_metric("balanced_accuracy", "balanced accuracy", "balanced_accuracy"),
+    _build_verifier_metric("recall", "recall", "recall"),
+    _build_verifier_metric("false_entailment", "false entailment", "false_entailment", False, other_path=""),
+    _build_verifier_metric(
+        "false_contradiction", "false contradiction", "false_contradiction", False, other_path="false_positive"
+    ),
+    _build_verifier_metric("brier", "Brier score", "calibration.brier", False),
 )
-"""The verifier metrics of a model (`scoring.verification`). Tables show them only on request."""
+"""The metrics of a verifier or contradiction detector (`scoring.verification`). Tables show them only on request."""
 
 
 class MeasuredMetric(NamedTuple):
@@ -234,7 +254,10 @@ class ChallengeSet:
         The dict includes the skill score and the verifier metrics.
         """
         verifier = VERIFIER if self.has_verification else ()
-        return {metric.path: metric for metric in (SCORE, *self.metric_definitions, *verifier)}
+        metrics = (SCORE, *self.metric_definitions, *verifier)
+        return {metric.path: metric for metric in metrics} | {
+            metric.other_path: metric for metric in metrics if metric.other_path
+        }
 
     def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
         """List the metrics with the given role and their values. Metrics without a value are omitted."""
@@ -280,7 +303,10 @@ class ChallengeSet:
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
             sources = read_column_values(rows, "source_id") if own is None else own.source
-            verified[VERIFICATION] = compute_verifier_scores(columns["label"], predictions, sources)
+            given_rows = columns["label"], predictions, sources
+            verified[VERIFICATION] = compute_verifier_scores(*given_rows)
+            if (detected := compute_detection_scores(*given_rows)) is not None:
+                verified[DETECTION] = detected
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
 
@@ -324,8 +350,9 @@ class ChallengeSet:
         """
         if self.find_contradiction is not None and (fault := self.find_contradiction(scores)):
             return fault
-        if (verified := scores.get(VERIFICATION)) and (fault := find_invalid_verifier_score(verified)):
-            return f"{VERIFICATION}.{fault}"
+        for key in (VERIFICATION, DETECTION):
+            if (verified := scores.get(key)) and (fault := find_invalid_verifier_score(verified)):
+                return f"{key}.{fault}"
         definitions = self.map_metrics_by_path()
         for path, (value, *_) in iter_estimates(scores):
             lowest, highest = definitions[path].limits if path in definitions else (-math.inf, math.inf)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from unbag.challenge_sets.loading import UnsuitablePairsError
 from unbag.challenge_sets.requirements import MissingResourceError
 from unbag.data.downloads import MissingFileError
+from unbag.utils.hub import HubReadError
 from unbag.utils.redaction import redact
 
 
@@ -25,7 +26,8 @@ class EvaluationFailure:
     @property
     def is_skipped(self) -> bool:
         """Whether the set was skipped because a package or file is missing, or because the pairs are unsuitable."""
-        return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
+        missing = ImportError | MissingResourceError | MissingFileError | HubReadError
+        return isinstance(self.error, missing | UnsuitablePairsError)
 
     def is_fatal(self, *, is_named: bool) -> bool:
         """Check whether this failure makes the command exit with code 1.

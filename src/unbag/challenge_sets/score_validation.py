@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from unbag.data.labels import LABEL_SPACES
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.verification import VerificationScores
+from unbag.scoring.verification import BinaryScores, VerificationScores
 
 _LABEL_NAMES: Final = frozenset(name for space in LABEL_SPACES for name in space)
 
@@ -41,7 +41,7 @@ def find_unknown_operation(rows: Iterable[Mapping[str, Any]], operations: Collec
     return "" if unknown is None else f"by_operation, with the unknown operation {unknown!r:.40}"
 
 
-def find_invalid_verifier_score(scores: VerificationScores) -> str:
+def find_invalid_verifier_score(scores: VerificationScores | BinaryScores) -> str:
     """Describe the first verifier metric that contradicts the others."""
     curve = scores["risk_coverage"]
     if curve is not None and len(curve["coverage"]) != len(curve["risk"]):

@@ -1,4 +1,4 @@
-"""Verifier metrics of a model on the rows of a challenge set: entailment versus the rest."""
+"""Verifier metrics of a model on the rows of a set: entailment, or else contradiction, versus the rest."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import CONTRADICTION, ENTAILMENT
+from unbag.data.labels import CONTRADICTION, CONTRADICTION_OR_NOT, ENTAILMENT
 from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.verification import BinaryPredictions, VerificationScores, compute_verification_scores
+from unbag.scoring.verification import (
+    BinaryPredictions,
+    BinaryScores,
+    VerificationScores,
+    compute_binary_scores,
+    compute_verification_scores,
+)
 
 
 def compute_verifier_scores(
@@ -42,6 +48,30 @@ def compute_verifier_scores(
     return compute_verification_scores(
         entailed, sources, contradictions=contradicted[0] if contradicted else None, resamples=resamples
     )
+
+
+def compute_detection_scores(
+    labels: ArrayLike,
+    predictions: SetPredictions,
+    sources: Sequence[Hashable] | NDArray[Any],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> BinaryScores | None:
+    """Compute the scores of a contradiction detector, the mirror image of `compute_verifier_scores`.
+
+    Args:
+        labels: Gold label ids, shape (n,).
+        predictions: Predictions, n rows.
+        sources: Source of each row, n hashable values.
+        resamples: Number of bootstrap resamples.
+
+    Returns:
+        The scores. None if the rows are all contradictions or none is, or if the predictions separate entailment.
+    """
+    if tuple(predictions.label_space) != CONTRADICTION_OR_NOT:
+        return None
+    contradicted = build_binary_predictions(predictions, labels, CONTRADICTION)
+    return compute_binary_scores(contradicted, sources, resamples=resamples)
 
 
 def build_binary_predictions(predictions: SetPredictions, labels: ArrayLike, label: str) -> BinaryPredictions:

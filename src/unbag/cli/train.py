@@ -252,7 +252,7 @@ def _run(
     else:
         create_cli_console().print(recipe.protocol.view(done))
         echo(f"in {config.output_dir}")
-    print_failures(failures, with_model=bool(seeds))
+    print_failures(failures, with_model=bool(seeds), is_named=True)
     return failures
 
 

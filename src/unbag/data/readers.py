@@ -18,6 +18,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from unbag.data.downloads import MissingFileError
 from unbag.data.text_layout import (
     TextLayout,
     decode_text,
@@ -723,11 +724,15 @@ def _open_hub(
     except DataError:
         raise
     except HubReadError as error:
-        raise DataError(str(error)) from error
+        raise MissingFileError(str(error)) from error
     except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
         if unreachable:
-            raise DataError(f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}") from error
-        raise DataError(
+            raise MissingFileError(
+                f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}"
+            ) from error
+        # A data set that does not exist is a mistake of the user, a data set that cannot be reached is not.
+        is_unreachable = isinstance(error, ConnectionError)
+        raise (MissingFileError if is_unreachable else DataError)(
             f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
         ) from error
     return HubTable(repo_id, data), commit

@@ -418,7 +418,7 @@ class _Pairs:
             # As in `evaluation.metrics.describe_metrics`, the metric of the set takes precedence over that of a
             # verifier.
             by_name = () if described is None else (SCORE, *described.named_metrics)
-            names = {each.path: each.name for each in by_name}
+            names = {path: each.name for each in by_name for path in (each.path, each.other_path) if path}
             chosen = [
                 path
                 for path in paths

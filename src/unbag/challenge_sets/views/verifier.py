@@ -1,12 +1,12 @@
-"""Table, sentences and figures of the verifier metrics: entailment versus the rest."""
+"""Table, sentences and figures of the verifier metrics: entailment, or else contradiction, versus the rest."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich.table import Table
 
-from unbag.challenge_sets.base import VERIFICATION, VERIFIER
+from unbag.challenge_sets.base import DETECTION, VERIFICATION, VERIFIER
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import (
     Figure,
@@ -33,10 +33,58 @@ _IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "recall", "false_entailment
 _ONE_HALF: Final = "on one half of the sources"
 
 
+class _Kind(NamedTuple):
+    """Words and keys for one label against the rest.
+
+    Attributes:
+        key: Key in the scores of a result.
+        title: Kind of model.
+        label: The label.
+        positive: Adjective of a pair with the label.
+        negative: Adjective of any other pair.
+        false_positive: Name of the rate of false positives in the sweep of thresholds.
+        n_positive: Name of the number of pairs with the label.
+        n_negative: Name of the number of other pairs.
+        article: Article of `positive`.
+    """
+
+    key: str
+    title: str
+    label: str
+    positive: str
+    negative: str
+    false_positive: str
+    n_positive: str
+    n_negative: str
+    article: str
+
+    @property
+    def false_positives(self) -> str:
+        """Errors of the model on negative pairs, in plural."""
+        return f"false {self.label}s"
+
+
+_KINDS: Final = (
+    _Kind(
+        *(VERIFICATION, "Verifier", "entailment", "entailed", "not-entailed"),
+        *("false_entailment", "n_entailed", "n_not_entailed", "an"),
+    ),
+    _Kind(
+        *(DETECTION, "Contradiction detector", "contradiction", "contradicted", "not-contradicted"),
+        *("false_positive", "n_positive", "n_negative", "a"),
+    ),
+)
+
+
+def _find_scores(result: Result) -> tuple[_Kind, Mapping[str, Any]] | None:
+    """Find the verifier scores of a result and their kind. Return None if they are undefined."""
+    return next(((kind, result.scores[kind.key]) for kind in _KINDS if result.scores.get(kind.key)), None)
+
+
 def get_verification_scores(result: Result) -> Mapping[str, Any] | None:
-    """Look up the verifier scores of a result. Return None if they are not defined for the set or its rows."""
-    found: Mapping[str, Any] | None = result.scores.get(VERIFICATION)
-    return found
+    """Look up the verifier or detector scores of a result. Return None if they are not defined for the set or rows."""
+    found = _find_scores(result)
+    return None if found is None else found[1]
 
 
 def build_verifier_table(result: Result) -> Table | None:
@@ -44,14 +92,16 @@ def build_verifier_table(result: Result) -> Table | None:
 
     Return None if undefined.
     """
-    scores = get_verification_scores(result)
-    if scores is None:
+    found = _find_scores(result)
+    if found is None:
         return None
-    n_pairs, n_sources = scores["n_entailed"] + scores["n_not_entailed"], scores.get("n_sources")
-    counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
+    kind, scores = found
+    n_positive, n_negative, n_sources = scores[kind.n_positive], scores[kind.n_negative], scores.get("n_sources")
+    n_pairs = n_positive + n_negative
+    counts = f"{n_positive:,} {kind.positive} pairs, {n_negative:,} others"
     if n_sources is not None and n_sources < n_pairs:
         counts += f", {n_sources:,} {'documents' if 'documents' in result.data else 'sources'}"
-    grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
+    grid = create_table(f"{kind.title}: {counts}", "", "n", "value [95 %]")
     for metric in VERIFIER:
         estimate = metric.get_estimate(result.scores)
         if metric.name in _IN_TERMINAL and estimate is not None:
@@ -61,30 +111,30 @@ def build_verifier_table(result: Result) -> Table | None:
 
 
 def describe_thresholds(result: Result) -> list[str]:
-    """Describe the threshold for each target false-entailment rate, in one sentence per target.
+    """Describe the threshold for each target rate of false entailments or contradictions, in one sentence per target.
 
     For a model without probabilities, a single sentence says that there is no threshold.
     """
-    scores = get_verification_scores(result)
-    if scores is None:
+    found = _find_scores(result)
+    if found is None:
         return []
+    kind, scores = found
     if not scores["safe_thresholds"]:
         return ["The model returns no probabilities, so AUROC and thresholds are not available."]
-    return [_threshold_sentence(row) for row in scores["safe_thresholds"]]
+    return [_threshold_sentence(kind, row) for row in scores["safe_thresholds"]]
 
 
-def _threshold_sentence(row: Mapping[str, Any]) -> str:
-    target = f"At most {100 * row['target']:g} % false entailments"
+def _threshold_sentence(kind: _Kind, row: Mapping[str, Any]) -> str:
+    target = f"At most {100 * row['target']:g} % {kind.false_positives}"
     if row["threshold"] is None:
         if row["available"] < row["needed"]:
-            return (
-                f"{target}: needs at least {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}."
-            )
+            needed = f"needs at least {row['needed']:,} {kind.negative} pairs in each half"
+            return f"{target}: {needed}, got {row['available']:,}."
         return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
     threshold = format_threshold(row["threshold"])
     chosen = f"{target} (upper limit {format_points(row['bound'])} % {_ONE_HALF}): threshold {threshold}"
     confirmed = (
-        "the other half has no not-entailed pair to confirm it"
+        f"the other half has no {kind.negative} pair to confirm it"
         if row["confirmed"] is None
         else f"on the other half {format_percentage(row['confirmed'])}"
     )
@@ -93,33 +143,38 @@ def _threshold_sentence(row: Mapping[str, Any]) -> str:
 
 
 _MEANINGS: Final = {
-    "auroc": "an entailed pair scores above a pair that is not entailed; random predictions have 0.5",
-    "average_precision": "mean precision over the entailed pairs",
+    "auroc": "{article} {positive} pair scores above a pair that is not {positive}; random predictions have 0.5",
+    "average_precision": "mean precision over the {positive} pairs",
     "balanced_accuracy": "mean of recall and specificity; a constant prediction has 0.5",
-    "recall": "share of entailed pairs that are called entailed",
+    "recall": "share of {positive} pairs that are called {positive}",
     "false_entailment": "share of not-entailed pairs that are called entailed",
     "false_contradiction": "share of other pairs that are called a contradiction",
     "brier": "mean squared difference of probability and label",
 }
-"""What each number of `VERIFIER` is."""
+"""What each number of `VERIFIER` is, with the fields of `_Kind`."""
 
 
 def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
     """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
     columns = {
-        scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
-        for scored, scores in _scored(group)
+        scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(kind, scores)}
+        for scored, kind, scores in _scored(group)
     }
     if not columns:
         return None
-    return build_metrics_table("As a verifier: values with 95 % intervals", columns)
+    titles = " or ".join(dict.fromkeys(kind.title.lower() for _, kind, _ in _scored(group)))
+    return build_metrics_table(f"As a {titles}: values with 95 % intervals", columns)
 
 
-def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _measures(kind: _Kind, scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for metric in VERIFIER:
-        if (estimate := metric.get_estimate({VERIFICATION: scores})) is not None:
+        if (estimate := metric.get_estimate({kind.key: scores})) is not None:
             label = add_direction_arrow(metric.label, metric.higher_is_better)
-            yield label, _MEANINGS[metric.name], format_interval(estimate)
+            yield (
+                label,
+                _MEANINGS[metric.name].format(positive=kind.positive, article=kind.article),
+                format_interval(estimate),
+            )
     if scores["calibration"] is not None:
         found = scores["calibration"]
         parts = (
@@ -139,7 +194,7 @@ def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def build_threshold_table(group: ResultGroup) -> TextTable | None:
-    """Build the table of thresholds by target false-entailment rate. Return None if no model outputs probabilities."""
+    """Build the table of thresholds by target rate of false positives. Return None if no model has probabilities."""
     several = len(group.scored_models) > 1
     rows = [
         (
@@ -148,14 +203,16 @@ def build_threshold_table(group: ResultGroup) -> TextTable | None:
             else f"at most {100 * row['target']:g} %",
             *_threshold_cells(row),
         )
-        for scored, scores in _scored(group)
+        for scored, _, scores in _scored(group)
         for row in scores["safe_thresholds"]
     ]
-    heads = ("false entailments", "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
+    kinds = list(dict.fromkeys(kind for _, kind, _ in _scored(group)))
+    false_positives = " or ".join(kind.false_positives for kind in kinds)
+    heads = (false_positives, "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
     caption = (
-        "Thresholds that limit the false-entailment rate. Each threshold is chosen on one half of the sources by "
+        f"Thresholds that limit the rate of {false_positives}. Each threshold is chosen on one half of the sources by "
         "the one-sided 95 % upper limit of the rate, and confirmed on the other half. Each target needs a minimum "
-        "number of not-entailed pairs in a half."
+        f"number of {' or '.join(kind.negative for kind in kinds)} pairs in a half."
     )
     return TextTable(caption, heads, tuple(rows)) if rows else None
 
@@ -172,66 +229,64 @@ def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 def build_verifier_figures(group: ResultGroup) -> list[Figure]:
     """Build the reliability diagram, the risk-coverage curve, and the two figures of the threshold sweep."""
+    return [each for kind in _KINDS for each in _figures(group, kind) if each is not None]
+
+
+def _figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
     diagonal = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
-    candidates = (
-        build_group_figure(
-            group,
-            _reliability,
-            references=(FigureSeries("calibrated", diagonal, is_reference=True),),
-            title="Reliability diagram",
-            about="Share of entailed pairs by probability of entailment, in bins of equally many pairs. A calibrated "
-            "model is on the diagonal.",
-            x="mean probability of entailment",
-            y="entailed pairs",
-            kind="curve",
-        ),
-        build_group_figure(
-            group,
-            _risk,
-            title="Risk-coverage curve",
-            about=f"Error rate on the pairs with the most confident decisions. {_areas(group)}",
-            x="coverage: share of the pairs",
-            y="error rate",
-            kind="curve",
-        ),
-        *(
-            build_group_figure(
-                group,
-                partial(_sweep, name=name),
-                title=f"{title} by threshold",
-                about=f"Share of {pairs} pairs with at least this probability of entailment. {better} is better.",
-                x="threshold",
-                y=title.lower(),
-                kind="curve",
-            )
-            for name, title, pairs, better in (
-                ("false_entailment", "False entailments", "not-entailed", "Lower"),
-                ("recall", "Recall", "entailed", "Higher"),
-            )
-        ),
+    yield build_group_figure(
+        group,
+        partial(_reliability, kind=kind),
+        references=(FigureSeries("calibrated", diagonal, is_reference=True),),
+        title="Reliability diagram",
+        about=f"Share of {kind.positive} pairs by probability of {kind.label}, in bins of equally many pairs. A "
+        "calibrated model is on the diagonal.",
+        x=f"mean probability of {kind.label}",
+        y=f"{kind.positive} pairs",
+        kind="curve",
     )
-    return [each for each in candidates if each is not None]
+    yield build_group_figure(
+        group,
+        partial(_risk, kind=kind),
+        title="Risk-coverage curve",
+        about=f"Error rate on the pairs with the most confident decisions. {_areas(group, kind)}",
+        x="coverage: share of the pairs",
+        y="error rate",
+        kind="curve",
+    )
+    for name, title, pairs, better in (
+        (kind.false_positive, kind.false_positives.capitalize(), kind.negative, "Lower"),
+        ("recall", "Recall", kind.positive, "Higher"),
+    ):
+        yield build_group_figure(
+            group,
+            partial(_sweep, kind=kind, name=name),
+            title=f"{title} by threshold",
+            about=f"Share of {pairs} pairs with at least this probability of {kind.label}. {better} is better.",
+            x="threshold",
+            y=title.lower(),
+            kind="curve",
+        )
 
 
-def _scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, Mapping[str, Any]]]:
+def _scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, _Kind, Mapping[str, Any]]]:
     for scored in group.scored_models:
-        scores = get_verification_scores(scored.result)
-        if scores is not None:
-            yield scored, scores
+        if (found := _find_scores(scored.result)) is not None:
+            yield scored, *found
 
 
-def _reliability(scores: Any) -> list[tuple[float, Estimate]]:
-    found = (scores.get(VERIFICATION) or {}).get("calibration")
+def _reliability(scores: Any, kind: _Kind) -> list[tuple[float, Estimate]]:
+    found = (scores.get(kind.key) or {}).get("calibration")
     return [] if found is None else [(row["score"], row["share"]) for row in found["bins"]]
 
 
-def _risk(scores: Any) -> list[tuple[float, Estimate]]:
-    found = (scores.get(VERIFICATION) or {}).get("risk_coverage")
+def _risk(scores: Any, kind: _Kind) -> list[tuple[float, Estimate]]:
+    found = (scores.get(kind.key) or {}).get("risk_coverage")
     return [] if found is None else _curve(found["coverage"], found["risk"])
 
 
-def _sweep(scores: Any, name: str) -> list[tuple[float, Estimate]]:
-    rows = (scores.get(VERIFICATION) or {}).get("thresholds", [])
+def _sweep(scores: Any, kind: _Kind, name: str) -> list[tuple[float, Estimate]]:
+    rows = (scores.get(kind.key) or {}).get("thresholds", [])
     return _curve([float(row["threshold"]) for row in rows], [row[name] for row in rows])
 
 
@@ -239,11 +294,11 @@ def _curve(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, Estimate
     return [(at, build_point_estimate(value)) for at, value in zip(x, y, strict=True)]
 
 
-def _areas(group: ResultGroup) -> str:
+def _areas(group: ResultGroup, kind: _Kind) -> str:
     """Describe the area under the curve of each model, beside that of a perfect and of a random order."""
     parts = []
-    for scored, scores in _scored(group):
-        if scores["risk_coverage"] is not None:
+    for scored, its_kind, scores in _scored(group):
+        if its_kind == kind and scores["risk_coverage"] is not None:
             areas = (scores["risk_coverage"][name] for name in ("aurc", "oracle", "random"))
             own, oracle, random = (f"{area:.3f}" for area in areas)
             name = f"{scored.model.name}: " if len(group.scored_models) > 1 else ""

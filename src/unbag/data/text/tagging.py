@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from unbag.data.downloads import MissingFileError
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hub import HubReadError, read_from_hub
@@ -71,7 +72,7 @@ def _load_snapshot(folder: str, exclude: tuple[str, ...]) -> Any:
 def _from_hub(pipeline: str) -> str:
     """Download a pipeline or find it in the Hub cache. Returns its folder."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     with use_cache_if_unreachable() as unreachable:
         try:
@@ -80,7 +81,10 @@ def _from_hub(pipeline: str) -> str:
             raise
         except (HfHubHTTPError, HFValidationError, OSError) as error:
             why = unreachable or f"the Hub does not provide it: {extract_first_line(error)}"
-            raise ValueError(f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and {why}") from error
+            is_missing = bool(unreachable) or isinstance(error, LocalEntryNotFoundError)
+            raise (MissingFileError if is_missing else ValueError)(
+                f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and {why}"
+            ) from error
 
 
 def validate_pipeline(pipeline: str | Path) -> None:
