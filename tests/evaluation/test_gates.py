@@ -346,3 +346,13 @@ def test_metrics_are_named_as_in_sets():
     assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
     assert told["score"]["standing"] == "better"
     assert set(metrics.describe_metrics("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}
+
+
+@pytest.mark.parametrize(("bound", "message"), [(".5", "1 of 1 passes"), (".9", "0 of 1 passes")])
+def test_badge_without_challenge_set_counts_gates(tmp_path, bound, message):
+    folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
+    code, _ = run_check(folder, "--min", f"plain:accuracy={bound}", "--badge", tmp_path / "badge.json")
+    assert code == (bound == ".9")
+    badge = json.loads((tmp_path / "badge.json").read_text())
+    assert (badge["label"], badge["message"]) == ("gates", message)
+    assert badge["color"] == ("lightgrey" if code else "blue")

@@ -184,7 +184,12 @@ def check(
         return
     report = check_gates(run, gates)
     if badge is not None:
-        badges.write_badge(compute_model_verdict(report.results), badge)
+        verdicts = compute_model_verdict(report.results)
+        if all(each.is_control for each in verdicts):  # no challenge set, such as for a verifier on its own claims
+            n_passed = sum(each.outcome == "passes" for each in report.gates)
+            badges.write_gate_badge(n_passed, len(report.gates), badge, is_failure=report.is_failure)
+        else:
+            badges.write_badge(verdicts, badge)
     view, exported = gate_views.build_gate_view(report), gate_views.export_gates(report)
     print_table(form, view, exported, as_json=as_json)
     if report.is_failure:

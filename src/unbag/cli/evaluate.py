@@ -1,7 +1,7 @@
 """The command `unbag evaluate`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -206,8 +206,9 @@ def _select_requests(
         ValueError: If a set or corpus does not exist, or no set of the suite supports the pairs.
     """
     if cross_domain:
+        _validate_cross_domain_options(pairs)
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
-        requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
+        requests = [_corpus_request(name, pairs) for name in corpora or _CROSS_CORPORA]
         return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
     skipped: list[EvaluationFailure] = []
     requests = build_selected_requests(pairs, sets, full=full, on_failure=skipped.append)
@@ -371,10 +372,28 @@ def _finish(plan: EvaluationPlan, outcome: "EvaluationOutcome", push_results: st
         raise typer.Exit(1)
 
 
-def _corpus_request(name: str, max_examples: int | None) -> "SetRequest":
+def _validate_cross_domain_options(pairs: PairOptions) -> None:
+    """Validate that no option selects other pairs than those of corpora.
+
+    Raises:
+        typer.BadParameter: If an option does not apply; the message names all such options.
+    """
+    applied = ("corpus", "max_examples", "seed")
+    given = [each.name for each in fields(pairs) if each.name not in applied and getattr(pairs, each.name) is not None]
+    if given:
+        options = ", ".join(f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
+        raise typer.BadParameter(
+            f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {options}; remove the option, or "
+            "use --sets plain instead of --cross-domain"
+        )
+
+
+def _corpus_request(name: str, pairs: PairOptions) -> "SetRequest":
     """Build the request for an unperturbed corpus from a name of the form `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import SetRequest
 
     corpus, _, split = name.partition("-")
-    return SetRequest("plain", loading.resolve_config("plain", corpus, split or None, {})[0], max_examples=max_examples)
+    config = loading.resolve_config("plain", corpus, split or None, {})[0]
+    seed = {} if pairs.seed is None else {"seed": pairs.seed}
+    return SetRequest("plain", config, {}, pairs.max_examples, **seed)

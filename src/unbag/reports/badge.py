@@ -1,4 +1,4 @@
-"""Badge for a model card, with the number of challenge sets on which the model is better than its baseline."""
+"""Badge for a model card: on how many challenge sets the model is better than its baseline, or how many gates pass."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,7 +9,7 @@ from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
-"""Colors with and without "better" verdict: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
+"""Colors with and without a positive result: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
 _SPACE: Final = 12  # pixels
 _LETTER: Final = 6.6  # pixels: mean width in Verdana at 11 px; `textLength` scales the text to the exact width
 
@@ -37,8 +37,24 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
     Raises:
         ValueError: If the file name has another suffix, or no challenge set was evaluated.
     """
-    label, message = format_badge_text(verdicts)
-    name, colour = _COLOURS[bool(_better(verdicts))]
+    _write(*format_badge_text(verdicts), path, is_positive=bool(_better(verdicts)))
+
+
+def write_gate_badge(n_passed: int, n_gates: int, path: Path, *, is_failure: bool) -> None:
+    """Write the badge of a gated model without results on a challenge set: the number of gates that it passes.
+
+    Args:
+        n_passed: Number of gates that pass.
+        n_gates: Number of all gates.
+        path: Output file, as for `write_badge`.
+        is_failure: Whether a gate fails.
+    """
+    message = f"{n_passed} of {n_gates} pass{'es' if n_gates == 1 else ''}"
+    _write("gates", message, path, is_positive=n_passed > 0 and not is_failure)
+
+
+def _write(label: str, message: str, path: Path, *, is_positive: bool) -> None:
+    name, colour = _COLOURS[is_positive]
     if path.suffix == ".json":
         write_json({"schemaVersion": 1, "label": label, "message": message, "color": name}, path)
     elif path.suffix == ".svg":
