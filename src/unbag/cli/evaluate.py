@@ -379,7 +379,9 @@ def _validate_cross_domain_options(pairs: PairOptions) -> None:
         typer.BadParameter: If an option does not apply; the message names all such options.
     """
     applied = ("corpus", "max_examples", "seed")
-    given = [each.name for each in fields(pairs) if each.name not in applied and getattr(pairs, each.name) is not None]
+    given = [
+        each.name for each in fields(pairs) if each.name not in applied and getattr(pairs, each.name) != each.default
+    ]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
         raise typer.BadParameter(

@@ -5,11 +5,11 @@ from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.base import SKILL
+from unbag.challenge_sets.base import DETECTION, SKILL
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.data.labels import get_positive_label
+from unbag.data.labels import CONTRADICTION, get_positive_label
 from unbag.evaluation.model_loading import PROMPT_MARK
 from unbag.evaluation.verdict import format_percentage
 from unbag.inference.options import MODEL_OPTIONS
@@ -170,7 +170,8 @@ def list_remarks(result: Result) -> list[str]:
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
-        label = get_positive_label(str(model.get("label_order", "")).split(","))
+        is_detector = DETECTION in result.scores
+        label = CONTRADICTION if is_detector else get_positive_label(str(model.get("label_order", "")).split(","))
         sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if pairs := model.get("truncated_pairs"):
         limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
