@@ -48,12 +48,12 @@ def test_plain_lists_most_confident_mistakes_of_each_label():
     answers = _build_predictions(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.select_examples(rows, answers))
     assert _list_kinds(shown) == [
+        ("false entailment, neutral", "r4"),
+        ("false entailment, neutral", "r0"),
         ("most confident wrong, entailment", "r2"),
         ("most confident wrong, neutral", "r1"),
-        ("most confident wrong, neutral", "r4"),
-        ("most confident wrong, neutral", "r0"),
     ]
-    assert (shown[1].gold, shown[1].answer, shown[1].probability, shown[1].outcome) == (
+    assert (shown[3].gold, shown[3].answer, shown[3].probability, shown[3].outcome) == (
         "neutral",
         "contradiction",
         0.9,

@@ -101,6 +101,27 @@ def test_threshold_sentences_are_complete(row, sentence):
     assert verifier.describe_thresholds(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
 
 
+def test_summary_states_lowest_safe_target_and_recall():
+    made = build_verified_result()
+    row = made.scores[VERIFICATION]["safe_thresholds"][1]
+    sentence = verifier.summarize_verifier(made)
+    assert sentence.startswith("Verifier with AUROC ")
+    assert f"at threshold {row['threshold']}, at most 5 % false entailments" in sentence
+    assert sentence.endswith(f"a recall of {100 * row['recall'].value:.1f} %.")
+    assert verifier.summarize_verifier(build_verified_result(has_probabilities=False)).startswith("Verifier: ")
+    assert verifier.summarize_verifier(build_result()) is None
+
+
+def test_several_verifiers_are_compared_by_auroc_and_recall():
+    made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
+    text = render(verifier.build_verifier_comparison(made))
+    assert "recall at 5 %" in text
+    assert text.index("sharp") < text.index("dull")
+    assert f"{made[1].scores[VERIFICATION]['auroc'].value:.3f}" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert verifier.build_verifier_comparison(made[:1]) is None
+
+
 def test_label_only_sentences_state_missing_probabilities():
     [sentence] = verifier.describe_thresholds(build_verified_result(has_probabilities=False))
     assert "returns no probabilities" in sentence

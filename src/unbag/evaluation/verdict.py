@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.verifier import summarize_verifier
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.significance import compute_t_quantile
 from unbag.scoring.skill import MIN_LABEL_ROWS
@@ -153,7 +154,8 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
         listed = "; ".join(f"{_title(each.result, verdicts)}, {each.result.unanswered}" for each in open_rows)
         truncated.append(f"Unanswered, counted as wrong: {listed}.")
     if not evaluated:
-        return " ".join(["No challenge set was evaluated.", *truncated])
+        verifiers = [sentence for each in verdicts if (sentence := summarize_verifier(each.result))]
+        return " ".join([*(verifiers or ["No challenge set was evaluated."]), *truncated])
     better, same, worse, unknown = ([each for each in evaluated if each.standing == standing] for standing in MARKS)
     sets = f"{len(evaluated)} challenge set{'' if len(evaluated) == 1 else 's'}"
     named = f" ({_listed(better, evaluated)})" if better else ""

@@ -154,9 +154,12 @@ def build_result_views(results: Sequence[Result], *, cross_domain: bool = False)
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
-    """Build the table of skill scores and verdicts, and a table of prompt statistics if there are several prompts."""
+    """Build the table of skill scores and verdicts, and tables of several verifiers and of several prompts."""
     spreads = compute_prompt_spreads(results)
-    return [build_summary_table(results), *([build_prompt_table(spreads)] if spreads else [])]
+    controls = [each for each in results if challenge_sets.get_challenge_set(each.set).is_control]
+    verifiers = verifier.build_verifier_comparison(controls)
+    tables = [*([verifiers] if verifiers else []), *([build_prompt_table(spreads)] if spreads else [])]
+    return [build_summary_table(results), *tables]
 
 
 def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:

@@ -24,6 +24,7 @@ from unbag.challenge_sets.views.tables import (
     format_points,
     summarize_exclusions,
 )
+from unbag.data.labels import ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 
@@ -73,17 +74,21 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
     ]
 
 
-EXAMPLE_RULE: Final = f"Up to {PER_KIND} mistakes per gold label, sorted by the probability of the prediction."
+EXAMPLE_RULE: Final = (
+    f"Up to {PER_KIND} mistakes per gold label, sorted by the probability of the prediction, false entailments first."
+)
 MARK_MEANINGS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
 def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the most confident wrong predictions for each gold label."""
+    """Select the most confident wrong predictions for each gold label, false entailments first."""
     pairs = PredictedPairs(rows, predictions)
-    for number, label in enumerate(predictions.label_space):
-        for index in select_top_rows(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.confidence):
-            yield _example(pairs, f"most confident wrong, {label}", index)
+    accepted = ~pairs.right & (pairs.names == ENTAILMENT)
+    for kind, wrong in (("false entailment", accepted), ("most confident wrong", ~pairs.right & ~accepted)):
+        for number, label in enumerate(predictions.label_space):
+            for index in select_top_rows(np.flatnonzero(wrong & (pairs.gold == number)), pairs.confidence):
+                yield _example(pairs, f"{kind}, {label}", index)
 
 
 def select_short_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:

@@ -110,6 +110,50 @@ def build_verifier_table(result: Result) -> Table | None:
     return grid
 
 
+def summarize_verifier(result: Result) -> str | None:
+    """Summarize the verifier in one sentence: false entailments and recall, at a safe threshold if there is one.
+
+    Return None if the scores of a verifier are undefined.
+    """
+    scores = get_verification_scores(result)
+    if scores is None:
+        return None
+    area = "" if scores["auroc"] is None else f" with AUROC {scores['auroc'].value:.3f}"
+    safe = next((row for row in scores["safe_thresholds"] if row["threshold"] is not None), None)
+    if safe is not None:
+        recall = "" if safe["recall"] is None else f" and a recall of {format_points(safe['recall'].value)} %"
+        return (
+            f"Verifier{area}: at threshold {format_threshold(safe['threshold'])}, at most {100 * safe['target']:g} % "
+            f"false entailments (95 % confidence){recall}."
+        )
+    recall = "" if "recall" not in scores else f" and a recall of {format_points(scores['recall'].value)} %"
+    reason = "; too few or too similar scores for a safe threshold" if scores["safe_thresholds"] else ""
+    return f"Verifier{area}: {format_percentage(scores['false_entailment'])} false entailments{recall}{reason}."
+
+
+def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
+    """Build the table of AUROC and recall at the lowest target rate that any model reaches, one row per model.
+
+    Return None for fewer than two models with verifier scores.
+    """
+    found = [(result, scores) for result in results if (scores := get_verification_scores(result)) is not None]
+    if len({result.model["name"] for result, _ in found}) < 2:
+        return None
+    safe = [{row["target"]: row for row in scores["safe_thresholds"]} for _, scores in found]
+    targets = [target for rows in safe for target, row in rows.items() if row["threshold"] is not None]
+    heads = [f"recall at {100 * min(targets):g} %", "threshold"] if targets else []
+    title = "Verifiers: recall at a maximum rate of false entailments" if targets else "Verifiers"
+    grid = create_table(title, "", "AUROC [95 %]", *heads)
+    for (result, scores), rows in zip(found, safe, strict=True):
+        cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
+        if targets:
+            row = rows.get(min(targets))
+            is_safe = row is not None and row["threshold"] is not None
+            cells += [format_interval(row["recall"]), format_threshold(row["threshold"])] if is_safe else ["–", "–"]
+        grid.add_row(str(result.model["name"]), *cells)
+    return grid
+
+
 def describe_thresholds(result: Result) -> list[str]:
     """Describe the threshold for each target rate of false entailments or contradictions, in one sentence per target.
 
