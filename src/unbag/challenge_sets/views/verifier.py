@@ -148,8 +148,10 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
         cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
         if targets:
             row = rows.get(min(targets))
-            is_safe = row is not None and row["threshold"] is not None
-            cells += [format_interval(row["recall"]), format_threshold(row["threshold"])] if is_safe else ["–", "–"]
+            if row is None or row["threshold"] is None:
+                cells += ["–", "–"]
+            else:
+                cells += [format_interval(row["recall"]), format_threshold(row["threshold"])]
         grid.add_row(str(result.model["name"]), *cells)
     return grid
 
