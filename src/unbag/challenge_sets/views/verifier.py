@@ -111,24 +111,27 @@ def build_verifier_table(result: Result) -> Table | None:
 
 
 def summarize_verifier(result: Result) -> str | None:
-    """Summarize the verifier in one sentence: false entailments and recall, at a safe threshold if there is one.
+    """Summarize a verifier or detector in one sentence: false positives and recall, at a safe threshold if possible.
 
-    Return None if the scores of a verifier are undefined.
+    Return None if its scores are undefined.
     """
-    scores = get_verification_scores(result)
-    if scores is None:
+    found = _find_scores(result)
+    if found is None:
         return None
+    kind, scores = found
     area = "" if scores["auroc"] is None else f" with AUROC {scores['auroc'].value:.3f}"
     safe = next((row for row in scores["safe_thresholds"] if row["threshold"] is not None), None)
     if safe is not None:
         recall = "" if safe["recall"] is None else f" and a recall of {format_points(safe['recall'].value)} %"
         return (
-            f"Verifier{area}: at threshold {format_threshold(safe['threshold'])}, at most {100 * safe['target']:g} % "
-            f"false entailments (95 % confidence){recall}."
+            f"{kind.title}{area}: at threshold {format_threshold(safe['threshold'])}, at most "
+            f"{100 * safe['target']:g} % {kind.false_positives} (95 % confidence){recall}."
         )
     recall = "" if "recall" not in scores else f" and a recall of {format_points(scores['recall'].value)} %"
     reason = "; too few or too similar scores for a safe threshold" if scores["safe_thresholds"] else ""
-    return f"Verifier{area}: {format_percentage(scores['false_entailment'])} false entailments{recall}{reason}."
+    return (
+        f"{kind.title}{area}: {format_percentage(scores[kind.false_positive])} {kind.false_positives}{recall}{reason}."
+    )
 
 
 def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
@@ -142,7 +145,7 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
     safe = [{row["target"]: row for row in scores["safe_thresholds"]} for _, scores in found]
     targets = [target for rows in safe for target, row in rows.items() if row["threshold"] is not None]
     heads = [f"recall at {100 * min(targets):g} %", "threshold"] if targets else []
-    title = "Verifiers: recall at a maximum rate of false entailments" if targets else "Verifiers"
+    title = "Recall at a maximum rate of false positives" if targets else "Verifiers"
     grid = create_table(title, "", "AUROC [95 %]", *heads)
     for (result, scores), rows in zip(found, safe, strict=True):
         cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
