@@ -64,7 +64,7 @@ def test_pair_without_original_overlap_has_no_minitree_ratio():
 
 def test_uniform_model_has_maximum_entropy():
     [box] = _list_titles("both", _build_columns())["Entropy of accepted permutations"].series
-    assert [point.x for point in box.points] == ["D^c: right in order"]  # the second example is never accepted
+    assert [point.x for point in box.points] == ["correct in order"]  # the second example is never accepted
     # all permutations of one example have .5, .25, .25: log 2 · 1.5, divided by log 3
     share = 1.5 * np.log(2) / np.log(3)
     assert list(box.points[0].estimate) == pytest.approx([share, share, share, 1])

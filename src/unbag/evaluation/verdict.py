@@ -144,8 +144,14 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
 
     The last sentences list the sets with truncated pairs and those with unanswered pairs.
     """
-    evaluated = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
-    cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
+    evaluated = sorted(
+        (each for each in verdicts if not each.is_control), key=lambda each: get_report_position(each.result)
+    )
+    cut = [
+        each
+        for each in sorted(verdicts, key=lambda each: get_report_position(each.result))
+        if each.result.truncated_share
+    ]
     listed = ", ".join(
         f"{_title(each.result, verdicts)} ({format_percentage(each.result.truncated_share)})" for each in cut
     )
@@ -208,9 +214,10 @@ def _is_control(result: Result) -> bool:
     return described is not None and described.is_control
 
 
-def _place(result: Result) -> int:
+def get_report_position(result: Result) -> tuple[bool, int]:
+    """Get the sort key of a result in tables, reports and verdicts. The unperturbed corpus comes last."""
     described = challenge_sets.find_challenge_set(result.set)
-    return described.report_order if described else LAST
+    return (described.is_control, described.report_order) if described else (False, LAST)
 
 
 def _listed(some: Sequence[SetVerdict], every: Sequence[SetVerdict], *, with_detectable: bool = False) -> str:

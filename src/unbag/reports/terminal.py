@@ -18,7 +18,14 @@ from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
 from unbag.evaluation.metrics import compute_verdicts
 from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
-from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_skill_scale, format_verdict
+from unbag.evaluation.verdict import (
+    MARKS,
+    TOO_FEW_ROWS,
+    SetVerdict,
+    describe_skill_scale,
+    format_verdict,
+    get_report_position,
+)
 from unbag.reports.reproduce import list_remarks
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import create_console
@@ -28,10 +35,11 @@ _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.item
 
 
 def build_summary_table(results: Sequence[Result]) -> RenderableType:
-    """Build the table of skill scores, with one row per set in the order of the results, followed by the verdicts.
+    """Build the table of skill scores, with one row per set in the order of the HTML report, and the verdicts.
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
     """
+    results = sorted(results, key=get_report_position)
     by_model = compute_verdicts(results)
     names = list(by_model)
     sentences = [
@@ -149,8 +157,17 @@ def _verifier(result: Result) -> list[RenderableType]:
 
 
 def build_result_views(results: Sequence[Result], *, cross_domain: bool = False) -> list[RenderableType]:
-    """Build the terminal view of each result. With `cross_domain`, build a single cross-domain table instead."""
-    return [build_cross_domain_table(results)] if cross_domain else [build_result_view(result) for result in results]
+    """Build the terminal view of each result, by model and in the order of the HTML report.
+
+    With `cross_domain`, build a single cross-domain table instead.
+    """
+    if cross_domain:
+        return [build_cross_domain_table(results)]
+    models = [result.model["name"] for result in results]
+    return [
+        build_result_view(result)
+        for result in sorted(results, key=lambda each: (models.index(each.model["name"]), get_report_position(each)))
+    ]
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:

@@ -38,7 +38,8 @@ def _build_report_data(*groups):
 
 
 def _select_ids(*groups):
-    return {key: pair.example.id for key, pair in select_featured_pairs(_build_report_data(*groups)).items()}
+    selected = select_featured_pairs(_build_report_data(*groups))
+    return {key: " ".join(pair.example.id for pair in pairs) for key, pairs in selected.items()}
 
 
 def test_most_confident_mistake_is_featured_shortest_first():
@@ -48,15 +49,15 @@ def test_most_confident_mistake_is_featured_shortest_first():
         _build_pair(2, "entailment", 0.95),
     ]
     right = [_build_pair(3, "contradiction", 0.99)]
-    assert _select_ids(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2"}
-    assert _select_ids(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2"}
+    assert _select_ids(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2 r3"}
+    assert _select_ids(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2 r3"}
     longer, shorter = replace(wrong[1], probability=1.0), replace(wrong[2], probability=0.8)
     assert _select_ids(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
 
 
 def test_short_pair_is_preferred_and_document_is_truncated():
     document = _build_pair(0, "entailment", 1.0, "A man reads. " * 2_000)
-    assert _select_ids(("plain", {"m": [document, _build_pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
+    assert _select_ids(("plain", {"m": [document, _build_pair(1, "entailment", 0.5)]})) == {"set-0": "r1"}
     assert _select_ids(("plain", {"m": [document]})) == {"set-0": "r0"}
     shown = _shorten_lines(document).lines
     assert [len(line.text) for line in shown] == [SHORT_PAIR + 1, SHORT_PAIR + 1]
@@ -71,7 +72,7 @@ def test_subject_without_mistakes_features_mistake_of_other_model():
 
 def test_all_models_are_shown_on_same_pair():
     other = [_build_pair(0, "neutral"), _build_pair(1, "neutral")]
-    [pair] = select_featured_pairs(
+    [[pair]] = select_featured_pairs(
         _build_report_data(("plain", {"m": [_build_pair(0, "entailment")], "other": other}))
     ).values()
     assert {name: each.answer for name, each in pair.predictions.items()} == {"m": "entailment", "other": "neutral"}
@@ -95,17 +96,17 @@ def test_accepted_permutation_is_mistake():
         )
 
     pairs = [permuted(0, "neutral", "contradiction"), permuted(1, "contradiction", "contradiction")]
-    assert _select_ids(("permuted", {"m": pairs})) == {"set-0": "r1"}
+    assert _select_ids(("permuted", {"m": pairs})) == {"set-0": "r1 r0"}
 
 
 def test_same_sentences_are_featured_once():
     pairs = [_build_pair(0, "entailment", 0.9), _build_pair(1, "entailment", 0.8)]
-    assert _select_ids(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r1", "set-1": "r0"}
+    assert _select_ids(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r0", "set-1": "r1"}
 
 
 @pytest.mark.parametrize("kept", [{"m": []}, {"m": [], "other": [_build_pair(0, "neutral")]}])
 def test_subject_without_candidates_has_no_featured_pairs(kept):
-    assert _select_ids(("plain", kept)) == {}
+    assert _select_ids(("plain", kept)) == {"set-0": ""}
 
 
 def test_predictions_without_probability_are_ordered_by_length():

@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
@@ -16,6 +18,7 @@ from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
+from unbag.reports.terminal import build_summary_table
 from unbag.scoring.bootstrap import Estimate
 
 page = pytest.importorskip("unbag.reports.html.page")
@@ -110,9 +113,8 @@ def test_folder_without_results_is_rejected(tmp_path, written_report):
 def test_profile_contains_skill_score_of_every_model(written_report):
     report_data = load_report_data([written_report(_build_result("org/a", 0.8), _build_result("lexical", 0.6))])
     verdicts = profile.compute_verdicts_by_group(report_data)
-    drawn = page.build_skill_figure(verdicts, report_data)
-    assert [series.name for series in drawn.series] == ["org/a", "lexical"]
-    assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
+    [row] = page.build_skill_chart(verdicts, report_data).rows
+    assert [(lane.model, lane.number) for lane in row.lanes] == [("org/a", "0.70"), ("lexical", "0.50")]
     assert page.format_lead_paragraph(report_data, verdicts) == "No challenge set was evaluated."
 
 
@@ -250,10 +252,40 @@ def test_results_without_scores_have_no_score_figures(written_report, tmp_path):
 
     html.write_report([written_report(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
     text = (tmp_path / "none.html").read_text(encoding="utf-8")
-    assert 'id="profile-box"' not in text
-    assert "<small>b –</small>" in text, "nothing stands before the other models"
+    assert text.count("– <small></small>") == 2, "one row per model, without a score"
+    assert 'class="line"' not in text
     html.write_report([written_report(_build_result("org/a", 0.8))], tmp_path / "some.html")
-    assert 'id="profile-box"' in (tmp_path / "some.html").read_text(encoding="utf-8")
+    assert 'class="line"' in (tmp_path / "some.html").read_text(encoding="utf-8")
+
+
+def test_axis_is_clipped_with_arrow_and_verdict_follows(written_report):
+    report_data = load_report_data([written_report(_build_result("org/a", -0.5, low=-3.0), _build_result("b", -2.0))])
+    chart = page.build_skill_chart(profile.compute_verdicts_by_group(report_data), report_data)
+    assert chart.ticks == (("−1", 0.0), ("0", 50.0), ("1", 100.0))
+    [first, second] = chart.rows[0].lanes
+    assert (first.place, first.is_cut, first.standing) == (20.0, False, "worse")
+    assert (second.place, second.span, second.is_cut, second.standing) == (0.0, (0.0, 0.0), True, "worse")
+
+
+def test_table_has_balanced_accuracies_that_skill_score_compares(written_report, tmp_path):
+    """A score of 0.7 between chance (1/3) and 1 is a balanced accuracy of 1/3 + 0.7 · 2/3 = 0.8."""
+    html.write_report([written_report(_build_result("org/a", 0.7))], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    row = text.partition("balanced accuracy <small>")[2].partition("</tr>")[0]
+    assert ">0.800<" in row
+    assert "… of the lexical baseline" in text
+
+
+def test_report_has_order_of_terminal_and_corpus_last(report, folders):
+    text = report.read_text(encoding="utf-8")
+    titles = ["Permuted", "CS_λ", "Swapped", "Corpus"]
+    for part in (text.partition("<nav")[2], text.partition('class="chart"')[2], text.partition('class="cards"')[2]):
+        places = [part.index(f">{title}</a>") for title in titles]
+        assert places == sorted(places)
+    console = Console(file=StringIO(), width=80)
+    console.print(build_summary_table(results.read_results(folders[0] / results.FILE)))
+    places = [console.file.getvalue().index(f"\n{title} ") for title in titles]
+    assert places == sorted(places)
 
 
 def test_models_and_references_have_distinct_styles():

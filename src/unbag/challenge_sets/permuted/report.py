@@ -38,16 +38,16 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 MEANINGS: Final = {
-    "accuracy": ("A", "right in order"),
+    "accuracy": ("A", "correct in order"),
     "omega_max": ("Ω_max", "accepted in some order"),
     "omega_rand": ("Ω_rand", "… above chance"),
     "omega_all": ("Ω_1.0", "… in every order"),
-    "acceptance": ("P", "orders accepted"),
-    "p_c": ("P^c", "orders accepted if right"),
-    "p_c_accepted": ("P^c′", "if right and ever accepted"),
-    "p_f": ("P^f", "orders accepted if flipped"),
-    "entropy_c": ("H^c", "their entropy if right"),
-    "entropy_f": ("H^f", "their entropy if flipped"),
+    "acceptance": ("P", "accepted orders"),
+    "p_c": ("P^c", "accepted, pair is correct"),
+    "p_c_accepted": ("P^c′", "… if ever accepted"),
+    "p_f": ("P^f", "accepted, pair is flipped"),
+    "entropy_c": ("H^c", "entropy, pair is correct"),
+    "entropy_f": ("H^f", "entropy, pair is flipped"),
 }
 _MIN_ORDERS: Final = 50  # from 50 permutations in a bin the standard error of their share is below 0.1
 
@@ -76,7 +76,7 @@ def summarize_result(result: Result) -> str:
     """Summarize Permutation Acceptance and compare it with a bag of words and with chance."""
     scores = result.scores
     if scores["p_c"].value is None:
-        return "no pair is correct in order, so P^c is undefined."
+        return "no pair is correct in order, so no acceptance of correct pairs can be computed."
     return (
         f"on the {scores['n_c']:,} pairs that are correct in order, "
         f"{format_percentage(scores['p_c'])} of the {scores['q']} "
@@ -87,7 +87,7 @@ def summarize_result(result: Result) -> str:
 
 _MIN_EXAMPLES: Final = 10  # per bin, times q permutations: smaller bins depend on one or two examples
 _CLUMP_BINS: Final = frozenset({"by_bleu_3", "by_bleu_4"})  # close to 0 for all pairs if every word moves alone
-_BOXES: Final = {"c": "D^c: right in order", "f": "D^f: wrong in order"}
+_BOXES: Final = {"c": "correct in order", "f": "wrong in order, but accepted"}
 _BINS: Final = {
     "by_bleu": ("Acceptance by BLEU-2", "the share of adjacent word pairs that the permutation keeps", "BLEU-2, from"),
     "by_bleu_3": ("Acceptance by BLEU-3", "the share of three-word runs that the permutation keeps", "BLEU-3, from"),
@@ -102,17 +102,21 @@ _BINS: Final = {
 
 
 def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the Permutation Acceptance metrics, as tuples (label, meaning, value).
+    """Iterate over the Permutation Acceptance metrics, as tuples (name, symbol in the paper, value).
 
     Ω_max and P^c are repeated for higher confidence thresholds.
     """
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
-            yield symbol, meaning.replace("…", "accepted"), scores[name]
+            yield meaning.replace("…", "accepted"), _in_paper(symbol), scores[name]
     for tau, estimates in scores.get("confident", {}).items():
         for name in ("omega_max", "p_c"):
             symbol, meaning = MEANINGS[name]
-            yield f"{symbol}, p ≥ {tau}", f"{meaning}, with a probability of at least {tau}", estimates[name]
+            yield f"{meaning}, p ≥ {tau}", f"{_in_paper(symbol)}, with this probability or more", estimates[name]
+
+
+def _in_paper(symbol: str) -> str:
+    return f"{symbol.replace('^c', 'ᶜ').replace('^f', 'ᶠ')} in the paper"
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:

@@ -162,7 +162,7 @@ def build_metrics_table(caption: str, columns: Mapping[str, Mapping[tuple[str, s
     rows = dict.fromkeys(key for cells in columns.values() for key in cells)
     return TextTable(
         caption,
-        ("measure", "meaning", *columns),
+        ("metric", "meaning", *columns),
         tuple((*key, *(cells.get(key, "–") for cells in columns.values())) for key in rows),
     )
 

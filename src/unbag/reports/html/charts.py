@@ -24,8 +24,7 @@ HOLLOW_BAR: Final = "M-0.3,-1.1h0.6v2.2h-0.6z"
 """Hollow vertical bar, the marker of reference results on other rows or with other training data."""
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (12, 3, 2, 3, 2, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
-NARROW: Final = 350  # pixels including labels: the width of a phone, so that text is not scaled there
-WIDE: Final = 760
+_WIDTH: Final = 350  # pixels including labels: the width of a phone, so that text is not scaled there
 _CURVE_HEIGHT: Final = 190
 _LANE: Final = 11  # pixels: height of the lane of one model
 _LETTER: Final = 6.6  # pixels: mean width in the widest common font; vl-convert measures text in a narrower font
@@ -64,16 +63,15 @@ def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str,
     return f"var(--model-{index % _COLOURS})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
 
 
-def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
+def draw_svg(figure: Figure, models: Sequence[str]) -> Markup:
     """Draw a figure as an SVG element.
 
     Args:
         figure: Figure to draw.
         models: Names of all models in the report, in the order that determines their styles.
-        width: Width in pixels, including all labels (default: 350).
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
-    picture = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
+    picture = vl_convert.vegalite_to_svg({**spec, "width": _WIDTH, "config": _CONFIG}, vl_version=_VERSION)
     # Screen readers use the table instead of the SVG. Namespaces are removed, because they look like external links.
     picture = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", picture)
     return Markup(picture.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))

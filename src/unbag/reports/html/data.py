@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.evaluation import report_examples
-from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
+from unbag.evaluation.verdict import SetVerdict, compute_model_verdict, get_report_position
 from unbag.scoring.bootstrap import to_json
 
 _RUN_KEYS: Final = (
@@ -129,7 +128,7 @@ def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[ReportMod
         same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
         number = f" ({same + 1})" if same else ""
         named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
-    return sorted(named, key=lambda group: challenge_sets.get_challenge_set(group.set).report_order)
+    return sorted(named, key=lambda group: get_report_position(group.scored_models[0].result))
 
 
 VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]

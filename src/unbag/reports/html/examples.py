@@ -1,4 +1,4 @@
-"""Examples in the report: sentences with highlighted words, predictions, and a card with one pair per set."""
+"""Examples in the report: sentences with highlighted words, predictions, and a card with two pairs per set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,6 @@ from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, trun
 from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, ScoredModel
 from unbag.reports.html.charts import draw_swatch
 from unbag.reports.html.data import ReportData, VerdictsByModel, select_main_model_result
-from unbag.scoring.bootstrap import Estimate
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
@@ -112,10 +111,7 @@ def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, 
 
 def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
     """Iterate over the examples that the gallery of the report shows, for all models."""
-    # The pairs of `plain` come last, because errors on them reveal the least about word order.
-    for group, each in sorted(
-        iter_scored_results(report_data), key=lambda pair: challenge_sets.get_challenge_set(pair[0].set).is_control
-    ):
+    for group, each in iter_scored_results(report_data):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get_challenge_set(group.set).title}, {group.title}"
             yield GalleryExample(title, each.model.name, format_example(example))
@@ -171,26 +167,25 @@ class FeaturedPair(NamedTuple):
     predictions: Mapping[str, ReportExample]
 
 
-def select_featured_pairs(report_data: ReportData) -> dict[str, FeaturedPair]:
-    """Select the sentence pair to show on the report card of each group (challenge set and corpus).
+def select_featured_pairs(report_data: ReportData) -> dict[str, list[FeaturedPair]]:
+    """Select an error and a right answer of the main model for the card of each group (challenge set and corpus).
 
-    Groups without examples are omitted.
-
-    Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
-    among these, pairs whose unchanged form is predicted correctly. Errors of another model rank next. Ties are broken
-    by the probability of the main model's prediction, minus `_WORD_PENALTY` per word. No pair of sentences is featured
-    twice; the unchanged pairs of the corpus are selected last.
+    Only short pairs are candidates, or the shortest ones if no pair is short. Pairs whose unchanged form is predicted
+    correctly rank first, and among these, pairs that another model predicts wrongly. Ties are broken by the probability
+    of the main model's prediction, minus `_WORD_PENALTY` per word. No pair of sentences is featured twice.
     """
     used: set[frozenset[str]] = set()
-    selected = {}
-    for group in sorted(report_data.groups, key=lambda group: challenge_sets.get_challenge_set(group.set).is_control):
-        pairs = [pair for pair in _pairs(group, report_data) if _sentences(pair) not in used]
-        if pairs:
-            most = max(SHORT, min(map(_length, pairs)))
-            selected[group.key] = max(
-                (pair for pair in pairs if _length(pair) <= most), key=compute_featured_pair_sort_key
-            )
-            used.add(_sentences(selected[group.key]))
+    selected: dict[str, list[FeaturedPair]] = {}
+    for group in report_data.groups:
+        every = _pairs(group, report_data)
+        selected[group.key] = []
+        for fails in (True, False):
+            pairs = [pair for pair in every if pair.example.fails == fails and _sentences(pair) not in used]
+            if pairs:
+                most = max(SHORT, min(map(_length, pairs)))
+                best = max((pair for pair in pairs if _length(pair) <= most), key=compute_featured_pair_sort_key)
+                used.add(_sentences(best))
+                selected[group.key].append(best)
     return selected
 
 
@@ -220,104 +215,79 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
     return frozenset(line.text for line in pair.example.lines[:2])
 
 
-def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Compute the sort key that decides which sentence pair a report card shows.
-
-    The pair with the highest key of a group is featured. The cards are sorted by the keys of their pairs.
-    """
+def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, float]:
+    """Compute the sort key that decides which pair with the same outcome a report card shows: the highest."""
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
     was_right = example.before is None or example.before.answer == example.gold
     fails = any(each.fails for each in pair.predictions.values())
-    return example.fails, was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
+    return was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
 
 
 @dataclass(frozen=True)
 class ReportCard:
-    """A card at the top of the report, with the skill score on a challenge set and one sentence pair of the set.
+    """A card at the top of the report, with the skill score on a challenge set and two sentence pairs of the set.
 
     Attributes:
         key: Key of the set's section.
         title: Title of the set.
         data: Corpus, and the evaluated model if it is not the main model.
-        example: Featured pair; None if no run stored candidates.
-        predictions: Symbol, name and predictions of each model for the pair.
+        pairs: Featured pairs, each with the symbol, name and predictions of each model. Empty if no run stored
+            candidates.
         number: Formatted skill score.
         standing: Verdict against the baseline.
-        interval: Interval of the score, and number of rows.
-        others: Scores of the other models.
         reading: Sentence with the main metrics of the set, for cards without a pair.
     """
 
     key: str
     title: str
     data: str
-    example: ExampleView | None
-    predictions: tuple[tuple[Markup, str, tuple[PredictionView, ...]], ...]
+    pairs: tuple[tuple[ExampleView, tuple[tuple[Markup, str, tuple[PredictionView, ...]], ...]], ...]
     number: str
     standing: str
-    interval: str
-    others: str
     reading: str
-
-    @property
-    def has_two_predictions(self) -> bool:
-        """Whether the card shows two predictions per model. Such cards are wider."""
-        return self.example is not None and len(self.example.predictions) > 1
 
 
 def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
-    """Build one report card per group (challenge set and corpus).
-
-    Cards are sorted by `compute_featured_pair_sort_key` in descending order.
-
-    Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
-    that cards with the same width share rows.
+    """Build one report card per group (challenge set and corpus), in the order of the groups.
 
     Args:
         report_data: Data of the report.
         verdicts: Verdict on each model per group.
         summaries: Sentence with the metrics of the main model, by group key.
     """
-    pairs = select_featured_pairs(report_data)
-    order = sorted(report_data.groups, key=lambda group: _place(group, pairs.get(group.key)))
-    return [_card(group, pairs.get(group.key), report_data, verdicts, summaries) for group in order]
-
-
-def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
-    is_wide = pair is not None and pair.example.before is not None
-    least_first = tuple(-float(part) for part in compute_featured_pair_sort_key(pair)) if pair else ()
-    return is_wide, challenge_sets.get_challenge_set(group.set).is_control, pair is None, least_first
-
-
-def _card(
-    group: ResultGroup,
-    pair: FeaturedPair | None,
-    report_data: ReportData,
-    verdicts: VerdictsByModel,
-    summaries: Mapping[str, str],
-) -> ReportCard:
     names, short = report_data.names, _short_names(report_data)
-    scored = select_main_model_result(group, report_data)
-    own = verdicts[scored.model.name][group.key]
-    others = [each.model.name for each in group.scored_models if each.model != scored.model]
-    predictions = pair.predictions.items() if pair else ()
-    low, high = _number(own.score.low), _number(own.score.high)
-    return ReportCard(
-        key=group.key,
-        title=challenge_sets.get_challenge_set(group.set).title,
-        data=group.title if scored.model == report_data.main_model else f"{group.title}, {scored.model.name}",
-        example=format_example(_shorten_lines(pair.example)) if pair else None,
-        predictions=tuple(
-            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], format_example(each).predictions)
-            for name, each in predictions
-        ),
-        number=_number(own.score.value),
-        standing=str(own),
-        interval=f"[{low}, {high}], {own.score.n:,} rows" if own.score.low is not None else "",
-        others=", ".join(f"{short[name]} {_number(_score(verdicts, name, group).value)}" for name in others),
-        reading="" if pair else summaries[group.key],
-    )
+    featured = select_featured_pairs(report_data)
+    cards = []
+    for group in report_data.groups:
+        scored = select_main_model_result(group, report_data)
+        own = verdicts[scored.model.name][group.key]
+        pairs = [
+            (
+                format_example(_shorten_lines(pair.example)),
+                tuple(
+                    (
+                        draw_swatch(FigureSeries(name, ()), names, line=False),
+                        short[name],
+                        format_example(each).predictions,
+                    )
+                    for name, each in pair.predictions.items()
+                ),
+            )
+            for pair in featured[group.key]
+        ]
+        cards.append(
+            ReportCard(
+                key=group.key,
+                title=challenge_sets.get_challenge_set(group.set).title,
+                data=group.title if scored.model == report_data.main_model else f"{group.title}, {scored.model.name}",
+                pairs=tuple(pairs),
+                number=format_score(own.score.value),
+                standing=str(own),
+                reading=summaries[group.key],
+            )
+        )
+    return cards
 
 
 def _shorten_lines(example: ReportExample) -> ReportExample:
@@ -331,9 +301,6 @@ def _short_names(report_data: ReportData) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _score(verdicts: VerdictsByModel, name: str, group: ResultGroup) -> Estimate:
-    return verdicts[name][group.key].score
-
-
-def _number(value: float | None) -> str:
+def format_score(value: float | None) -> str:
+    """Format a skill score with two decimals and a minus sign; a dash without a score."""
     return "–" if value is None else f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")

@@ -1,4 +1,5 @@
 "use strict";
+addEventListener("beforeprint", () => document.querySelectorAll(".set").forEach((each) => { each.open = true; }));
 // Filters for the examples. Without this script the page shows all examples.
 (() => {
   const form = document.getElementById("filters");

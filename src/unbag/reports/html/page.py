@@ -7,7 +7,9 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import resources
+from math import floor
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,7 +17,7 @@ from markupsafe import Markup
 
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.base import ChallengeSet
+from unbag.challenge_sets.base import SKILL, ChallengeSet
 from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.challenge_sets.views import verifier
@@ -34,7 +36,7 @@ from unbag.evaluation import verdict
 from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
-from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
+from unbag.reports.html.charts import choose_style, draw_svg, draw_swatch
 from unbag.reports.html.data import ReportData, VerdictsByModel, compute_verdicts_by_group, select_main_model_result
 from unbag.reports.html.examples import build_cards
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
@@ -43,6 +45,7 @@ from unbag.scoring.bootstrap import Estimate
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
+_MOST_CORPORA: Final = 3  # names in the header
 
 
 def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Iterator[Figure]:
@@ -91,18 +94,13 @@ _COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 @dataclass(frozen=True)
 class RenderedFigure:
-    """A rendered figure: title, caption, SVGs, legend and table."""
+    """A rendered figure: title, caption, SVG, legend and table."""
 
     title: str
     about: str
-    svgs: tuple[Markup, ...]
+    svg: Markup
     legend: tuple[tuple[Markup, str], ...]
     table: TextTable
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether the figure has a second SVG for wide screens."""
-        return len(self.svgs) > 1
 
 
 @dataclass(frozen=True)
@@ -159,22 +157,23 @@ def render_page(report_data: ReportData) -> str:
     )  # fmt: skip
     script = _asset("page.js")
     verdicts = compute_verdicts_by_group(report_data)
-    scores = build_skill_figure(verdicts, report_data)
+    every = [each for of_model in verdicts.values() for each in of_model.values()]
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=report_data.main_model.name,
+        about=describe_origin(report_data),
         models=[
             (draw_swatch(FigureSeries(each.name, ()), report_data.names, line=True), each)
             for each in report_data.models
         ],
         lead=format_lead_paragraph(report_data, verdicts),
         cards=build_cards(report_data, verdicts, _readings(report_data)),
-        scale=verdict.describe_skill_scale(list(verdicts[report_data.main_model.name].values())),
+        scale=verdict.describe_skill_scale(every),
+        chart=build_skill_chart(verdicts, report_data),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
-        profile=_drawn(scores, report_data, wide=True) if any(each.points for each in scores.series) else None,
         prompts=build_prompt_table(report_data),
         sections=[_section(group, report_data) for group in report_data.groups],
         examples=list(examples.iter_gallery_examples(report_data)),
@@ -197,30 +196,105 @@ def format_lead_paragraph(report_data: ReportData, verdicts: VerdictsByModel) ->
     return verdict.format_verdict(list(verdicts[report_data.main_model.name].values()))
 
 
-def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Figure:
-    """Build the figure of the skill scores of all models on all sets."""
-    titles = {group.key: _title_of(group, report_data) for group in report_data.groups}
-    series = [
-        FigureSeries(
-            name,
-            tuple(
-                FigurePoint(titles[key], each.score)
-                for key, each in verdicts[name].items()
-                if each.score.value is not None
-            ),
-        )
-        for name in report_data.names
+def describe_origin(report_data: ReportData) -> str:
+    """Describe the origin of the results: model revision, data, version, and the date of the report."""
+    record, corpora = report_data.main_model.record, dict.fromkeys(group.title for group in report_data.groups)
+    named = [*corpora][:_MOST_CORPORA]
+    more = [f"{len(corpora) - len(named)} more"] if len(corpora) > len(named) else []
+    version = dict(_versions(report_data)).get("unbag", "")
+    parts = [
+        f"Revision {record['revision']}" if record.get("revision") else "",
+        f"Data: {', '.join([*named, *more])}",
+        f"unbag {version}" if version else "",
+        f"report of {datetime.now(UTC):%Y-%m-%d}",
     ]
-    every = [each for of_model in verdicts.values() for each in of_model.values()]
-    return Figure(
-        title="Skill score by set",
-        about=f"{verdict.describe_skill_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
-        x="set",
-        y="skill score",
-        kind="dots",
-        series=tuple(series),
-        order=tuple(titles.values()),
-    )
+    return " · ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class SkillLane:
+    """The skill score of one model on one set. Positions on the axis are percentages.
+
+    Attributes:
+        model: Name of the model.
+        sign: Marker of the model.
+        colour: Color of the model.
+        number: Formatted score.
+        interval: Formatted interval; empty if there is none.
+        standing: Verdict.
+        place: Position of the score; None without a score.
+        span: Start and width of the interval; None if there is none.
+        is_cut: Whether the interval extends beyond the left end of the axis.
+    """
+
+    model: str
+    sign: Markup
+    colour: str
+    number: str
+    interval: str
+    standing: str
+    place: float | None
+    span: tuple[float, float] | None
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class SkillRow:
+    """The skill scores of all models on one set."""
+
+    key: str
+    title: str
+    lanes: tuple[SkillLane, ...]
+
+
+@dataclass(frozen=True)
+class SkillChart:
+    """Chart of the skill scores of all models on all sets.
+
+    Attributes:
+        ticks: Labels of the axis with their positions, in percent.
+        zero: Position of 0.
+        rows: One row per set.
+    """
+
+    ticks: tuple[tuple[str, float], ...]
+    zero: float
+    rows: tuple[SkillRow, ...]
+
+
+def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> SkillChart:
+    """Build the chart of skill scores. The axis ends at 1, and starts at −1 or at the next quarter below all values."""
+    scores = [each.score for of_model in verdicts.values() for each in of_model.values()]
+    lows = [low for score in scores for low in (score.low, score.value) if low is not None]
+    start = max(-1.0, floor(4 * min([0.0, *lows])) / 4)
+
+    def place(value: float) -> float:
+        return round(100 * (max(value, start) - start) / (1 - start), 2)
+
+    def lane(name: str, each: verdict.SetVerdict) -> SkillLane:
+        (value, low, high, _), series = each.score, FigureSeries(name, ())
+        return SkillLane(
+            model=name,
+            sign=draw_swatch(series, report_data.names, line=False),
+            colour=choose_style(series, report_data.names)[0],
+            number=examples.format_score(value),
+            interval="" if low is None else f"[{examples.format_score(low)}, {examples.format_score(high)}]",
+            standing=each.standing,
+            place=None if value is None else place(value),
+            span=None if low is None or high is None else (place(low), round(place(high) - place(low), 2)),
+            is_cut=low is not None and low < start,
+        )
+
+    rows = [
+        SkillRow(
+            group.key,
+            _title_of(group, report_data),
+            tuple(lane(scored.model.name, verdicts[scored.model.name][group.key]) for scored in group.scored_models),
+        )
+        for group in report_data.groups
+    ]
+    ticks = dict.fromkeys((start, 0.0, 1.0))
+    return SkillChart(tuple((f"{tick:g}".replace("-", "−"), place(tick)) for tick in ticks), place(0.0), tuple(rows))
 
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
@@ -265,12 +339,10 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, report_data: ReportData, *, wide: bool = False) -> RenderedFigure:
-    """Render a figure. With `wide`, render it also for wide screens; the page shows the SVG that fits."""
+def _drawn(figure: Figure, report_data: ReportData) -> RenderedFigure:
     models = report_data.names
     legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
-    svgs = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
-    return RenderedFigure(figure.title, figure.about, svgs, legend, build_figure_table(figure))
+    return RenderedFigure(figure.title, figure.about, draw_svg(figure, models), legend, build_figure_table(figure))
 
 
 def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
@@ -293,7 +365,7 @@ def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
         measures=_measures(group, described),
         is_table_beside_figures=beside,
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
-        figures=tuple(_drawn(each, report_data, wide=not beside and len(figures) == 1) for each in figures),
+        figures=tuple(_drawn(each, report_data) for each in figures),
         verifier=_verifier(group, report_data),
         published=tuple(_published(each) for each in papers.list_paper_tables() if each.set == group.set),
         note=summarize_exclusions(first.data),
@@ -324,11 +396,27 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
             (name, meaning): format_interval(estimate)
-            for name, meaning, estimate in described.import_set_module("report").iter_set_metrics(scored.result.scores)
+            for name, meaning, estimate in (
+                *described.import_set_module("report").iter_set_metrics(scored.result.scores),
+                *_iter_balanced_accuracies(scored.result.scores.get(SKILL), described),
+            )
         }
         for scored in group.scored_models
     }
     return build_metrics_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
+
+
+def _iter_balanced_accuracies(skill: Any, described: ChallengeSet) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the balanced accuracies that the skill score compares, which may differ from the accuracies."""
+    # The row scores of a set whose rows are shuffled (`permuted`) are no accuracies.
+    if not skill or not described.has_shuffled_control:
+        return
+    k, n = skill["n_labels"], skill["score"].n
+    names = {"model": "balanced accuracy", "baseline": "… of the lexical baseline", "shuffled": "… on shuffled words"}
+    for key, name in names.items():
+        if skill[key] is not None:
+            about = "mean accuracy over the gold labels; the skill score compares these" if key == "model" else ""
+            yield name, about, build_point_estimate((skill[key] * (k - 1) + 1) / k, n)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
