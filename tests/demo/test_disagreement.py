@@ -33,7 +33,7 @@ def test_correct_predictions_are_counted_where_models_differ(find_disagreements)
     gold = [pair.label for pair in PAIRS]
     other = [LABELS[(get_label_id(label) + 1) % 3] for label in gold]
     found = find_disagreements([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
-    assert found[:4] == (1500, 600 + 800, 600, 800)
+    assert found[:4] == (2400, 600 + 1700, 600, 1700)
     assert found.example.pair in PAIRS[:600]
     assert found.example.reader.label == found.example.pair.label != found.example.bag.label
 
@@ -46,9 +46,9 @@ def test_shown_pair_has_same_words_in_both_sentences(find_disagreements):
 
 
 def test_equal_predictions_have_no_disagreement(find_disagreements):
-    assert find_disagreements(["neutral"] * 1500, ["neutral"] * 1500) == (1500, 0, 0, 0, None)
+    assert find_disagreements(["neutral"] * 2400, ["neutral"] * 2400) == (2400, 0, 0, 0, None)
 
 
 def test_no_pair_is_shown_if_reader_is_never_right(find_disagreements):
     wrong = [LABELS[(get_label_id(pair.label) + 1) % 3] for pair in PAIRS]
-    assert find_disagreements(wrong, [pair.label for pair in PAIRS]) == (1500, 1500, 0, 1500, None)
+    assert find_disagreements(wrong, [pair.label for pair in PAIRS]) == (2400, 2400, 0, 2400, None)

@@ -8,13 +8,15 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.models.test_recipes_and_sets import BAGS, save_undecided_model
 from unbag import challenge_sets
+from unbag.challenge_sets.request import read_exported_set
+from unbag.data import demo
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import build_demo_requests, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 READS = "bilstm-last"
-EXAMPLES = {"sicck": 4, "permuted": 25, "cs_lambda": 500, "resnli": 300}
-"""Examples of a set; 60 of the others."""
+EXAMPLES = {"permuted": 25, "cs_lambda": 500, "resnli": 300}
+"""Examples of a set; all of SICCK, and 60 of the others."""
 
 
 SOON = ("plain", "swapped")
@@ -37,6 +39,7 @@ def verdicts(request, tmp_path_factory):
         write_demo_data(folder)
         asked = [each for each in build_demo_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
+        asked += [read_exported_set(demo.BUILT_SETS[name]) for name in demo.BUILT_SETS if name in request.param]
         networks = [save_undecided_model(name, folder / name) for name in (*BAGS, READS)]
         found = evaluate_all(
             networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True

@@ -10,8 +10,9 @@ from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
-from unbag.challenge_sets.request import build_requested_set
+from unbag.challenge_sets.request import build_requested_set, read_exported_set
 from unbag.challenge_sets.results import FILE, write_results
+from unbag.data import demo
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
@@ -25,8 +26,8 @@ from unbag.reports.html.data import load_report_data
 from unbag.reports.html.page import render_page
 
 TRAIN = "demo-train.jsonl.gz"
-EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
-"""Examples of a set; 600 of the others."""
+EXAMPLES = {"permuted": 150, "resnli": None, "cs_lambda": None}
+"""Examples of a set; all of SICCK, and 600 of the others."""
 READ = ("permuted", "sicck")
 """The sets on which the last model reads, and is at chance elsewhere."""
 
@@ -45,6 +46,8 @@ def sets(tmp_path_factory):
         for request in build_demo_requests(folder):
             item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
             built[request.name] = item, _predict_rows(lexical, item)
+        sicck = read_exported_set(demo.BUILT_SETS["sicck"])
+        built["sicck"] = sicck, _predict_rows(lexical, sicck)
         only = _load_baseline("hypothesis-only", folder)
         yield built, {name: _predict_rows(only, item) for name, (item, _) in built.items()}
 

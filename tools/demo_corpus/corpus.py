@@ -3,14 +3,15 @@
 import random
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Final, NamedTuple
 
 from tools.demo_corpus import edits, semantics
-from tools.demo_corpus.scenes import Scene, is_sound
-from tools.demo_corpus.sentences import write_sentence
+from tools.demo_corpus.scenes import Caption, Scene, is_sound
+from tools.demo_corpus.sentences import write_text
 from unbag.data import labels
 
-SPLITS: Final = {"train": 6_000, "validation": 1_500, "test": 1_500}
+SPLITS: Final = {"train": 6_000, "validation": 2_400, "test": 1_500}
 """Splits with their default sizes. The split `test` is not shipped; use it for unseen pairs."""
 
 _TRIES: Final = 6  # maximum number of hypotheses per premise before a new premise is sampled
@@ -21,6 +22,17 @@ _SAME_WORDS: Final = {labels.ENTAILMENT: 0.30, labels.NEUTRAL: 0.12, labels.CONT
 # changes. There are more changes than additions, because additions make a hypothesis longer.
 _LEFT_OUT: Final = {True: (80, 15, 5), False: (20, 40, 28, 12)}
 _EDITS: Final = {labels.NEUTRAL: (30, 50, 20), labels.CONTRADICTION: (10, 30, 35, 25)}
+_TEXTS: Final = 0.2  # share of the pairs with a negation, or with a premise of several captions
+_NUMBERS: Final = (1, 1, 1, 2, 2, 3)  # of captions in these premises
+_CROSSED: Final = 0.3  # share of hypotheses with the action of one caption and the agents of another
+_FRAMED: Final = 0.15  # share of sentences of these pairs that begin with "It is (not) true that" or the like
+_NEGATED: Final = 0.4  # share of negated captions among those that do not determine the label
+# Whether the premise and the hypothesis are negated, by label. Only a negated caption entails a negated caption.
+_NEGATIONS: Final = {
+    labels.ENTAILMENT: ((False, False), (True, True)),
+    labels.NEUTRAL: ((False, False), (False, True), (True, False), (True, True)),
+    labels.CONTRADICTION: ((False, False), (False, True), (True, False)),
+}
 
 
 class DemoPair(NamedTuple):
@@ -33,11 +45,19 @@ class DemoPair(NamedTuple):
 
 
 class ScenePair(NamedTuple):
-    """Example with the scenes that its sentences describe, which determine the label."""
+    """Example with the scenes that its sentences describe, which determine the label.
+
+    Attributes:
+        pair: The example.
+        premise: Captions of the premise.
+        hypothesis: Caption of the hypothesis.
+        evidence: Position of the caption that determines the label, in `premise`.
+    """
 
     pair: DemoPair
-    premise: Scene
-    hypothesis: Scene
+    premise: tuple[Caption, ...]
+    hypothesis: Caption
+    evidence: int = 0
 
 
 def generate_pairs(split: str, n: int | None = None, seed: int = 0) -> Iterator[DemoPair]:
@@ -84,15 +104,17 @@ def _pairs(split: str, n: int, seed: int) -> Iterator[ScenePair]:
         if index % len(labels.LABELS) == 0:
             order = rng.sample(labels.LABELS, len(labels.LABELS))
         wanted = order[index % len(labels.LABELS)]
+        is_plain = rng.random() >= _TEXTS
         while True:
-            premise, hypothesis = _draw_scenes(split, wanted, rng)
+            premise, hypothesis, evidence = (_draw_plain if is_plain else _draw_text)(split, wanted, rng)
             # After "two dogs", the referent of "the dog" would be ambiguous.
-            definite = False if _regrouped(premise, hypothesis) else None
-            sentences = write_sentence(premise, rng), write_sentence(hypothesis, rng, definite=definite)
+            definite = False if _regrouped(premise[evidence].scene, hypothesis.scene) else None
+            framed = 0.0 if is_plain else _FRAMED
+            sentences = write_text(premise, rng, framed=framed), write_text([hypothesis], rng, definite, framed=framed)
             if sentences not in seen and sentences[0] != sentences[1]:
                 break
         seen.add(sentences)
-        yield ScenePair(DemoPair(f"demo-{split}-{index:06d}", *sentences, wanted), premise, hypothesis)
+        yield ScenePair(DemoPair(f"demo-{split}-{index:06d}", *sentences, wanted), premise, hypothesis, evidence)
 
 
 def _regrouped(premise: Scene, hypothesis: Scene) -> bool:
@@ -100,20 +122,61 @@ def _regrouped(premise: Scene, hypothesis: Scene) -> bool:
     return before != after and any(count != "one" for count in before)
 
 
-def _draw_scenes(split: str, wanted: str, rng: random.Random) -> tuple[Scene, Scene]:
+Meaning = tuple[tuple[Caption, ...], Caption, int]
+"""Captions of the premise, the hypothesis, and the position of the caption that determines the label."""
+
+
+def _draw_plain(split: str, wanted: str, rng: random.Random) -> Meaning:
+    """Sample a pair of single captions without negation."""
     same_words = rng.random() < _SAME_WORDS[wanted]
+    while True:
+        premise = Caption(_draw_premise(split, rng))
+        for _ in range(_TRIES):
+            scene = _derive(premise.scene, wanted, same_words, rng)
+            if scene is None:
+                break
+            if _has_label(premise, Caption(scene), wanted):
+                return (premise,), Caption(scene), 0
+
+
+def _draw_text(split: str, wanted: str, rng: random.Random) -> Meaning:
+    """Sample a pair with a negation, or with a premise of several captions."""
+    n = rng.choice(_NUMBERS)
+    # A premise of one caption without negation in the pair would be plain.
+    is_negated, is_hypothesis_negated = rng.choice([each for each in _NEGATIONS[wanted] if n > 1 or any(each)])
+    while True:
+        scenes = [_draw_premise(split, rng), *(edits.draw_scene(rng) for _ in range(n - 1))]
+        if not all(semantics.are_unrelated(*pair) for pair in combinations(scenes, 2)):
+            continue
+        evidence, *others = scenes
+        captions = [Caption(evidence, is_negated), *(Caption(scene, rng.random() < _NEGATED) for scene in others)]
+        for _ in range(_TRIES):
+            # Which edits lead to the label depends on the negations, and "A reads, B runs: B reads" needs two captions.
+            scene = _derive(evidence, rng.choice(labels.LABELS), rng.random() < _SAME_WORDS[wanted], rng)
+            if others and rng.random() < _CROSSED:
+                scene = evidence._replace(agents=rng.choice(others).agents)
+            if scene is None or not is_sound(scene):
+                continue
+            hypothesis = Caption(scene, is_hypothesis_negated)
+            is_other = any(semantics.have_related_actions(scene, other) for other in others)
+            is_same = n == 1 or semantics.have_related_actions(scene, evidence)
+            if is_same and not is_other and _has_label(captions[0], hypothesis, wanted):
+                order = rng.sample(captions, n)
+                return tuple(order), hypothesis, order.index(captions[0])
+
+
+def _draw_premise(split: str, rng: random.Random) -> Scene:
     while True:
         premise = edits.draw_scene(rng)
         while _split_of(premise) != split:  # Another place or time changes the split, and is faster than a new scene.
             premise = edits.change_setting(premise, rng)
-        if not is_sound(premise):
-            continue
-        for _ in range(_TRIES):
-            hypothesis = _derive(premise, wanted, same_words, rng)
-            if hypothesis is None:
-                break
-            if semantics.label(premise, hypothesis) == wanted and semantics.is_clear(premise, hypothesis):
-                return premise, hypothesis
+        if is_sound(premise):
+            return premise
+
+
+def _has_label(premise: Caption, hypothesis: Caption, wanted: str) -> bool:
+    """Check whether a pair undisputedly has the wanted label."""
+    return semantics.label_captions(premise, hypothesis) == wanted and semantics.are_captions_clear(premise, hypothesis)
 
 
 def _split_of(premise: Scene) -> str:

@@ -74,6 +74,13 @@ class Scene(NamedTuple):
         return self._replace(agents=(*self.agents[:index], entity, *self.agents[index + 1 :]))
 
 
+class Caption(NamedTuple):
+    """Sentence about a scene: that there is such a scene in the picture, or, if negated, that there is none."""
+
+    scene: Scene
+    is_negated: bool = False
+
+
 def list_gear(noun: str) -> tuple[str, ...]:
     """List the objects that a noun may wear or carry; empty for things."""
     if NOUNS.is_a(noun, "person"):

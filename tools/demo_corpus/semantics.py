@@ -10,6 +10,10 @@ A scene is a set of constraints on a picture. The conventions, after those of SN
   (one chase has one chaser). A passive sentence has the meaning of the active sentence.
 - Neutral: all other pairs.
 - Size is relative to the noun: "a big puppy" says nothing about "a big animal".
+- A negated caption ("No dog is running.") excludes every scene that entails its scene. So "no dog is running" entails
+  "no poodle is running", and contradicts "a poodle is running".
+- The captions of a longer premise describe different events in one picture. The label is that of the caption about the
+  event of the hypothesis.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +31,7 @@ from tools.demo_corpus.lexicon import (
     VERBS,
     get_implied_adjectives,
 )
-from tools.demo_corpus.scenes import Entity, Gear, Scene
+from tools.demo_corpus.scenes import Caption, Entity, Gear, Scene
 from tools.demo_corpus.taxonomy import Taxonomy
 from unbag.data import labels
 
@@ -62,6 +66,43 @@ def label(premise: Scene, hypothesis: Scene) -> str:
     if entails(premise, hypothesis):
         return labels.ENTAILMENT
     return labels.CONTRADICTION if contradicts(premise, hypothesis) else labels.NEUTRAL
+
+
+def label_captions(premise: Caption, hypothesis: Caption) -> str:
+    """Compute the label of two captions, each of which may be negated."""
+    if not (premise.is_negated or hypothesis.is_negated):
+        return label(premise.scene, hypothesis.scene)
+    pair = (hypothesis.scene, premise.scene) if premise.is_negated else (premise.scene, hypothesis.scene)
+    if not entails(*pair):
+        return labels.NEUTRAL
+    return labels.ENTAILMENT if hypothesis.is_negated and premise.is_negated else labels.CONTRADICTION
+
+
+def are_captions_clear(premise: Caption, hypothesis: Caption) -> bool:
+    """Check whether the label of two captions is undisputed, as `is_clear` does for captions without negation.
+
+    With a negation, the following pairs are excluded: different numbers, such as "no dog is running" with "two dogs are
+    running"; "some dogs are not running", which need not exclude that some are; and "a dog is sleeping" with "no dog is
+    running", which is true of the same event only.
+    """
+    if not (premise.is_negated or hypothesis.is_negated):
+        return is_clear(premise.scene, hypothesis.scene)
+    numbers = [{entity.number for entity in each.scene.participants} for each in (premise, hypothesis)]
+    if numbers[0] != numbers[1] or len(numbers[0]) > 1 or "some" in numbers[0]:
+        return False
+    return premise.is_negated or not contradicts(premise.scene, hypothesis.scene)
+
+
+def have_related_actions(one: Scene, other: Scene) -> bool:
+    """Check whether two scenes may describe one event, because one action is the other or a kind of it."""
+    return one.verb is not None and other.verb is not None and VERBS.are_related(one.verb, other.verb)
+
+
+def are_unrelated(one: Scene, other: Scene) -> bool:
+    """Check whether two scenes describe different events with different participants."""
+    return not have_related_actions(one, other) and all(
+        NOUNS.excludes(ours.noun, theirs.noun) for ours in one.participants for theirs in other.participants
+    )
 
 
 def is_clear(premise: Scene, hypothesis: Scene) -> bool:

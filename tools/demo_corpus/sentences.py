@@ -5,9 +5,11 @@ contractions or hyphens, so that all tokenizers find the same words.
 """
 
 import random
+import re
+from collections.abc import Sequence
 
 from tools.demo_corpus.lexicon import ADJECTIVE, COUNTS, NOUN, PLACE, TIME, VERB, WORN, nouns_under
-from tools.demo_corpus.scenes import Entity, Gear, Scene, has_passive
+from tools.demo_corpus.scenes import Caption, Entity, Gear, Scene, has_passive
 
 FORMS = ("active", "fronted", "passive", "there", "relative", "with", "located")
 """Surface forms: "A boy is feeding a dog in the park." "In the park, a boy …" "A dog is being fed by a boy …"
@@ -15,6 +17,13 @@ FORMS = ("active", "fronted", "passive", "there", "relative", "with", "located")
 "A boy in a red coat is in the park." (the last where no action is said)."""
 
 _COMMON = ("active", "active", "fronted", "passive", "passive", "there", "relative", "with", "located")  # weights
+_FRAMES = {
+    True: ("It is not true that", "It is false that", "It is not the case that"),
+    False: ("It is true that", "It is the case that"),
+}  # beginnings of negated and of other captions
+_NO = 0.5  # share of "no dog is" among the negated captions that permit it; the others contain "not"
+_ONE_SENTENCE = 0.3  # share of texts of two captions that are one sentence
+_JOINED = ("Although {}, {}.", "{}, and {}.", "{}, but {}.")
 _ANIMATE = frozenset(nouns_under(("person", "animal")))
 
 
@@ -60,6 +69,46 @@ def write_sentence(scene: Scene, rng: random.Random, form: str | None = None, de
         definite = rng.random() < 0.25
     words = _arrange(scene, form, definite and form != "there", rng)
     return f"{words[0].upper()}{words[1:]}."
+
+
+def write_text(
+    captions: Sequence[Caption], rng: random.Random, definite: bool | None = None, *, framed: float = 0.0
+) -> str:
+    """Generate a text of one sentence per caption, or of one sentence for two captions.
+
+    Args:
+        captions: Captions with sound scenes.
+        rng: See `write_sentence`.
+        definite: See `write_sentence`.
+        framed: Share of sentences that begin with "It is not true that", "It is true that" or the like.
+    """
+    # A frame would also apply to the second clause of its sentence.
+    joined = len(captions) == 2 and rng.random() < _ONE_SENTENCE
+    sentences = [_write_caption(caption, rng, definite, 0.0 if joined else framed) for caption in captions]
+    if not joined:
+        return " ".join(sentences)
+    clauses = (_decapitalize(sentence.removesuffix(".")) for sentence in sentences)
+    text = rng.choice(_JOINED).format(*clauses)
+    return text[0].upper() + text[1:]
+
+
+def _write_caption(caption: Caption, rng: random.Random, definite: bool | None, framed: float) -> str:
+    if framed and rng.random() < framed:
+        sentence = write_sentence(caption.scene, rng, definite=definite)
+        return f"{rng.choice(_FRAMES[caption.is_negated])} {_decapitalize(sentence)}"
+    if not caption.is_negated:
+        return write_sentence(caption.scene, rng, definite=definite)
+    # In "the boy who is feeding a dog is wearing a coat", a negation would apply to only one of the verbs.
+    form = rng.choice([form for form in _COMMON if form in list_forms(caption.scene) and form != "relative"])
+    has_no = rng.random() < _NO and (form == "passive" or len(caption.scene.agents) == 1)
+    sentence = write_sentence(caption.scene, rng, form, False if has_no else definite)
+    if has_no and (article := re.match(r"(There is )?an? ", sentence, re.IGNORECASE)):
+        return f"{article[1]}no {sentence[article.end() :]}" if article[1] else f"No {sentence[article.end() :]}"
+    return re.sub(r"\b(is|are)\b", r"\1 not", sentence, count=1)
+
+
+def _decapitalize(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _arrange(scene: Scene, form: str, definite: bool, rng: random.Random) -> str:

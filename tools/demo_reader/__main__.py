@@ -9,9 +9,11 @@ from typing import Final
 import torch
 from safetensors.torch import save
 
+from tools.demo_corpus.corpus import generate_pairs
 from tools.demo_reader import network, training
 from unbag.baselines import demo_reader
 from unbag.data import demo
+from unbag.data.sources import Example
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_file
 
@@ -21,7 +23,7 @@ _STATEMENT_STARTS: Final = frozenset({tokenize.ENCODING, tokenize.NEWLINE, token
 
 
 def compute_training_hash() -> str:
-    """Compute the hash of the training pairs and of the training code without comments and docstrings.
+    """Compute the hash of the bundled training pairs and of the training code without comments and docstrings.
 
     Both determine the weights, except for the last bits, which depend on PyTorch and the processor. Therefore, this
     hash identifies the weights.
@@ -44,20 +46,27 @@ def _read_code(path: Path) -> str:
     return " ".join(tokens)
 
 
+def _round(tensor: torch.Tensor) -> torch.Tensor:
+    """Round to half precision with 6 instead of 10 bits of the mantissa, so that the wheel can compress the weights."""
+    dropped = 4
+    bits = tensor.to(torch.float16).contiguous().view(torch.int16)
+    return (((bits + (1 << dropped - 1)) >> dropped) << dropped).view(torch.float16)
+
+
 def main() -> None:
     """Train the network, and write the weights."""
     torch.set_num_threads(1)  # for results that do not depend on the number of cores
-    pairs = list(demo.iter_demo_pairs("train"))
+    (n_first, *_), (n_pairs, *_) = training.STAGES
+    pairs = [Example(*pair) for pair in generate_pairs("train", n_pairs)]
     record = {
-        "words": training.vocabulary(pairs),
+        "words": training.vocabulary(pairs[:n_first]),
         "reach": network.REACH,
         "heads": network.HEADS,
-        "training": demo.get_demo_file("train").name,
+        "training": f"{n_pairs} pairs, the first of which are {demo.get_demo_file('train').name}",
         "made_by": compute_training_hash(),
     }
     trained = training.train(pairs)
-    # Half precision halves the file size. The predictions are equal to three digits.
-    weights = {name: tensor.to(torch.float16).contiguous() for name, tensor in trained.state_dict().items()}
+    weights = {name: _round(tensor) for name, tensor in trained.state_dict().items()}
     with atomic_write(demo_reader.WEIGHTS) as tmp:
         tmp.write_bytes(save(weights, metadata={demo_reader.RECORD: json.dumps(record)}))
 

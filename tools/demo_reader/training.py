@@ -1,4 +1,6 @@
-"""Training of the demonstration's network, only on the 6,000 training pairs of the demonstration.
+"""Training of the demonstration's network on 24,000 pairs of the grammar, of which the demonstration has 6,000.
+
+The first stage repeats these 6,000 pairs, and the second stage adds the others, which teach the scope of a negation.
 
 The loss adds the negative entropy of predictions for pairs with shuffled words to the cross-entropy, as in section 8 of
 Sinha et al. (2021; `unbag train max-entropy`). Without it, the network is confident about most shuffled pairs, and
@@ -7,7 +9,7 @@ whose hypothesis has few new words have a higher weight.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
@@ -20,13 +22,14 @@ from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
 from unbag.training.max_entropy import compute_entropies
 
-EPOCHS: Final = 24
+STAGES: Final = ((6_000, 24, 4e-3), (24_000, 4, 2e-3))
+"""Number of pairs, number of epochs and maximum learning rate of each stage."""
 _SEED: Final = 13
 _BATCH: Final = 64
-_RATE: Final = 4e-3  # maximum, reached after a tenth of the steps
+_WARMUP: Final = 0.1  # share of the steps of a stage after which the learning rate is at its maximum
 _DECAY: Final = 0.02
 _DROPOUT: Final = 0.2
-_UNKNOWN: Final = 0.01
+_UNKNOWN: Final = 0.02
 _CLIP: Final = 1.0
 _SHUFFLED: Final = 4  # one in this number of pairs also occurs with shuffled words
 _ENTROPY: Final = 0.3  # weight of the mean entropy of shuffled pairs
@@ -40,22 +43,30 @@ def vocabulary(pairs: Sequence[Example]) -> list[str]:
     return sorted({word for pair in pairs for side in (pair.premise, pair.hypothesis) for word in tokenize_words(side)})
 
 
-def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) -> Reader:
+def train(pairs: Sequence[Example], *, stages: Sequence[tuple[int, int, float]] = STAGES, seed: int = _SEED) -> Reader:
     """Train a network on pairs. The last bits of the weights may depend on the number of cores.
 
     Args:
         pairs: Training pairs.
-        epochs: Number of epochs.
+        stages: See `STAGES`. The first stage determines the vocabulary.
         seed: Random seed.
     """
     torch.manual_seed(seed)
-    rng = random.Random(seed)
-    known = {word: number for number, word in enumerate(vocabulary(pairs), start=FIRST)}
+    known = {word: number for number, word in enumerate(vocabulary(pairs[: stages[0][0]]), start=FIRST)}
     network = Reader(FIRST + len(known), dropout=_DROPOUT, unknown=_UNKNOWN)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=_RATE, weight_decay=_DECAY)
+    for stage, (n, epochs, rate) in enumerate(stages):
+        _train_stage(network, pairs[:n], known, epochs, rate, seed + stage)
+    return network.eval()
+
+
+def _train_stage(
+    network: Reader, pairs: Sequence[Example], known: Mapping[str, int], epochs: int, rate: float, seed: int
+) -> None:
+    rng = random.Random(seed)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=_DECAY)
     steps = epochs * -(-len(pairs) // _BATCH)
     mean_weight = sum(map(_weight, pairs)) / len(pairs)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=_WARMUP)
     for _ in range(epochs):
         for batch in _batches(pairs, rng):
             shuffled = [_shuffled(pair, rng) for pair in batch[::_SHUFFLED]]
@@ -70,7 +81,6 @@ def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) 
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
             optimizer.step()
             schedule.step()
-    return network.eval()
 
 
 def _batches(pairs: Sequence[Example], rng: random.Random) -> list[list[Example]]:

@@ -205,7 +205,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
             **_count_documents(builder, rows),
             "excluded": {reason: n for reason, n in excluded.items() if n},
             **({"human": people} if people else {}),
-            "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+            "sha256": _hash_rows(rows),
         },
     )
 
@@ -253,12 +253,17 @@ def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
     """
     built = build_requested_set(request)
     if path.suffix == _PARQUET:
-        return _write(_record(built, built.rows, built.data), built.rows, path)
+        return export_built_set(built, path)
     rows_of = load_splits(built)
     of_splits, record = build_split_records(built, rows_of)
     for name, rows in rows_of.items():
         _write(of_splits[name], rows, path / f"{name}{_PARQUET}")
     return record
+
+
+def export_built_set(built: BuiltSet, path: Path) -> dict[str, Any]:
+    """Write the rows of a built set to a Parquet file. Returns the record of the set (`export_challenge_set`)."""
+    return _write(_record(built, built.rows, {**built.data, "sha256": _hash_rows(built.rows)}), built.rows, path)
 
 
 def build_split_records(
@@ -287,7 +292,7 @@ def build_split_records(
             {
                 **built_set.data,
                 "excluded": excluded | {elsewhere: sum(examples.values()) - examples[name]},
-                "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+                "sha256": _hash_rows(rows),
             },
         )
         for name, rows in rows_by_split.items()
@@ -303,6 +308,10 @@ def load_splits(built_set: BuiltSet) -> dict[str, Any]:
     builder = loading.create_builder(built_set.request.name, built_set.request.config, **built_set.request.options)
     evaluated = loading.load_evaluation_split(builder)  # from the cache
     return builder.as_dataset() if built_set.request.max_examples is None else {str(evaluated.split): built_set.rows}
+
+
+def _hash_rows(rows: Any) -> str:
+    return hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING)
 
 
 def _record(built: BuiltSet, rows: Any, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from unbag.evaluation.demo import DemoDisagreement
 
 _MODELS: Final = (
-    "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that uses word "
-    "order; lexical, a bag of words; and hypothesis-only, a bag of words without the premise."
+    "Three models were trained on captions: reader, a small network that uses word order, on 24,000 pairs; and on "
+    "{pairs:,} of them lexical, a bag of words, and hypothesis-only, a bag of words without the premise."
 )
 
 

@@ -4,13 +4,14 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 
 from tools.demo_corpus.corpus import SPLITS, DemoPair, generate_pairs, generate_scene_pairs
 from tools.demo_corpus.scenes import is_sound
-from tools.demo_corpus.semantics import entails, is_clear, label
+from tools.demo_corpus.semantics import are_captions_clear, are_unrelated, entails, label_captions
 from tools.demo_corpus.sentences import list_forms, write_sentence
 from unbag.data import demo, labels
 
@@ -61,7 +62,7 @@ def test_other_seed_gives_other_pairs(corpus: dict[str, list[DemoPair]]):
 
 
 def test_splits_have_known_sizes_and_unique_ids(corpus: dict[str, list[DemoPair]]):
-    assert {split: len(pairs) for split, pairs in corpus.items()} == {"train": 6000, "validation": 1500, "test": 1500}
+    assert {split: len(pairs) for split, pairs in corpus.items()} == {"train": 6000, "validation": 2400, "test": 1500}
     assert corpus["validation"][123].id == "demo-validation-000123"
     assert len({pair.id for pairs in corpus.values() for pair in pairs}) == sum(SPLITS.values())
 
@@ -110,10 +111,28 @@ def test_premises_and_words_are_varied(corpus: dict[str, list[DemoPair]]):
 
 def test_label_equals_label_of_meanings():
     for meant in generate_scene_pairs("test", 600, seed=4):
-        assert is_sound(meant.premise)
-        assert is_sound(meant.hypothesis)
-        assert is_clear(meant.premise, meant.hypothesis)
-        assert label(meant.premise, meant.hypothesis) == meant.pair.label
+        assert all(is_sound(each.scene) for each in (*meant.premise, meant.hypothesis))
+        evidence = meant.premise[meant.evidence]
+        assert are_captions_clear(evidence, meant.hypothesis)
+        assert label_captions(evidence, meant.hypothesis) == meant.pair.label
+
+
+def test_captions_of_one_premise_are_unrelated():
+    texts = [meant.premise for meant in generate_scene_pairs("test", 300) if len(meant.premise) > 1]
+    assert {len(captions) for captions in texts} == {2, 3}
+    for captions in texts:
+        assert all(are_unrelated(one.scene, other.scene) for one, other in combinations(captions, 2))
+
+
+def test_negation_occurs_in_premise_and_hypothesis_with_every_label():
+    """So a negation does not reveal the label."""
+    seen = {
+        (meant.pair.label, meant.premise[meant.evidence].is_negated, meant.hypothesis.is_negated)
+        for meant in generate_scene_pairs("test", 900)
+    }
+    assert {("entailment", True, True), ("contradiction", True, False), ("contradiction", False, True)} <= seen
+    assert {("neutral", *negated) for negated in product((False, True), repeat=2)} <= seen
+    assert not {("entailment", True, False), ("entailment", False, True), ("contradiction", True, True)} & seen
 
 
 def test_all_forms_of_premise_entail_each_other():
@@ -121,10 +140,11 @@ def test_all_forms_of_premise_entail_each_other():
     rng = random.Random(0)
     passives = 0
     for meant in generate_scene_pairs("train", 150):
-        said = {form: write_sentence(meant.premise, rng, form, definite=False) for form in list_forms(meant.premise)}
+        scene = meant.premise[meant.evidence].scene
+        said = {form: write_sentence(scene, rng, form, definite=False) for form in list_forms(scene)}
         passives += {"active", "passive"} <= set(said)
         assert len(set(said.values())) == len(said), said
-        assert entails(meant.premise, meant.premise)
+        assert entails(scene, scene)
     assert passives > 50
 
 

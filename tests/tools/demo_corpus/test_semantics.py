@@ -5,8 +5,8 @@ from itertools import permutations
 import pytest
 
 from tools.demo_corpus import edits
-from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
-from tools.demo_corpus.semantics import contradicts, entails, is_clear, label
+from tools.demo_corpus.scenes import Caption, Entity, Gear, Scene, is_sound
+from tools.demo_corpus.semantics import are_captions_clear, contradicts, entails, is_clear, label, label_captions
 
 
 def e(words: str, gear: str = "") -> Entity:
@@ -218,3 +218,27 @@ def test_entailing_scene_inherits_contradictions():
                     found += 1
                     assert contradicts(a, c), (a, b, c)
     assert found > 300
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        (Caption(s("dog", "run"), True), Caption(s("poodle", "run"), True), E),
+        (Caption(s("poodle", "run"), True), Caption(s("dog", "run"), True), N),
+        (Caption(s("dog", "run"), True), Caption(s("poodle", "run")), C),
+        (Caption(s("poodle", "run"), True), Caption(s("dog", "run")), N),
+        (Caption(s("poodle", "run")), Caption(s("dog", "run"), True), C),
+        (Caption(s("dog", "run")), Caption(s("poodle", "run"), True), N),
+        (Caption(s("dog", "chase", "cat"), True), Caption(s("cat", "chase", "dog"), True), N),
+        (Caption(s("dog", "chase", "cat"), True), Caption(s("cat", "chase", "dog")), N),
+    ],
+)
+def test_negated_captions_have_labels_of_monotonicity(premise: Caption, hypothesis: Caption, expected: str):
+    assert label_captions(premise, hypothesis) == expected
+    assert are_captions_clear(premise, hypothesis)
+
+
+def test_negated_group_and_other_event_are_unclear():
+    assert not are_captions_clear(Caption(s("dog", "run"), True), Caption(s("two dog", "run"), True))
+    assert not are_captions_clear(Caption(s("some dog", "run"), True), Caption(s("some dog", "run")))
+    assert not are_captions_clear(Caption(s("dog", "sleep")), Caption(s("dog", "run"), True))

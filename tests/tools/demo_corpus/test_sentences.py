@@ -6,8 +6,8 @@ import pytest
 
 from tools.demo_corpus import edits
 from tools.demo_corpus.lexicon import ADJECTIVE, NOUN
-from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
-from tools.demo_corpus.sentences import FORMS, list_forms, write_sentence
+from tools.demo_corpus.scenes import Caption, Entity, Gear, Scene, is_sound
+from tools.demo_corpus.sentences import FORMS, list_forms, write_sentence, write_text
 
 WOMEN = Entity("woman", "two", ("young",), Gear("coat", "red"))
 DOG = Entity("dog", "one", ("small",))
@@ -32,6 +32,33 @@ class First(random.Random):
 )
 def test_meaning_has_expected_sentence_in_each_form(form: str, sentence: str):
     assert write_sentence(FEEDING, First(0), form, definite=False) == sentence
+
+
+def test_negated_caption_has_expected_forms():
+    scene = Scene((Entity("girl"),), "chase", DOG)
+    said = {write_text([Caption(scene, True)], random.Random(seed), False, framed=0.3) for seed in range(200)}
+    assert {
+        "A girl is not chasing a small dog.",
+        "No girl is chasing a small dog.",
+        "There is no girl chasing a small dog.",
+        "A small dog is not being chased by a girl.",
+        "It is not true that a girl is chasing a small dog.",
+    } <= said
+    assert all(len({"not", "no", "false"} & set(sentence.lower().split())) == 1 for sentence in said), said
+
+
+def test_no_does_not_replace_article_of_two_agents():
+    scene = Scene((Entity("man"), Entity("woman")), "dance")
+    said = {write_text([Caption(scene, True)], random.Random(seed), False) for seed in range(50)}
+    assert {"A man and a woman are not dancing.", "A man is not dancing with a woman."} <= said
+    assert not any("No " in sentence or " no " in sentence for sentence in said)
+
+
+def test_two_captions_may_be_one_sentence():
+    captions = [Caption(Scene((Entity("man"),), "sing"), True), Caption(Scene((DOG,), "run"))]
+    said = {write_text(captions, random.Random(seed), False) for seed in range(100)}
+    assert {"A man is not singing. A small dog is running.", "No man is singing, and a small dog is running."} <= said
+    assert "Although a man is not singing, a small dog is running." in said
 
 
 def test_place_or_time_can_come_first():
