@@ -144,19 +144,14 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
 
     The last sentences list the sets with truncated pairs and those with unanswered pairs.
     """
-    evaluated = sorted(
-        (each for each in verdicts if not each.is_control), key=lambda each: get_report_position(each.result)
-    )
-    cut = [
-        each
-        for each in sorted(verdicts, key=lambda each: get_report_position(each.result))
-        if each.result.truncated_share
-    ]
+    verdicts = sorted(verdicts, key=lambda each: get_report_position(each.result))
+    evaluated = [each for each in verdicts if not each.is_control]
+    cut = [each for each in verdicts if each.result.truncated_share]
     listed = ", ".join(
         f"{_title(each.result, verdicts)} ({format_percentage(each.result.truncated_share)})" for each in cut
     )
     truncated = [f"Truncated pairs: {listed}."] if cut else []
-    if open_rows := [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.unanswered]:
+    if open_rows := [each for each in verdicts if each.result.unanswered]:
         listed = "; ".join(f"{_title(each.result, verdicts)}, {each.result.unanswered}" for each in open_rows)
         truncated.append(f"Unanswered, counted as wrong: {listed}.")
     if not evaluated:

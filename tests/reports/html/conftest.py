@@ -45,7 +45,11 @@ def run(tmp_path_factory):
     """Return the folder of the run."""
     folder = tmp_path_factory.mktemp("report")
     for split, size in (("validation", 80), ("train", 120)):
-        pairs = [pair._asdict() | {"id": pair.source_id} for pair in islice(demo.iter_demo_pairs(split), size)]
+        names = ("premise", "hypothesis", "label")
+        pairs = [
+            {name: getattr(pair, name) for name in names} | {"id": pair.source_id}
+            for pair in islice(demo.iter_demo_pairs(split), size)
+        ]
         if split == "validation":
             hostile = {"premise": HOSTILE, "label": "neutral"}
             pairs += [{"id": f"hostile{end}", "hypothesis": HOSTILE + end, **hostile} for end in ("", " now")]

@@ -48,6 +48,7 @@ def open_report(browser, report):
         page.on("dialog", lambda dialog: (page.heard.append(dialog.message), dialog.dismiss()))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(report.as_uri())
+        page.locator(".appendix summary h2", has_text="Examples").click()
         return page
 
     yield open_page
@@ -60,7 +61,7 @@ def test_report_opens_without_errors_or_requests(open_report, report):
     page.wait_for_timeout(200)
     assert page.heard == []
     assert page.asked == [report.as_uri()]
-    assert page.locator("main section.set").count() == 4
+    assert page.locator("main details.set").count() == 4
     assert page.locator("figure svg").count() >= 8
     assert report.stat().st_size < 5_000_000
 
@@ -145,7 +146,19 @@ def test_printed_page_is_light_without_controls(open_report):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("nav:visible, #filters:visible, #more:visible").count() == 0
+    assert page.locator("details.set:not([open])").count() == 4
     assert page.pdf()[:4] == b"%PDF"
+    assert page.locator("details.set:not([open])").count() == 0, "printing opens the sections"
+
+
+def test_collapsed_report_has_at_most_eight_screens_and_link_opens_section(browser, report):
+    page = browser.new_page(viewport=WIDE)
+    page.goto(report.as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 8 * WIDE["height"]
+    assert page.locator(".set figure:visible").count() == 0
+    page.locator("nav a", has_text="Swapped").click()
+    assert page.locator(".set figure:visible").count() > 0
+    page.close()
 
 
 def test_filters_and_tables_are_reachable_by_keyboard(open_report):

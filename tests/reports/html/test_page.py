@@ -259,7 +259,12 @@ def test_results_without_scores_have_no_score_figures(written_report, tmp_path):
 
 
 def test_axis_is_clipped_with_arrow_and_verdict_follows(written_report):
-    report_data = load_report_data([written_report(_build_result("org/a", -0.5, low=-3.0), _build_result("b", -2.0))])
+    def scored(name, *estimate):
+        result = _build_result(name, 0.5)
+        skill = result.scores[SKILL] | {"score": Estimate(*estimate, 100)}
+        return replace(result, scores={**result.scores, SKILL: skill})
+
+    report_data = load_report_data([written_report(scored("org/a", -0.6, -0.9, -0.3), scored("b", -2.0, -3.0, -1.5))])
     chart = page.build_skill_chart(profile.compute_verdicts_by_group(report_data), report_data)
     assert chart.ticks == (("−1", 0.0), ("0", 50.0), ("1", 100.0))
     [first, second] = chart.rows[0].lanes
