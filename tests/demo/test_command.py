@@ -21,6 +21,7 @@ from unbag.evaluation.demo import (
     write_demo_data,
 )
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.verdict import compute_model_verdict
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_lexical_baseline_fails_where_order_matters(demo_output):
     for model in MODELS[1:]:
         assert f"Verdict on {model}: Better than the baseline on 0 of " in " ".join(said.split())
     lexical = {r.set: r for r in results.read_results(folder / "results.json") if r.model["name"] == "lexical"}
-    assert 0.6 < lexical["plain"].scores["accuracy"].value < 0.95
+    assert 0.5 < lexical["plain"].scores["accuracy"].value < 0.95
     assert lexical["permuted"].scores["p_c"].value == 1
     assert lexical["permuted"].scores["n_f"] == 0
     whole, *_, hardest = lexical["cs_lambda"].scores["subsets"]
@@ -61,11 +62,21 @@ def test_reader_is_better_where_order_matters(demo_output):
         for model in MODELS
     }
     reader, lexical = scores["reader"], scores["lexical"]
-    assert reader["plain"]["accuracy"].value > 0.9
+    assert reader["plain"]["accuracy"].value > 0.8
     assert reader["swapped"]["accuracy_after"].low > lexical["swapped"]["accuracy_after"].high
     for name in ("resnli", "permuted", "soswap_addamod"):
         assert reader[name][SKILL]["score"].low > 0
     assert reader["permuted"]["p_c"].value < 0.6
+
+
+def test_every_set_has_score_and_verdict(demo_output):
+    found = results.read_results(demo_output[0] / "results.json")
+    for model in MODELS:
+        for each in compute_model_verdict([result for result in found if result.model["name"] == model]):
+            assert each.standing != "inconclusive", (model, each.result.set)
+    scores = {result.set: result.scores for result in found if result.model["name"] == "reader"}
+    assert scores["sicck"][SKILL]["n_sources"] >= 40
+    assert scores["cs_lambda"]["subsets"][-1]["accuracy"].n >= 150
 
 
 def test_output_is_short_and_ends_with_report_path(demo_output):

