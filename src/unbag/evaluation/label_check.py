@@ -104,7 +104,9 @@ class LabelCheckedModel:
             is_generated = self.label_source == "generated"
             logger.warning("%s", _describe_verbal_mismatch(report, record) if is_generated else error_with_fix)
         elif report.warning and is_same_language:  # accuracy in another language does not matter
-            logger.warning("%s %s", self.name, report.warning)
+            # A quantized file may load without an error and predict at random, on some processors only.
+            advice = "; no label order fits clearly better than chance: check the export, or this processor"
+            logger.warning("%s %s%s", self.name, report.warning, advice if self.label_source == "config" else "")
         return report
 
 
