@@ -73,7 +73,7 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
     sizes = {name: rows.num_rows for name, rows in splits.items()}
     assert sizes == {"train": len(labelled) - 2 * tenth, "validation": tenth, "test": tenth}
     found = {
-        row["source_id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]])
+        row["id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]])
         for rows in splits.values()
         for row in rows
     }
@@ -93,7 +93,7 @@ def test_rows_equal_output_of_library(pairs, words):
     for code, name in enumerate(("train", "validation", "test")):
         chosen = np.flatnonzero(split == code)
         rows = splits[name]
-        assert rows["id"][:] == rows["source_id"][:] == [labelled[i]["id"] for i in chosen]
+        assert rows["id"][:] == [labelled[i]["id"] for i in chosen]
         assert rows["uncertainty"][:] == uncertainty[chosen].tolist()
         assert rows["partition"][:] == partition[chosen].tolist()
     assert min(splits["test"]["uncertainty"]) >= max(

@@ -145,7 +145,7 @@ def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
     [
         ((), (), "expected a column for the premise"),
         (("premise=nope",), (), r"the premise \('nope'\)"),
-        (("premise=first", "hypothesis=second", "label=gold"), (), "the names of labels 0, 1, 2"),
+        (("premise=first", "hypothesis=second", "label=gold"), (), "look up the meaning of the ids"),
     ],
 )
 def test_wrong_columns_are_rejected_before_reading_corpora(renamed_columns, monkeypatch, columns, labels, reason):
