@@ -86,13 +86,11 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
         (root / kind / name).symlink_to(shared / "hub" / kind / name)
     dataset = root / "datasets/org/DATASET"
     dataset.mkdir(parents=True)
-    (dataset / "README.md").write_text(
-        "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.csv\n---\n"
-    )
+    (dataset / "README.md").write_text(_DATASET_CARD)
     _write_claims(dataset / "test.csv")
-    for name in sorted(
-        {*_WELL_KNOWN, *(f"org/{found}" for page in PAGES for found in _HUB_NAME.findall(page.read_text()))}
-    ):
+    named = {"org/MODEL", "org/MODEL-int8", "org/PRETRAINED"}  # also needed to prepare runs
+    named |= {f"org/{name}" for page in PAGES for name in _HUB_NAME.findall(page.read_text(encoding="utf-8"))}
+    for name in sorted(named.union(_WELL_KNOWN)):
         if name != "org/DATASET":
             shutil.copytree(models[_choose_kind(name)], root / "models" / name)
     name, _, commit = embeddings.DEFAULT.partition("@")
