@@ -18,7 +18,7 @@ QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
 	$(filter-out %/test_reproduce.py,$(wildcard tests/reports/test_*.py))
 
-.PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
+.PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs released-pages
 
 demo: $(VENV)/demo.installed  ## evaluate a small network and two bags of words on every set, offline
 	$(BIN)/unbag demo
@@ -101,6 +101,10 @@ bench: $(VENV)/dev.installed  ## measure unbag and its peers, one JSON line per 
 
 harnesses: $(VENV)/dev.installed  ## run our tasks in three evaluation harnesses, in separate environments; minutes, gigabytes
 	$(BIN)/python benchmarks/harnesses.py $(if $(KEEP),--keep $(KEEP))
+
+# Before the first release, the name in the package index may belong to a stranger, so pages install from the clone.
+released-pages:  ## replace the installation from a clone by the installation from the package index; the release runs it
+	sed -i -E 's/pip install -e "?\.(\[[a-z,]+\])?"?/pip install "unbag\1"/' README.md skills/unbag/SKILL.md docs/*.md docs/*/*.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -118,7 +118,8 @@ def test_card_describes_content_and_sources(published, commands):
     assert metadata["annotations_creators"] == ["crowdsourced"]
     assert metadata["language_creators"] == ["crowdsourced", "machine-generated"]
     assert {"arxiv:2101.00010", "arxiv:1508.05326"} <= set(metadata["tags"])
-    assert "pip install unbag" in card
+    assert "`unbag` is a Python package" in card
+    assert "pip install" not in card, "not released: no project URL"
     assert f'"source_id": "{record["data"]["name"]}-validation-' in card, "a row of it"
     tasks = yaml.safe_load(_file(commands, "org/permuted", "eval.yaml"))["tasks"]
     assert tasks == [{"id": "snli-validation", "config": "snli-validation", "split": "validation"}]

@@ -128,7 +128,6 @@ def _entry_span(lines: list[str], name: str) -> tuple[int, int]:
 
 
 _PACKAGE: Final = "unbag"
-INSTALL: Final = f"pip install {_PACKAGE}"
 _URL_LABELS: Final = ("homepage", "repository", "source", "documentation")  # in order of preference
 _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
@@ -148,8 +147,13 @@ def build_package_link() -> str:
 
 
 def describe_package() -> str:
-    """Build the Markdown sentence that describes unbag on all cards."""
-    return f"{build_package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
+    """Build the Markdown sentence that describes unbag on all cards.
+
+    Only releases have a project URL. Before the first release, the name in the package index may belong to a stranger,
+    so the cards of other builds contain no installation command.
+    """
+    install = f" (`pip install {_PACKAGE}`)" if find_project_url() else ""
+    return f"{build_package_link()}{install} is a Python package: {metadata(_PACKAGE)['Summary']}."
 
 
 def collect_arxiv_tags(texts: Iterable[str]) -> list[str]:
