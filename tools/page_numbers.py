@@ -27,7 +27,7 @@ ROOT: Final = Path(__file__).parents[1]
 RUN: Final = ROOT / "benchmarks" / "minilm_run.json.gz"
 PAGES: Final = tuple(ROOT / name for name in ("README.md", "docs/guides/evaluate.md", "docs/concepts/skill_score.md"))
 _BLOCK: Final = re.compile(r"(?s)(<!-- run: ([a-z ]+) -->\n).*?(<!-- end of run -->)")
-_FIRST_ROWS: Final = 3
+_FIRST_ROWS: Final = 2
 
 
 def read_run() -> list[Result]:

@@ -155,8 +155,10 @@ def test_code_spans_of_a_page_are_closed(page):
     assert [text for text in texts if "`" in text] == []
 
 
-def test_readme_has_at_most_1200_words():
-    assert 300 < len(README.read_text(encoding="utf-8").split()) <= 1200
+def test_readme_is_short():
+    text = README.read_text(encoding="utf-8")
+    assert 300 < len(text.split()) <= 900
+    assert text.count("\n") <= 130
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "metrics").glob("*/README.md")), ids=_name)
