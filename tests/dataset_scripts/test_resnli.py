@@ -73,9 +73,7 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
     sizes = {name: rows.num_rows for name, rows in splits.items()}
     assert sizes == {"train": len(labelled) - 2 * tenth, "validation": tenth, "test": tenth}
     found = {
-        row["id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]])
-        for rows in splits.values()
-        for row in rows
+        row["id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]]) for rows in splits.values() for row in rows
     }
     assert found == labelled
     assert splits["test"].features["label"].names == list(LABELS)
