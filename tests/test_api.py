@@ -337,7 +337,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
     chat, routes = (
         set(inspect.signature(each.load).parameters) for each in (EndpointPredictor, ClassificationEndpointPredictor)
     )
-    assert (chat - routes, routes - chat) == (model_loading._OF_CHAT, model_loading._OF_ROUTES)
+    assert (chat - routes, routes - chat - of_scores) == (model_loading._OF_CHAT, model_loading._OF_ROUTES)
     for name, (_, option) in MODEL_OPTIONS.items():
         if option.default is not None and name not in of_every_predictor:
             assert parameters[name].default == option.default

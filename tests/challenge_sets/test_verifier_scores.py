@@ -197,7 +197,10 @@ def reference_scores(tmp_path_factory):
     """Return the verifier scores of a coin, a constant, a lexical baseline and an oracle on the plain set."""
     folder = tmp_path_factory.mktemp("laws")
     pairs = {
-        split: [each._asdict() | {"id": each.source_id} for each in demo.iter_demo_pairs(split)]
+        split: [
+            {"id": each.source_id, "premise": each.premise, "hypothesis": each.hypothesis, "label": each.label}
+            for each in demo.iter_demo_pairs(split)
+        ]
         for split in list_demo_splits()
     }
     for split, some in pairs.items():

@@ -28,7 +28,7 @@ def run_command(capsys, *arguments):
     code = run(app, list(map(str, arguments)))  # exceptions that the command does not catch fail the test
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), (code, err)
-    assert "Traceback" not in err
+    assert "Traceback" not in err, err
     return code, out, err
 
 

@@ -110,7 +110,9 @@ def serve():
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
-                asked.append((self.headers.get("authorization"), self.rfile.read(int(self.headers["content-length"]))))
+                asked.append(
+                    (self.headers.get("authorization"), self.rfile.read(int(self.headers["content-length"] or 0)))
+                )
                 content = body.encode()
                 self.send_response(status)
                 for name, value in {**headers, "content-length": str(len(content))}.items():

@@ -66,11 +66,11 @@ def test_download_error_names_only_options_of_command(options_of):
 
 def test_model_option_error_names_options_as_in_the_command(options_of):
     words = "is for a Hub id or a folder; my:model is a function, which takes only"
-    with pytest.raises(ValueError, match=f"^head {words} label_map, long_premise$"):
+    with pytest.raises(ValueError, match=f"^head {words} label_map, long_premise, threshold$"):
         validate_model_options(["my:model"], {"head": "plain"})
     with (
         advice.register_command_options(options_of[("evaluate",)]),
-        pytest.raises(ValueError, match=f"^--head {words} --label-map, --long-premise$"),
+        pytest.raises(ValueError, match=f"^--head {words} --label-map, --long-premise, --threshold$"),
     ):
         validate_model_options(["my:model"], {"head": "plain"})
 
