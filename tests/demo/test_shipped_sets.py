@@ -36,7 +36,7 @@ def test_demo_rows_use_shipped_premises(name, column, values):
 def test_demo_documents_use_shipped_pairs():
     rows = read_exported_set(demo.BUILT_SETS["recombined"]).rows
     assert {*rows["operation"]} == {"supported", "subject", "object", "number", "removed"}
-    assert {*rows["k"]} == {1, 4, 16}
+    assert {*rows["k"]} == {1, 4, 8}
     for row in rows:
         evidence = join_sentences([PAIRS[row["source_id"]].premise])
         assert (evidence in row["premise"]) == (row["operation"] != "removed")

@@ -3,17 +3,17 @@
 import hashlib
 import json
 import tokenize
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import torch
 from safetensors.torch import save
 
-from tools.demo_corpus.corpus import generate_pairs
+from tools.demo_corpus.corpus import generate_scene_pairs
 from tools.demo_reader import network, training
 from unbag.baselines import demo_reader
 from unbag.data import demo
-from unbag.data.sources import Example
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_file
 
@@ -56,16 +56,17 @@ def _round(tensor: torch.Tensor) -> torch.Tensor:
 def main() -> None:
     """Train the network, and write the weights."""
     torch.set_num_threads(1)  # for results that do not depend on the number of cores
-    (n_first, *_), (n_pairs, *_) = training.STAGES
-    pairs = [Example(*pair) for pair in generate_pairs("train", n_pairs)]
+    selected = training.select_pairs(list(generate_scene_pairs("train", training.GENERATED)))
+    words = training.vocabulary(list(demo.iter_demo_pairs("train")))
+    stages = [(pairs, epochs, rate) for pairs, (_, epochs, rate) in zip(selected, training.STAGES, strict=True)]
     record = {
-        "words": training.vocabulary(pairs[:n_first]),
+        "words": words,
         "reach": network.REACH,
         "heads": network.HEADS,
-        "training": f"{n_pairs} pairs, the first of which are {demo.get_demo_file('train').name}",
+        "training": f"{len({*chain(*selected)})} pairs, among them those of {demo.get_demo_file('train').name}",
         "made_by": compute_training_hash(),
     }
-    trained = training.train(pairs)
+    trained = training.train(words, stages)
     weights = {name: _round(tensor) for name, tensor in trained.state_dict().items()}
     with atomic_write(demo_reader.WEIGHTS) as tmp:
         tmp.write_bytes(save(weights, metadata={demo_reader.RECORD: json.dumps(record)}))
