@@ -12,8 +12,8 @@ A model is a Hub id, a folder, a classifier in memory, or any function of premis
 Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 >>> report.to_pandas()[["number", "value", "n", "direction"]].round(3).head(2)
             number  value    n direction
-0            score  0.000  194    higher
-1  accuracy_before  0.459  194    higher
+0            score  0.000  200    higher
+1  accuracy_before  0.465  200    higher
 """
 
 from importlib import import_module

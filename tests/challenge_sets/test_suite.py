@@ -270,15 +270,17 @@ def offline(tmp_path, data_path):
     return tmp_path
 
 
-def test_command_shows_each_set_and_names_failed_ones(offline):
+def test_command_shows_each_set_and_names_those_with_missing_downloads(offline):
     done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--output-dir", "out", cwd=offline)
-    assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
+    assert done.returncode == 0, "the suite skips sets whose downloads are missing"
     kept = results.read_results(offline / "out" / "results.json")
     assert {"plain", "swapped", "permuted"} <= {result.set for result in kept}
     assert done.stdout.count("Verdict") == 1
     assert len(kept) >= 3
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "cs_lambda: failed: " in done.stderr
+    assert "cs_lambda: skipped: " in done.stderr
+    assert "resnli: skipped: " in done.stderr
+    assert "failed: " not in done.stderr
     assert "Traceback" not in done.stderr
     assert (offline / "out" / "table.txt").read_text().count("Verdict") == 1
 

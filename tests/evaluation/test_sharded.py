@@ -167,7 +167,7 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
         (
             ["score", "--run-dir", "x", "--set", "plain"],
-            "--run-dir: cannot be combined with FILE, --set or source pairs",
+            "--run-dir: cannot be combined with FILE, --set, --threshold or source pairs",
         ),
         (
             ["score", "--run-dir", "x", "--no-lexical-baseline"],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.data import corpora, downloads, sources
 from unbag.data.text import tagging
@@ -22,9 +23,10 @@ def offline(tmp_path, monkeypatch):
     [
         lambda: sources.open_corpus(corpora.get_corpus("snli"), "validation"),
         lambda: tagging.load_pipeline("org/no-such-pipeline", ()),
+        lambda: embeddings.load_embeddings(embeddings.DEFAULT),
         lambda: downloads.fetch_pinned_file(downloads.PinnedFile("https://localhost:1/file.zip", "0" * 64, "file.zip")),
     ],
-    ids=["corpus", "pipeline", "file"],
+    ids=["corpus", "pipeline", "embeddings", "file"],
 )
 def test_missing_download_skips_set_of_suite_and_fails_named_set(download):
     with pytest.raises(Exception) as raised:  # noqa: PT011  (its classification follows)

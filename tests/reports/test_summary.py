@@ -56,7 +56,7 @@ def test_verdict_states_truncated_pairs_per_set():
     corpus = replace(corpus, model={**corpus.model, "truncated_pairs": 24, "truncated_share": 1.0})
     rows = _render([cut, whole, corpus])
     said = " ".join(word for row in rows for word in row)
-    assert said.endswith("Truncated pairs: Corpus (100 %), Permuted (3.1 %).")
+    assert said.endswith("Truncated pairs: Permuted (3.1 %), Corpus (100 %).")
     assert "Truncated" not in " ".join(word for row in _render([whole]) for word in row)
     [line] = list_remarks(replace(cut, model={**cut.model, "max_length": "512"}))
     assert line == "3.1 % of the pairs (3) exceed the maximum input length of org/a (512 tokens) and were truncated."

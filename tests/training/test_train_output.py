@@ -73,7 +73,7 @@ def stub_training(tmp_path, monkeypatch):
 
     def evaluate_all(models, sets, *, output_dir, callbacks, **_):
         factories.write_run(output_dir, *made)
-        if callbacks.on_failure is not None and "sicck" in sets:
+        if callbacks.on_failure is not None and "sicck" in [each.name for each in sets]:
             callbacks.on_failure(EvaluationFailure("sicck", ValueError("no such file")))
         return EvaluationOutcome(made, [])
 

@@ -149,10 +149,10 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         TypeError: If no type of model has an option of this name.
         ValueError: If an option applies to no model; the message lists the valid options of the first model.
 
-    >>> validate_model_options(["my:model"], {"head": "plain"})
+    >>> validate_model_options(["my:model"], {"head": "plain"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, long_premise
+    ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, ...threshold
     """
     kinds = {_display_name(model): find_model_type(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):

@@ -129,7 +129,7 @@ _NumFewshot = Annotated[
 _Prompt = Annotated[
     Path | str | Sequence[Path | str] | None,
     ModelOption(
-        "Files with Jinja prompt templates, or names of recipes; each is evaluated separately.",
+        "Files with Jinja prompt templates, or recipe names; each is evaluated alone.",
         "See `inference.llm.prompt_file`. Recipes: qwen3-reranker, bge-reranker-gemma, minicheck-t5, monot5.",
         metavar="FILE",
     ),

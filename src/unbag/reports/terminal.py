@@ -39,7 +39,8 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
     """
-    results = sorted(results, key=get_report_position)
+    # The models keep their order: only the rows of each model are sorted.
+    results = _sort_results(results)
     by_model = compute_verdicts(results)
     names = list(by_model)
     sentences = [
@@ -84,10 +85,10 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
     for start in range(0, len(names), _ACROSS):
         columns = names[start : start + _ACROSS]
         rows: dict[str, dict[str, str]] = {}
-        for model in columns:
-            for each in by_model[model]:
-                row = rows.setdefault(format_row_name(each.result, results), {"n": format_count(each.score)})
-                row[model] = f"{format_value(each.score)} {MARKS[each.standing]}"
+        verdicts = [each for model in columns for each in by_model[model]]
+        for each in sorted(verdicts, key=lambda each: get_report_position(each.result)):
+            row = rows.setdefault(format_row_name(each.result, results), {"n": format_count(each.score)})
+            row[each.result.model["name"]] = f"{format_value(each.score)} {MARKS[each.standing]}"
         table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
             table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
@@ -163,17 +164,19 @@ def build_result_views(results: Sequence[Result], *, cross_domain: bool = False)
     """
     if cross_domain:
         return [build_cross_domain_table(results)]
+    return [build_result_view(result) for result in _sort_results(results)]
+
+
+def _sort_results(results: Sequence[Result]) -> list[Result]:
+    """Sort results by model in the given order, and each model's results in the order of the HTML report."""
     models = [result.model["name"] for result in results]
-    return [
-        build_result_view(result)
-        for result in sorted(results, key=lambda each: (models.index(each.model["name"]), get_report_position(each)))
-    ]
+    return sorted(results, key=lambda each: (models.index(each.model["name"]), get_report_position(each)))
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the table of skill scores and verdicts, and tables of several verifiers and of several prompts."""
     spreads = compute_prompt_spreads(results)
-    controls = [each for each in results if challenge_sets.get_challenge_set(each.set).is_control]
+    controls = [each.result for of_model in compute_verdicts(results).values() for each in of_model if each.is_control]
     verifiers = verifier.build_verifier_comparison(controls)
     tables = [*([verifiers] if verifiers else []), *([build_prompt_table(spreads)] if spreads else [])]
     return [build_summary_table(results), *tables]

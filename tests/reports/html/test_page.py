@@ -114,7 +114,7 @@ def test_profile_contains_skill_score_of_every_model(written_report):
     report_data = load_report_data([written_report(_build_result("org/a", 0.8), _build_result("lexical", 0.6))])
     verdicts = profile.compute_verdicts_by_group(report_data)
     [row] = page.build_skill_chart(verdicts, report_data).rows
-    assert [(lane.model, lane.number) for lane in row.lanes] == [("org/a", "0.70"), ("lexical", "0.50")]
+    assert [(lane.model, lane.number) for lane in row.lanes] == [("org/a", "0.700"), ("lexical", "0.500")]
     assert page.format_lead_paragraph(report_data, verdicts) == "No challenge set was evaluated."
 
 

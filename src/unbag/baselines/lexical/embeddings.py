@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from scipy import sparse
 
 from unbag.baselines.lexical.word_vectors import is_word_vector_file, read_word_vectors
+from unbag.data.downloads import MissingFileError
 from unbag.data.text.tokens import tokenize
 from unbag.utils.files import read_json_object
 from unbag.utils.hashing import hash_file
@@ -266,7 +267,7 @@ def has_pinned_commit(name: str) -> bool:
 def _fetch(repository: str, revision: str | None) -> Path:
     """Download the required files of a Hub repository. The folder is named after the commit."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
         return Path(
@@ -281,7 +282,8 @@ def _fetch(repository: str, revision: str | None) -> Path:
         at = f" at {revision}" if revision else ""
         reason = extract_first_line(error)
         absent = describe_missing_repo(error, "embeddings", repository)
-        raise ValueError(
+        # A table that does not exist is a mistake of the user, a table that cannot be reached is not.
+        raise (MissingFileError if isinstance(error, LocalEntryNotFoundError) else ValueError)(
             absent or f"embeddings {repository}{at}: expected a download from the Hub, got an error ({reason})"
         ) from error
 

@@ -302,5 +302,9 @@ def _short_names(report_data: ReportData) -> dict[str, str]:
 
 
 def format_score(value: float | None) -> str:
-    """Format a skill score with two decimals and a minus sign; a dash without a score."""
-    return "–" if value is None else f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    """Format a skill score with three decimals, as in the terminal, and a minus sign; a dash without a score.
+
+    >>> format_score(-0.2304), format_score(-0.0001), format_score(None)
+    ('−0.230', '0.000', '–')
+    """
+    return "–" if value is None else f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
