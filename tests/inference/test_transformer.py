@@ -126,12 +126,22 @@ def test_generic_label_names_require_label_map(make_model: MakeModel):
     assert TransformerPredictor.load(folder, label_map=label_map).order == ("neutral", "entailment", "contradiction")
 
 
-def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path):
+@pytest.mark.parametrize(
+    ("architectures", "message"),
+    [
+        (["BertModel"], r"got an encoder without a classification head \(BertModel\)"),
+        (["BertForSequenceClassification"], r"no weights for \['classifier.bias', 'classifier.weight'\].*random"),
+        (None, r"no weights for \['classifier.bias', 'classifier.weight'\].*random"),
+    ],
+)
+def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path, architectures, message):
     """transformers would initialize a random head with only a warning."""
     bare = transformers.AutoModel.from_pretrained(tiny_bert)
     bare.save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"no weights for \['classifier.bias', 'classifier.weight'\].*random"):
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": architectures}))
+    with pytest.raises(ModelError, match=message):
         TransformerPredictor.load(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Each network gets the inputs that it was trained with, whatever its tokenizer or its exported graph leaves out."""
 
 import string
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,9 +96,11 @@ def test_classifier_in_memory_gets_segment_ids(made, tmp_path):
     np.testing.assert_allclose(load_predictor(model)[0].predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
 
 
-def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_path):
+def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_path, caplog):
     save_model(tmp_path, *CASES[0])
     classifier = load_classifier_for_training(str(tmp_path), revision=None, label_map=None, seed=0)
+    assert "computed from premise and hypothesis" in caplog.text
+    assert "pass a function" not in caplog.text, "no function can be trained"
     encoder = PairEncoder.from_classifier(classifier)
     batch = encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))
     expected = classifier.tokenizer(PREMISES[0], HYPOTHESES[0], return_token_type_ids=True)["token_type_ids"]
@@ -118,8 +121,10 @@ def test_network_with_one_segment_needs_no_segment_ids(tmp_path):
 
 def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_works(tmp_path):
     network, tokenizer = save_model(tmp_path, "Bert", "[CLS] $A [SEP] $B [SEP]", {})
-    with pytest.raises(ModelError, match=r"expected segment ids.*model_input_names"):
-        load_predictor(str(tmp_path))
+    train = {"revision": None, "label_map": None, "seed": 0}
+    for load in (load_predictor, partial(load_classifier_for_training, **train)):
+        with pytest.raises(ModelError, match=r"expected segment ids.*model_input_names"):
+            load(str(tmp_path))
     tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = [
         *("input_ids", "attention_mask", "token_type_ids")
     ]
@@ -127,6 +132,8 @@ def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_work
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=False)
     predictor, _ = load_predictor(str(tmp_path))
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    encoder = PairEncoder.from_classifier(load_classifier_for_training(str(tmp_path), **train))
+    assert not encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))["token_type_ids"].any()
 
 
 @pytest.mark.parametrize("kind", ["Albert", "XLNet"])

@@ -1,5 +1,7 @@
 """Tests of insufficient memory: batches are halved; a single pair or a training step gives one error line."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,7 @@ def with_little_memory(network, rows, error, sizes):
     """Return the forward method of a network with memory for a limited number of rows. It records the batch sizes."""
     forward = network.forward
 
+    @functools.wraps(forward)  # the signature shows whether a network reads segment ids
     def limited(self, *args, **kwargs):
         given = next(
             value for value in (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *args) if value is not None
@@ -106,6 +109,7 @@ def test_oversized_training_step_error_names_option(finetune, options, monkeypat
     limited = with_little_memory(BertForSequenceClassification, 7, KINDS["GPU"], [])
     forward = BertForSequenceClassification.forward
 
+    @functools.wraps(forward)
     def in_training(self, *args, **kwargs):
         return limited(self, *args, **kwargs) if self.training else forward(self, *args, **kwargs)
 

@@ -322,7 +322,10 @@ def finished_objective(tmp_path_factory):
     assert objective.training
     folder = tmp_path_factory.mktemp("published")
     objective.network.save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
+    tokenizer = tiny_tokenizer()
+    tokenizer.model_input_names = [*tokenizer.model_input_names, "token_type_ids"]  # all 0, as in `encode`
+    tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names
+    tokenizer.save_pretrained(folder)
     objective.save(folder, objective.state_dict())
     return objective.eval(), folder
 

@@ -109,7 +109,7 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
 
 @pytest.mark.slow
 def test_mend_with_distillation_needs_classifier(mend, options):
-    with pytest.raises(ModelError, match=r"--distill: .* without a head"):
+    with pytest.raises(ModelError, match=r"--distill: .* without a classification head"):
         mend(no_evaluate=True, distill=0.5)
     assert not options["output_dir"].exists()
 

@@ -478,8 +478,16 @@ def build_classifier(
     return Classifier(network.eval(), tokenizer, name, revision, order, threshold, supplies_segments)
 
 
-def prepare_tokenizer(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> bool:
+def prepare_tokenizer(
+    network: Any, tokenizer: "PreTrainedTokenizerBase", source: str, *, is_trained: bool = True
+) -> bool:
     """Validate the tokenizer of a network, and make it return the inputs that the network reads.
+
+    Args:
+        network: The network.
+        tokenizer: Its tokenizer.
+        source: Name of the model for error messages.
+        is_trained: Whether the model is evaluated, and not trained with these inputs first.
 
     Returns:
         Whether the tokenizer returned no segment ids before.
@@ -506,9 +514,9 @@ def prepare_tokenizer(network: Any, tokenizer: "PreTrainedTokenizerBase", source
     if supplied:
         logger.warning(
             "%s: the tokenizer returns no segment ids (token_type_ids), although the network reads them; they are "
-            "computed from premise and hypothesis. If the model was trained without them, pass a function that calls "
-            "the model",
+            "computed from premise and hypothesis%s",
             source,
+            ". If the model was trained without them, pass a function that calls the model" if is_trained else "",
         )
     return supplied
 
@@ -608,7 +616,7 @@ def load_classifier_for_training(
             "head is missing"
         )
     tokenizer = load_tokenizer(origin)
-    supplies_segments = prepare_tokenizer(network, tokenizer, origin.source)
+    supplies_segments = prepare_tokenizer(network, tokenizer, origin.source, is_trained=False)
     validate_embedding_table(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.get_identity(), order, supplies_segments=supplies_segments)
 

@@ -75,7 +75,7 @@ def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path
 
 def test_initial_predictions_are_uniform_and_seeds_differ(pairs_path, tmp_path):  # noqa: F811
     initialize_model("dan", [str(pairs_path)], tmp_path / "dan", dimensions=8, options=SMALL)
-    with pytest.raises(ModelError, match="expected a model fine-tuned for classification"):
+    with pytest.raises(ModelError, match="pass a model that was fine-tuned for classification"):
         TransformerPredictor.load(tmp_path / "dan")
     weights = {}
     for out, seed in (("one", 1), ("same", 1), ("other", 2)):
