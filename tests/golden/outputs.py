@@ -470,6 +470,7 @@ def _anonymize(text: str, folder: Path, endpoint: str, shared: Path | None) -> s
     text = re.sub(r'"versions": \{[^}]*\}', '"versions": {}', text)
     text = re.sub(r"download_size: \d+", "download_size: <bytes>", text)  # depends on the compression of pyarrow
     text = re.sub(r"spaCy \d[\w.]*", "spaCy <version>", text)
+    text = re.sub(r"report of \d{4}-\d\d-\d\d", "report of <date>", text)
     return text if text.endswith("\n") else f"{text}\n"
 
 
