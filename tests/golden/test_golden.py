@@ -51,7 +51,7 @@ def is_equal_up_to_rounding(one, two, *, is_prose):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)
     return all(
-        math.isclose(float(a), float(b), rel_tol=_RELATIVE, abs_tol=_last_digit(a) if is_prose else _ABSOLUTE)
+        math.isclose(float(a), float(b), rel_tol=_RELATIVE, abs_tol=_last_digit(a) if is_prose else _in_json(a))
         for a, b in pairs
     )
 
@@ -60,6 +60,11 @@ def _last_digit(number):
     """Return the tolerance of a number rounded to three or four digits. For any other number, it is almost zero."""
     digits = len(number.partition(".")[2])
     return 1.01 * 10.0**-digits if digits in (3, 4) else _ABSOLUTE
+
+
+def _in_json(number):
+    """Return the tolerance of a number in a record: thresholds have six digits, of which the last one may differ."""
+    return 2.5e-6 if len(number.partition(".")[2]) <= 6 else _ABSOLUTE
 
 
 def format_difference(one, two):
