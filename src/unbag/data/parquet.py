@@ -64,9 +64,12 @@ def iter_arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """
     unpacked, size = 0, path.stat().st_size
     with pa.memory_map(str(path)) as file:
-        if len(schema := _open_arrow(file).schema) > MOST_COLUMNS:
-            raise DataError(f"{path}: expected at most {MOST_COLUMNS:,} columns, got {len(schema):,}; remove columns")
-        for batch in _iter_arrow(file):
+        reader = _open_arrow(file)
+        if len(reader.schema) > MOST_COLUMNS:
+            raise DataError(
+                f"{path}: expected at most {MOST_COLUMNS:,} columns, got {len(reader.schema):,}; remove columns"
+            )
+        for batch in _iter_arrow(reader):
             batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
             unpacked += sum(_bytes(column, path) for column in batch.columns) + batch.num_rows * batch.num_columns
             _validate_expansion(unpacked, path, size)
@@ -74,7 +77,6 @@ def iter_arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _open_arrow(file: Any) -> Any:
-    file.seek(0)
     try:
         return pa.ipc.open_file(file)
     except pa.ArrowInvalid:  # `datasets` writes streams
@@ -82,8 +84,7 @@ def _open_arrow(file: Any) -> Any:
         return pa.ipc.open_stream(file)
 
 
-def _iter_arrow(file: Any) -> Iterator[pa.RecordBatch]:
-    reader = _open_arrow(file)
+def _iter_arrow(reader: Any) -> Iterator[pa.RecordBatch]:
     if isinstance(reader, pa.ipc.RecordBatchStreamReader):
         yield from reader
     else:

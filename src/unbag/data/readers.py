@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate, islice, pairwise
 from math import ceil
@@ -512,11 +512,13 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
             f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
             + ("save the sheet as csv" if get_file_extension(path) in _SPREADSHEETS else "rename it")
         )
-    file = DataFile(path, (), encoding, has_option)
+    columns: list[str] = []
+    file = DataFile(path, columns, encoding, has_option)
     first = next(file.read(), None)
     if first is None:
         raise DataError(f"{path}: expected rows, got none; add rows")
-    return replace(file, columns=list(first.values))
+    columns += first.values
+    return file
 
 
 _SPREADSHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")

@@ -5,21 +5,19 @@ A `CrossEncoder` that is a sequence classifier alone is run by `inference.transf
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import torch
 import transformers
-from numpy.typing import NDArray
 
 from unbag.inference.hub_files import ModelOrigin
 from unbag.inference.loading import build_classifier, has_classification_head, load_config
 from unbag.inference.options import Dtype
 from unbag.inference.pair_classifier import PairClassifier
-from unbag.inference.predictor import ModelError, validate_pairs
+from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs
 from unbag.inference.transformer import DTYPES, resolve_device
@@ -177,19 +175,10 @@ class CrossEncoderPredictor(PairClassifier):
             **options,
         )
 
-    def iter_batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
-        premises, hypotheses = validate_pairs(premises, hypotheses)
+    def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
+        """Encode pairs to find their lengths, and keep their texts, which the model encodes itself."""
         self._pairs = list(zip(premises, hypotheses, strict=True))
-        texts = [self._prompt + premise for premise in premises]  # for their lengths; the model adds its prompt itself
-        yield from super().iter_batches(texts, hypotheses, done=done, shard=shard)
+        return super()._encode([self._prompt + premise for premise in premises], hypotheses)
 
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
         logits: torch.Tensor = self.model.predict(

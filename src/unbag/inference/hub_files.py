@@ -5,7 +5,6 @@ Code of a repository runs only if the user allows it, and its hash is recorded.
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,7 +23,7 @@ from huggingface_hub.errors import (
 from unbag.inference.predictor import ModelError
 from unbag.utils import hub
 from unbag.utils.hashing import hash_file
-from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
+from unbag.utils.hub import MODULE_FOLDER, HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 
@@ -45,9 +44,6 @@ _OTHER_FILES: Final = (
 """Files in a model folder that cannot affect predictions: documentation, results, states of a training. All others are
 hashed, because a tokenizer or a head may read a file of any name."""
 
-_MODULE: Final = re.compile(r"\d+_\w+/[^/]+")
-"""Path of a file of a sentence-transformers module, such as `2_Dense/model.safetensors`."""
-
 
 def compute_folder_revision(folder: Path) -> str:
     """Compute a hash, with prefix `sha256:`, of the names and contents of all files that can affect predictions.
@@ -66,8 +62,9 @@ def is_model_file(name: str) -> bool:
     >>> [is_model_file(name) for name in ("bpe.codes", "2_Dense/config.json", "README.md", "onnx/model.onnx")]
     [True, True, False, False]
     """
-    top = "/" not in name or _MODULE.fullmatch(name)
-    return bool(top) and not any(fnmatchcase(name.rpartition("/")[2], pattern) for pattern in _OTHER_FILES)
+    folder, _, file = name.rpartition("/")
+    is_read = not folder or MODULE_FOLDER.fullmatch(folder) is not None
+    return is_read and not any(fnmatchcase(file, pattern) for pattern in _OTHER_FILES)
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:

@@ -25,6 +25,7 @@ import unbag.models  # noqa: F401  (registers unbag's architectures with the Aut
 from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.prompt_file import RECIPES
 from unbag.inference.predictor import ModelError
 from unbag.inference.segments import SEGMENT_IDS, supply_segment_ids
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
@@ -140,7 +141,7 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
         raise ModelError(
             f"{origin}: expected a sequence classifier, got {kind} ({listed}), which answers in words; pass "
             f"causal:{origin}, and the prompt and the answer words of its card with --prompt (a file, or one of "
-            "qwen3-reranker, bge-reranker-gemma, minicheck-t5 and monot5)"
+            f"{', '.join(RECIPES)})"
         )
     suffix, kind = next(((end, kind) for end, kind in _OTHER_HEADS.items() if names[0].endswith(end)), ("", "a model"))
     if suffix in ("ForMaskedLM", "ForPreTraining", "Model"):

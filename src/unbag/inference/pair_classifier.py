@@ -73,12 +73,15 @@ class PairClassifier(ThresholdedPredictor, ABC):
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
-        pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        pairs = self._encode(premises, hypotheses)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in iter_unfinished_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
+
+    def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
+        return encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
 
     def _reads_padding(self, pairs: EncodedPairs, tolerance: float) -> bool:
         """Check whether padding changes the logits, as in convolutions (ConvBERT, CANINE) or without a mask (FNet)."""

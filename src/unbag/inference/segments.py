@@ -22,12 +22,15 @@ def has_segment_ids(network: Any) -> bool:
     )
 
 
-def counts_positions_from_padding(network: Any) -> bool:
-    """Check whether a network is of the RoBERTa family, which is trained without segments."""
-    return any(
-        name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
-        for name, module in network.named_modules()
-    )
+def find_position_padding(network: Any) -> int | None:
+    """Find the padding row of a network's position table, which only the RoBERTa family has. Return None without one.
+
+    These networks count positions from the row after it, and are trained without segments.
+    """
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(module.padding_idx)
+    return None
 
 
 def supply_segment_ids(network: Any, tokenizer: Any) -> bool:
@@ -44,7 +47,7 @@ def supply_segment_ids(network: Any, tokenizer: Any) -> bool:
     is_declared = SEGMENT_IDS in tokenizer.model_input_names
     is_supplied = not is_declared
     if not _distinguishes_segments(tokenizer):
-        if counts_positions_from_padding(network):
+        if find_position_padding(network) is not None:
             return False
         if getattr(tokenizer, "token_type_ids_pattern", None) == "all_zeros":  # CANINE; version 4 returned 0 and 1
             tokenizer.token_type_ids_pattern = "bert_style"

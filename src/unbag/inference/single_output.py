@@ -126,12 +126,11 @@ def apply_threshold(
     if not predictions.has_probabilities:
         raise ValueError(build_labels_only_message(threshold))
     two_way = _to_two_labels(predictions)
-    scores = _log_odds(two_way)
+    log_odds = _log_odds(two_way)
     positive = two_way.to_label_positions(labels) == _positive_column(two_way)
-    answered = np.ones(len(scores), dtype=bool) if two_way.unanswered is None else ~two_way.unanswered
-    scores = np.where(answered, scores, np.where(positive, -math.inf, math.inf))  # unanswered pairs rank worst
+    answered = np.ones(len(log_odds), dtype=bool) if two_way.unanswered is None else ~two_way.unanswered
+    scores = np.where(answered, log_odds, np.where(positive, -math.inf, math.inf))  # unanswered pairs rank worst
     cutoff = compute_break_even_threshold(scores, positive) if threshold == BREAK_EVEN else compute_cutoff(threshold)
-    decided = predict_by_cutoff(two_way, cutoff)
     called = scores >= cutoff
     # For `break-even` without a gold label of this kind, or with too many unanswered pairs, no pair is predicted.
     stated: float | str | None = None if threshold == BREAK_EVEN else threshold
@@ -143,14 +142,19 @@ def apply_threshold(
         n_predicted_entailed=int((called & answered).sum()),
         pairs=len(scores),
     )
-    return decided, ranking, cutoff
+    return _decide(two_way, log_odds >= cutoff), ranking, cutoff
 
 
 def predict_by_cutoff(predictions: SetPredictions, cutoff: float) -> SetPredictions:
     """Predict the positive label for pairs whose log odds are at least `cutoff`, and the other label otherwise."""
     two_way = _to_two_labels(predictions)
-    positive_column = _positive_column(two_way)
-    return two_way._replace(decisions=np.where(_log_odds(two_way) >= cutoff, positive_column, 1 - positive_column))
+    return _decide(two_way, _log_odds(two_way) >= cutoff)
+
+
+def _decide(two_way: SetPredictions, is_positive: NDArray[np.bool_]) -> SetPredictions:
+    """Predict the positive label for the given pairs, and the other label for the rest."""
+    column = _positive_column(two_way)
+    return two_way._replace(decisions=np.where(is_positive, column, 1 - column))
 
 
 def _to_two_labels(predictions: SetPredictions) -> SetPredictions:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.inference.segments import SEGMENT_IDS
+from unbag.inference.segments import SEGMENT_IDS, find_position_padding
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -134,20 +134,15 @@ def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTraine
     """Compute a model's maximum input length in tokens, including special tokens. Return None if there is no limit.
 
     It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
-    count positions from the padding id + 1, so 514 positions are 512 tokens. They are recognized by the padding row of
-    their position table.
+    count positions from the padding id + 1, so 514 positions are 512 tokens.
     """
     limits = []
     if tokenizer.model_max_length < _NO_LIMIT:
         limits.append(int(tokenizer.model_max_length))
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if positions is not None and positions > 0:  # XLNet has -1
-        padding_rows = [
-            module.padding_idx
-            for name, module in model.named_modules()
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
-        ]
-        limits.append(int(positions) - (int(padding_rows[0]) + 1 if padding_rows else 0))
+        padding = find_position_padding(model)
+        limits.append(int(positions) - (0 if padding is None else padding + 1))
     return min(limits, default=None)
 
 

@@ -142,8 +142,8 @@ def _place(url: str) -> str:
 
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"
-_MODULE: Final = re.compile(r"\d+_\w+")
-"""Folder of a sentence-transformers module, such as `2_Dense`."""
+MODULE_FOLDER: Final = re.compile(r"\d+_\w+")
+"""Name of the folder of a sentence-transformers module, such as `2_Dense`."""
 _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", "*.bin")
 """Patterns in order of preference. Only the files of the first matching pattern are downloaded."""
 
@@ -197,7 +197,7 @@ def select_model_files(names: list[str], *, weights: bool, code: bool = False) -
     ['config.json', 'model.safetensors']
     """
     paths = [PurePosixPath(name) for name in names]
-    modules = [path for path in paths if len(path.parts) == 2 and _MODULE.fullmatch(path.parts[0])]
+    modules = [path for path in paths if len(path.parts) == 2 and MODULE_FOLDER.fullmatch(path.parts[0])]
     top = [path for path in paths if len(path.parts) == 1]
     wanted = [path for path in top if path.suffix in _SMALL]
     wanted += [path for path in paths if path.parts[0] == _TEMPLATES]

@@ -216,7 +216,7 @@ class AnswerStore:
 
 
 def _to_seconds(created: str) -> float:
-    return float(created) if created.isdigit() else 0.0
+    return float(created) if created.isdecimal() else 0.0
 
 
 def _select_fields(record: Any, names: Sequence[str]) -> dict[str, str]:

@@ -223,9 +223,7 @@ class CausalPredictor:
             trust_remote_code=trust_remote_code,
             has_prompt=isinstance(chosen, PromptFile),
         )
-        has_tokens = isinstance(chosen, PromptFile) and (
-            chosen.is_raw or chosen.tokens is not None or len(chosen.words) == 1
-        )
+        has_tokens = isinstance(chosen, PromptFile) and chosen.scores_tokens
         try:
             return (AnswerTokenPredictor if is_encoder_decoder_lm(lm.network.config) or has_tokens else cls)(
                 lm,

@@ -364,9 +364,10 @@ class EndpointPredictor:
                     answer, _ = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
-                if reason := self._find_reason(answer):
-                    self.unanswered[pair] = f"{reason}: {_excerpt(answer)}"
-                values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
+                label = self._label(answer)
+                if label is None:
+                    self.unanswered[pair] = f"{_find_reason(answer)}: {_excerpt(answer)}"
+                values = np.tile(np.array(self._probabilities(answer, label), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
         self._answers.validate_version()
 
@@ -374,25 +375,12 @@ class EndpointPredictor:
         """Return the dates of all responses since the last call; see `AnswerStore.pop_dates`."""
         return self._answers.pop_dates()
 
-    def _probabilities(self, answer: EndpointResponse) -> list[float]:
-        label = self._label(answer)
+    def _probabilities(self, answer: EndpointResponse, label: str | None) -> list[float]:
         probabilities = compute_label_probabilities(answer.top, self.prompt.words) if label else None
         # Tokens that disagree with the text belong to a thought or to an echo of the question.
         if probabilities and self.label_space[int(np.argmax(probabilities))] == label:
             return probabilities
         return build_one_hot_probabilities(label, self.label_space)
-
-    def _find_reason(self, answer: EndpointResponse) -> str | None:
-        """Find the reason why a response has no label. Return None if it has one."""
-        if self._label(answer) is not None:
-            return None
-        if answer.finish in _REFUSED:
-            return "refused"
-        if answer.finish == _CUT:
-            return "cut"
-        if not answer.text[slice(*find_visible_answer(answer.text))].strip():
-            return "empty"
-        return "refused" if _REFUSAL.match(answer.text) else "unreadable"
 
     def _label(self, answer: EndpointResponse) -> str | None:
         """Extract the label from the text of a response. Return None if there is none, or if the response is cut."""
@@ -487,6 +475,17 @@ class EndpointPredictor:
             f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the URL, which "
             "usually ends in /v1"
         )
+
+
+def _find_reason(answer: EndpointResponse) -> str:
+    """Find the reason why a response has no label."""
+    if answer.finish in _REFUSED:
+        return "refused"
+    if answer.finish == _CUT:
+        return "cut"
+    if not answer.text[slice(*find_visible_answer(answer.text))].strip():
+        return "empty"
+    return "refused" if _REFUSAL.match(answer.text) else "unreadable"
 
 
 def _excerpt(answer: EndpointResponse) -> str:

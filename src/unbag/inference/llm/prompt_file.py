@@ -125,6 +125,11 @@ class PromptFile:
         return cls(template, words, json_field, system, sha256, is_raw=is_raw)
 
     @property
+    def scores_tokens(self) -> bool:
+        """Whether a label is scored by the logit of one token, which requires a model in this process."""
+        return self.is_raw or self.tokens is not None or len(self.words) == 1
+
+    @property
     def label_space(self) -> tuple[str, ...]:
         """Labels that the model can choose from."""
         return TWO_WAY if tuple(self.words) == (ENTAILMENT,) else find_label_space(tuple(self.words))
@@ -163,7 +168,7 @@ def choose_prompt(
             f"--num-fewshot: cannot be combined with --prompt, got {num_fewshot}; write the examples in {path}"
         )
     prompt = PromptFile.load(path)
-    if not is_local and (prompt.tokens is not None or prompt.is_raw or len(prompt.words) == 1):
+    if not is_local and prompt.scores_tokens:
         raise PromptError(
             f"--prompt: expected words for each label for a model behind an endpoint, got {path} with tokens, raw or "
             "one label; write words for each label, or run the model locally with causal:"
