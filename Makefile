@@ -105,6 +105,7 @@ harnesses: $(VENV)/dev.installed  ## run our tasks in three evaluation harnesses
 # Before the first release, the name in the package index may belong to a stranger, so pages install from the clone.
 released-pages:  ## replace the installation from a clone by the installation from the package index; the release runs it
 	sed -i -E 's/pip install -e "?\.(\[[a-z,]+\])?"?/pip install "unbag\1"/' README.md skills/unbag/SKILL.md docs/*.md docs/*/*.md
+	$(PYTHON) -m tools.notebook
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

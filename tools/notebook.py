@@ -12,7 +12,7 @@ BLOCK: Final = re.compile(r"^```(?:\{code-block\} )?(\w*)\n(?::caption: (\S+)\n)
 
 def build_notebook(page: str) -> dict[str, Any]:
     """Convert a Markdown page to a notebook. Python code and commands become code cells, the rest text cells."""
-    page = re.sub(r"; also as a \{download\}`[^`]*`", "", page)
+    page = re.sub(r" It is also available as a\s\{download\}`[^`]*`\.", "", page)
     cells, at = [], 0
     for block in BLOCK.finditer(page):
         language, file, code = block.groups()

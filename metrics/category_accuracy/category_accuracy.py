@@ -11,7 +11,7 @@ from unbag.data.labels import LABELS
 from unbag.scoring.accuracy import FleissKappaScores
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
@@ -27,7 +27,7 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class CategoryAccuracy(evaluate.Metric):
+class CategoryAccuracy(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.category_accuracy.category_accuracy`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -47,11 +47,6 @@ class CategoryAccuracy(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/P18-2103"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

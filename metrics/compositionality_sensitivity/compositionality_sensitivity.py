@@ -14,7 +14,7 @@ from unbag.scoring.compositionality_sensitivity import (
     compositionality_sensitivity,
 )
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-compositionality,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -29,7 +29,7 @@ _DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class CompositionalitySensitivity(evaluate.Metric):
+class CompositionalitySensitivity(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.compositionality_sensitivity.compositionality_sensitivity`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -49,11 +49,6 @@ class CompositionalitySensitivity(evaluate.Metric):
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

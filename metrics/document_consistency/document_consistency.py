@@ -17,7 +17,7 @@ from unbag.scoring.document_consistency import (
     document_consistency,
 )
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
   title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
@@ -36,7 +36,7 @@ _DOCUMENTATION = f"""{document_consistency.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class DocumentConsistency(evaluate.Metric):
+class DocumentConsistency(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.document_consistency.document_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -60,11 +60,6 @@ class DocumentConsistency(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelFractions, label_distribution
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -25,7 +25,7 @@ _DOCUMENTATION = f"""{label_distribution.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class LabelDistribution(evaluate.Metric):
+class LabelDistribution(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.label_distribution.label_distribution`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -45,11 +45,6 @@ class LabelDistribution(evaluate.Metric):
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

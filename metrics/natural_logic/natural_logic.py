@@ -9,7 +9,7 @@ import evaluate
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, PairGroupScores, natural_logic
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_names, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -24,7 +24,7 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 {format_metric_output.__doc__}"""
 
 
-class NaturalLogic(evaluate.Metric):
+class NaturalLogic(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.natural_logic.natural_logic`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -38,11 +38,6 @@ class NaturalLogic(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

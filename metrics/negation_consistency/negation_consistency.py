@@ -15,7 +15,7 @@ from unbag.scoring.negation_consistency import (
     negation_consistency,
 )
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
   title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
@@ -32,7 +32,7 @@ _DOCUMENTATION = f"""{negation_consistency.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class NegationConsistency(evaluate.Metric):
+class NegationConsistency(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.negation_consistency.negation_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -54,11 +54,6 @@ class NegationConsistency(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -18,7 +18,7 @@ from unbag.scoring.permutation_acceptance import (
     PermutedRows,
     permutation_acceptance,
 )
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -36,7 +36,7 @@ The columns of `PermutedRows` are arguments of `compute`. Predictions and refere
 `names` lists the names in the order of the ids."""
 
 
-class PermutationAcceptance(evaluate.Metric):
+class PermutationAcceptance(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.permutation_acceptance.permutation_acceptance`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -57,11 +57,6 @@ class PermutationAcceptance(evaluate.Metric):
             ],
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -16,7 +16,7 @@ from unbag.scoring.pos_minitree import (
     compute_sentence_signature,
     pos_minitree,
 )
-from unbag.scoring.validation import validate_batch
+from unbag.scoring.validation import NonEmptyBatches
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -30,7 +30,7 @@ _DOCUMENTATION = f"""{compute_sentence_signature.__doc__}
 {format_metric_output.__doc__}"""
 
 
-class PosMiniTree(evaluate.Measurement):
+class PosMiniTree(NonEmptyBatches, evaluate.Measurement):
     """`evaluate` module of `unbag.scoring.pos_minitree`."""
 
     def _info(self) -> evaluate.MeasurementInfo:
@@ -43,11 +43,6 @@ class PosMiniTree(evaluate.Measurement):
             ),
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@article{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of
@@ -27,7 +27,7 @@ _DOCUMENTATION = f"""{swap_consistency.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class SwapConsistency(evaluate.Metric):
+class SwapConsistency(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.swap_consistency.swap_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -48,11 +48,6 @@ class SwapConsistency(evaluate.Metric):
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

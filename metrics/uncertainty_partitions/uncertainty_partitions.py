@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
-from unbag.scoring.validation import convert_labels_to_ids, validate_batch
+from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
 
 _CITATION = """@unpublished{resnli-2019,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language
@@ -24,7 +24,7 @@ _DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
-class UncertaintyPartitions(evaluate.Metric):
+class UncertaintyPartitions(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.uncertainty_partitions.uncertainty_partitions`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -43,11 +43,6 @@ class UncertaintyPartitions(evaluate.Metric):
                 for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

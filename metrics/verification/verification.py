@@ -9,7 +9,7 @@ import evaluate
 from unbag.scoring.calibration import CalibrationScores, ReliabilityBin
 from unbag.scoring.nested import format_metric_output
 from unbag.scoring.thresholds import SafeThreshold
-from unbag.scoring.validation import validate_batch
+from unbag.scoring.validation import NonEmptyBatches
 from unbag.scoring.verification import RiskCoverage, SweepRow, VerificationScores, verification
 
 _CITATION = """@article{geifman-el-yaniv-2017-selective,
@@ -27,7 +27,7 @@ _DOCUMENTATION = f"""{verification.__doc__}
 {format_metric_output.__doc__}"""
 
 
-class Verification(evaluate.Metric):
+class Verification(NonEmptyBatches, evaluate.Metric):
     """`evaluate` module of `unbag.scoring.verification.verification`."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -41,11 +41,6 @@ class Verification(evaluate.Metric):
             ],
             reference_urls=["https://arxiv.org/abs/1705.08500", "https://arxiv.org/abs/2110.01052"],
         )
-
-    def add_batch(self, **columns: Any) -> None:
-        """Add rows. `evaluate` itself raises an IndexError for an empty column."""
-        validate_batch(columns)
-        super().add_batch(**columns)
 
     def _compute(
         self,

@@ -77,8 +77,8 @@ def check_command(line):
         assert {word for word in words[1:] if "=" not in word} <= set(targets), line
     elif "install" in words[:4] and "pip" in words[:3]:
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        named = [extra for word in words for part in re.findall(r"unbag\[(.*)\]", word) for extra in part.split(",")]
-        assert set(named) <= set(extras), line
+        named = [part for word in words for part in re.findall(r"(?:unbag|\.)\[(.*)\]", word)]
+        assert {extra for part in named for extra in part.split(",")} <= set(extras), line
     elif words[0] == "python" and words[1] == "-m":
         assert words[2] in ("pip", "venv") or importlib.util.find_spec(words[2]), line
     else:

@@ -1,4 +1,4 @@
-"""Training of the demonstration's network on 28,000 pairs of the grammar, of which the demonstration has 6,000.
+"""Training of the demonstration's network on 27,913 pairs of the grammar, of which the demonstration has 6,000.
 
 The first stage has only single captions without negation, from which the network learns who does what to whom. The
 second stage adds negations and premises of several captions. The third stage adds exchanged roles that the grammar

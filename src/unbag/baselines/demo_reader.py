@@ -4,7 +4,7 @@ The network is as small as the demonstration permits, and its vocabulary contain
 convolutions combine each word with adjacent words, which encodes who does what to whom. Attention aligns each word with
 words of the other sentence. The prediction uses the differences and products of aligned words.
 
-`tools/demo_reader` in the repository trains the network with PyTorch on 28,000 pairs, of which the demonstration
+`tools/demo_reader` in the repository trains the network with PyTorch on 27,913 pairs, of which the demonstration
 includes 6,000. The network is also trained to predict near-uniform probabilities for shuffled words;
 `tools/demo_reader/training.py` explains how and why.
 """

@@ -121,23 +121,24 @@ SCORE: Final = MetricDefinition(
 
 
 def _build_verifier_metric(
-    name: str, label: str, path: str, higher_is_better: bool = True, *, other_path: str | None = None
+    name: str, label: str, path: str = "", *, higher_is_better: bool = True, other_path: str | None = None
 ) -> MetricDefinition:
+    path = path or name
     other_path = path if other_path is None else other_path
     other_path = f"{DETECTION}.{other_path}" if other_path else ""
     return MetricDefinition(name, label, f"{VERIFICATION}.{path}", higher_is_better, other_path=other_path)
 
 
 VERIFIER: Final = (
-    _build_verifier_metric("auroc", "AUROC", "auroc"),
-    _build_verifier_metric("average_precision", "average precision", "average_precision"),
-    _build_verifier_metric("balanced_accuracy", "balanced accuracy", "balanced_accuracy"),
-    _build_verifier_metric("recall", "recall", "recall"),
-    _build_verifier_metric("false_entailment", "false entailment", "false_entailment", False, other_path=""),
+    _build_verifier_metric("auroc", "AUROC"),
+    _build_verifier_metric("average_precision", "average precision"),
+    _build_verifier_metric("balanced_accuracy", "balanced accuracy"),
+    _build_verifier_metric("recall", "recall"),
+    _build_verifier_metric("false_entailment", "false entailment", higher_is_better=False, other_path=""),
     _build_verifier_metric(
-        "false_contradiction", "false contradiction", "false_contradiction", False, other_path="false_positive"
+        "false_contradiction", "false contradiction", higher_is_better=False, other_path="false_positive"
     ),
-    _build_verifier_metric("brier", "Brier score", "calibration.brier", False),
+    _build_verifier_metric("brier", "Brier score", "calibration.brier", higher_is_better=False),
 )
 """The metrics of a verifier or contradiction detector (`scoring.verification`). Tables show them only on request."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unbag.evaluation.demo import DemoDisagreement
 
 _MODELS: Final = (
-    "Three models were trained on captions: reader, a small network that uses word order, on 28,000 pairs; and on "
+    "Three models were trained on captions: reader, a small network that uses word order, on 27,913 pairs; and on "
     "{pairs:,} of them lexical, a bag of words, and hypothesis-only, a bag of words without the premise."
 )
 

@@ -27,7 +27,7 @@ MODELS: Final = ("reader", "lexical", "hypothesis-only")
 """A network that processes the words in order, a bag of words, and a bag of words without the premise."""
 
 _FOR_SEEDS: Final = 330  # pairs, which yield about 60 seeds for SICCK
-_FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all 1,500 would take half a minute
+_FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all of them would take half a minute
 _Q: Final = 20  # permutations per pair
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 

@@ -425,7 +425,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
             raise ValueError(f"{model}: a CrossEncoder made of modules does not support the option head; omit it")
         others = {name: value for name, value in options.items() if name not in ("revision", "trust_remote_code")}
         return CrossEncoderPredictor.load(origin, **others)
-    return TransformerPredictor.load(model, **options)
+    return TransformerPredictor.load(model, **options | {"revision": origin.commit})
 
 
 def _function(name: str) -> Callable[[list[str], list[str]], Any]:

@@ -90,6 +90,8 @@ def score_predictions(
         ValueError: If predictions are missing or corrupted, or there is nothing to score.
     """
     threshold = model.threshold
+    names = built_set.rows.features["label"].names
+    labels = read_column(built_set.rows, "label").to_numpy()
     answers = _answers(stored_predictions, slice(None), model.may_abstain)
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
@@ -110,8 +112,6 @@ def score_predictions(
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
         draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
     if threshold is not None:
-        labels = read_column(built_set.rows, "label").to_numpy()
-        names = built_set.rows.features["label"].names
         answers, *draws = (each.align_to_gold(names) for each in (answers, *draws))
         answers, counts["ranking"], cutoff = apply_threshold(answers, labels, threshold)
         draws = [predict_by_cutoff(each, cutoff) for each in draws]
@@ -120,15 +120,14 @@ def score_predictions(
     )
     if draws and is_unanswered:
         # A control without answers would have a low score, which would raise the skill score of the model.
-        names = built_set.rows.features["label"].names
-        gold = read_column(built_set.rows, "label").to_numpy()[built_set.skill_score_mask]
+        gold = labels[built_set.skill_score_mask]
         draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
         if by_reason := Counter(reason.partition(":")[0] for reason in reasons if reason is not None):
             counts["unanswered"] = dict(by_reason.most_common())
-    answers = answers.align_to_gold(built_set.rows.features["label"].names)
+    answers = answers.align_to_gold(names)
     draws = (
         [answers]
         if control is stored_predictions

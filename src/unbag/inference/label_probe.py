@@ -205,8 +205,8 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     labels with probability (66 · 4 + 12 · 2 + 1) / 3¹² = 289 / 531441. With five other orders that is 1445 / 531441 =
     0.0027, exactly, as no two orders can both reach 10. With two labels the probability is 35 / 4096 = 0.0085, and at
     most 0.0124 for a biased coin, plus 4 / 495 = 0.0081 for the reverse by random log odds; with one output and random
-    scores, it is 0.0212. A model that always predicts one
-    label, by accident or design, gets 4 or 8 right (a constant score ranks 16 couples) and is never reported.
+    scores, it is 0.0212. A model that always predicts one label, by accident or design, gets 4 or 8 right (a constant
+    score ranks 16 couples) and is never reported.
 
     Args:
         predictor: Model. Its attribute `order`, if it has one, is the declared order, otherwise `label_space` is. Gold

@@ -1,6 +1,5 @@
 """Challenge sets for training loops: built once, then scored repeatedly."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -137,9 +136,12 @@ def _apply_size(sample: SetRequest, max_examples: int | None) -> SetRequest:
     """Apply the number of source examples to the request for the default sample of a set."""
     request = replace(sample, max_examples=DEFAULT_EXAMPLES if max_examples is None else max_examples)
     if max_examples is None:
-        size, most = DEFAULT_EXAMPLES, sample.max_examples or math.inf
-        while size < most and not (built := build_set(request)).has_skill_score and len(built.rows) >= size:
-            size = min(2 * size, int(most) if most < math.inf else 2 * size)
+        size = DEFAULT_EXAMPLES
+        most = sample.max_examples
+        while (most is None or size < most) and not (built := build_set(request)).has_skill_score:
+            if len(built.rows) < size:
+                break  # all examples of the corpus
+            size = 2 * size if most is None else min(2 * size, most)
             request = replace(request, max_examples=size)
     return request
 

@@ -1,6 +1,6 @@
 """Validation of metric inputs (lengths, label ids, label names), and conversion between names and ids."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -73,17 +73,22 @@ def validate_label_ids(
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
 
 
-def validate_batch(columns: Mapping[str, Any]) -> None:
-    """Validate the columns of a batch before `evaluate` reads its first row.
+class NonEmptyBatches:
+    """Mixin of metrics that validates the columns of a batch before `evaluate` reads its first row."""
 
-    Raises:
-        ValueError: If the lengths differ, or there are no rows.
-    """
-    lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
-    if len(set(lengths.values())) > 1 or 0 in lengths.values():
-        raise ValueError(
-            f"metric: expected columns of equal length with at least one row, got {lengths}; pass one value per example"
-        )
+    def add_batch(self, **columns: Any) -> None:
+        """Add rows.
+
+        Raises:
+            ValueError: If the lengths differ, or there are no rows. `evaluate` itself raises an IndexError.
+        """
+        lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
+        if len(set(lengths.values())) > 1 or 0 in lengths.values():
+            raise ValueError(
+                f"metric: expected columns of equal length with at least one row, got {lengths}; pass one value per "
+                "example"
+            )
+        super().add_batch(**columns)  # type: ignore[misc]
 
 
 def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:

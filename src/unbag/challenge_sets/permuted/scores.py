@@ -47,10 +47,9 @@ def compute_permuted_row_scores(columns: Columns, predictions: SetPredictions) -
     """Compute the per-example scores that enter the skill score.
 
     The score is 1 for a correct prediction in order, minus the share of accepted permutations. A permutation without
-    an answer counts as accepted. A bag of words and a
-    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order
-    and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
-    reward correct predictions in order, so random guessing is at its top.
+    an answer counts as accepted. A bag of words and a constant prediction have 0 on every example, and random guessing
+    has 0 on average. A perfect model has 1 in order and guesses on permutations, which gives 1 - 1/m with m labels. The
+    paper's 1 - P^c is no such scale: it does not reward correct predictions in order, so random guessing is at its top.
     """
     gold = predictions.to_label_positions(columns["label"])
     right = predictions.predicted == gold

@@ -33,10 +33,10 @@ def build_table(result: Result) -> RenderableType:
     """Build the table of accuracy on all pairs and per label."""
     scores = result.scores
     # Pairs of one document are not independent, so the number of documents qualifies n.
-    documents = [f"{result.data['documents']:,}"] if "documents" in result.data else []
-    grid = create_result_table(SET.title, result, "pairs", "n", *["documents"][: len(documents)], "accuracy [95 %]")
+    documents = {"documents": f"{result.data['documents']:,}"} if "documents" in result.data else {}
+    grid = create_result_table(SET.title, result, "pairs", "n", *documents, "accuracy [95 %]")
     for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
-        of_all = documents if name == "all" else [""] * len(documents)
+        of_all = [text if name == "all" else "" for text in documents.values()]
         grid.add_row(name, f"{estimate.n:,}", *of_all, format_interval(estimate))
     return Group(grid, Text(f"{summarize_exclusions(result.data)}", style="dim"))
 

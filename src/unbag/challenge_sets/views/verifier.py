@@ -66,12 +66,26 @@ class _Kind(NamedTuple):
 
 _KINDS: Final = (
     _Kind(
-        *(VERIFICATION, "Verifier", "entailment", "entailed", "not-entailed"),
-        *("false_entailment", "n_entailed", "n_not_entailed", "an"),
+        key=VERIFICATION,
+        title="Verifier",
+        label="entailment",
+        positive="entailed",
+        negative="not-entailed",
+        false_positive="false_entailment",
+        n_positive="n_entailed",
+        n_negative="n_not_entailed",
+        article="an",
     ),
     _Kind(
-        *(DETECTION, "Contradiction detector", "contradiction", "contradicted", "not-contradicted"),
-        *("false_positive", "n_positive", "n_negative", "a"),
+        key=DETECTION,
+        title="Contradiction detector",
+        label="contradiction",
+        positive="contradicted",
+        negative="not-contradicted",
+        false_positive="false_positive",
+        n_positive="n_positive",
+        n_negative="n_negative",
+        article="a",
     ),
 )
 

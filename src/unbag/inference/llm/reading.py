@@ -53,6 +53,7 @@ _WEAK: Final = re.compile(
     re.IGNORECASE,
 )
 _RESTATED: Final = re.compile(r"\n\s*(?:premise|hypothesis|document|claim|user|human|question)\s*:", re.IGNORECASE)
+_MARKUP: Final = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}")
 _NUMBERING: Final = re.compile(r"\s*\d+[.)]\s+")
 _NEGATION: Final = re.compile(r"(?:is |are )?(?:not|non|isn[’']t)[\s_-]+|[不非](?=\S)", re.IGNORECASE)
 _TRUE: Final = frozenset({"true", "yes", "1", "y"})
@@ -306,7 +307,7 @@ def _find_in_answer(answer: str, phrases: _Phrases) -> FoundLabel | None:
 
 def _skip_markup(text: str, position: int, phrases: _Phrases) -> int:
     """Skip markup, quotation marks and the number of a list before a label."""
-    at = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}").match(text, position)
+    at = _MARKUP.match(text, position)
     position = at.end() if at else position
     if not phrases.has_numbers and (number := _NUMBERING.match(text, position)):
         return _skip_markup(text, number.end(), phrases)
