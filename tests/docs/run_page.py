@@ -27,7 +27,7 @@ from tests.docs.parsing import parse_command
 _PATH: Final = re.compile(r'(save\(|to_html\(|open\(|to_csv\()?"((?:runs/|\w+\.(?:csv|jsonl|parquet))[\w/.-]*)"')
 """A path in code, and a function that writes it."""
 _CLAIMS: Final = (
-    *("--data", "org/DATASET", "--columns", "premise=document,hypothesis=claim", "--sets", "plain"),
+    *("--data", "org/DATASET", "--split", "test", "--columns", "premise=document,hypothesis=claim", "--sets", "plain"),
     *("--labels", "not_entailment,entailment"),
 )
 _SETS: Final = ("--corpus", "snli", "--sets", "plain,swapped,permuted,soswap_addamod", "-o", "permuted.q=5")
@@ -202,7 +202,7 @@ def _list_small_options(arguments: Sequence[str]) -> list[str]:
     path, values = parse_command(arguments)
     if path == "train kfold":
         return ["--max-examples", "60"] if "max_examples" in values else []
-    if path not in ("evaluate", "check") or values["config"] or values.get("cross_domain"):
+    if path not in ("evaluate", "check") or values.get("config") or values.get("cross_domain"):
         return []
     small = [] if values["max_examples"] else ["--max-examples", "30"]
     if values["corpus"] == ["ocnli"]:

@@ -87,7 +87,7 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
     dataset = root / "datasets/org/DATASET"
     dataset.mkdir(parents=True)
     (dataset / "README.md").write_text(_DATASET_CARD)
-    _write_claims(dataset / "test.csv")
+    _write_claims(dataset / "test.csv", has_source=True)
     named = {"org/MODEL", "org/MODEL-int8", "org/PRETRAINED"}  # also needed to prepare runs
     named |= {f"org/{name}" for page in PAGES for name in _HUB_NAME.findall(page.read_text(encoding="utf-8"))}
     for name in sorted(named.union(_WELL_KNOWN)):
@@ -129,26 +129,35 @@ def _write_corpus(folder: Path, corpus: Corpus) -> None:
     card.write_text("\n".join(["---", "configs:", *configs, ""]) + earlier + "---\n")
 
 
-def _write_claims(path: Path) -> None:
-    """Write document-claim pairs, with the label columns that the pages name."""
+def _write_claims(path: Path, *, has_source: bool = False) -> None:
+    """Write document-claim pairs, with the columns that the pages name."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["document", "claim", "label", "source", "is_hallucinated"])
+        is_word = path.stem.endswith("yes_no")
+        label = "supported" if is_word else "label"
+        writer.writerow(["document", "claim", label, *(["source", "is_hallucinated"] if has_source else [])])
         for pair in list(demo.iter_demo_pairs("validation"))[:120]:
             is_entailed = pair.label == "entailment"
-            writer.writerow([pair.premise, pair.hypothesis, int(is_entailed), pair.premise, not is_entailed])
+            gold = ("no", "yes")[is_entailed] if is_word else int(is_entailed)
+            more = [pair.premise, not is_entailed] if has_source else []
+            writer.writerow([pair.premise, pair.hypothesis, gold, *more])
 
 
 def _write_pairs(path: Path) -> None:
     pairs = list(demo.iter_demo_pairs("validation"))[:90]
     rows = [{"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label} for pair in pairs]
+    if path.stem == "notes":
+        rows = [
+            {"old": old, "new": new, "conflict": int(label == "contradiction")}
+            for old, new, label in map(dict.values, rows)
+        ]
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, ["premise", "hypothesis", "label"])
+            writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
 
@@ -217,7 +226,8 @@ def _write_predictions(path: Path) -> None:
 def write_function(path: Path, name: str) -> None:
     """Write a module with a function that predicts labels, unless the module exists."""
     if not path.exists():
-        path.write_text(f"def {name}(premises, hypotheses):\n    return ['neutral' for _ in premises]\n")
+        value = "len(premise) % 7 / 7" if name == "score" else "'neutral'"
+        path.write_text(f"def {name}(premises, hypotheses):\n    return [{value} for premise in premises]\n")
     if "gliclass" in path.read_text():
         Path("gliclass.py").write_text(_GLICLASS)
 

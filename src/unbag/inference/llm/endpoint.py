@@ -125,10 +125,15 @@ class EndpointUsage:
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
-READING: Final = "2"
+READING: Final = "3"
 """Version of the rules for reading a response; part of the identity, so that no result of earlier rules is reused."""
 
 _CUT: Final = "length"
+_FINISH_REASONS: Final = {
+    **dict.fromkeys(("max_tokens", "model_length", "max_output_tokens", "max_length"), _CUT),
+    **dict.fromkeys(("safety", "blocked", "recitation", "prohibited_content"), "content_filter"),
+}
+"""Names that some servers give to the finish reasons `length` and `content_filter`."""
 _REFUSED: Final = ("content_filter", "refusal")
 _THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thoughts")
 
@@ -511,7 +516,8 @@ def _parse_completion(completion: Any, words: Words, json_field: str | None = No
     message = choice["message"]
     text = _read_text(message.get("content") or "")
     thoughts = next((str(message[name]) for name in _THOUGHT_FIELDS if message.get(name)), "")
-    finish = str(choice.get("finish_reason"))
+    finish = str(choice.get("finish_reason")).lower()
+    finish = _FINISH_REASONS.get(finish, finish)
     if message.get("refusal") and not text:
         text, finish = str(message["refusal"]), "refusal"
     tokens = (choice.get("logprobs") or {}).get("content") or []

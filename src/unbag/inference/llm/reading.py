@@ -5,6 +5,7 @@ label clearly has no label: a wrong label would change every score without a sig
 """
 
 import ast
+import contextlib
 import json
 import math
 import re
@@ -20,7 +21,10 @@ LEAST_MASS: Final = 0.5
 """Minimum probability mass on first tokens that begin a label word. With less, the model is about to
 write something else, and the small probabilities of the label words do not reflect its answer."""
 
-_NAMES: Final = r"(?:\w+:)?(?:think|thinking|thoughts?|reason|reasoning|analysis|reflection|scratchpad|rationale)"
+_NAMES: Final = (
+    r"(?:(?!end_)\w+[:_-])?(?:ant)?"
+    r"(?:think|thinking|thoughts?|reason|reasoning|analysis|reflection|scratch_?pad|rationale|monologue|internal|cot)"
+)
 _OPENING: Final = re.compile(
     rf"<{_NAMES}>|\[{_NAMES}\]|◁{_NAMES}▷|<\|{_NAMES}\|>|<\|(?:start|begin)_(?:of_)?{_NAMES}\|>"
     r"|<unused94>|<\|channel>thought",
@@ -37,23 +41,46 @@ _CHANNEL: Final = re.compile(
 )
 """Start of a channel of gpt-oss, with its special tokens or, where the server drops these, as plain text."""
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|return|call|start)\|>")
+_RESPONSE: Final = re.compile(
+    r"<\|(?:start|begin)_(?:of_)?(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]"
+    r"|<(?:final_)?(?:response|solution|output|label)>",
+    re.IGNORECASE,
+)
+_RESPONSE_END: Final = re.compile(
+    r"<\|end_(?:of_)?(?:response|solution|answer)\|>|\[END FINAL RESPONSE\]"
+    r"|</(?:final_)?(?:response|solution|output|label)>",
+    re.IGNORECASE,
+)
+"""Markers around the response proper, which some models write after their thoughts."""
 
-_OPEN: Final = r"[\s*_\"'`“”‘’「『【《(\[{<>#$|~\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]*"
+_OPEN: Final = (
+    r"[\s*_\"'`“”‘’「『【《(\[{<>#$|~\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200b-\u200f\ufeff]*"
+)
 """Markup, quotation marks and symbols before a label."""
+_LATEX: Final = r"(?:\\(?:text\w*|math\w*)\s*\{)?"
 _STRONG: Final = re.compile(
-    rf"\\f?boxed\s*\{{\s*(?:\\(?:text\w*|math\w*)\s*\{{)?{_OPEN}"
-    rf"|(?:(?<!/)\b(?:answer|verdict)\b|答案|答え|정답)"
+    rf"\\f?boxed\s*\{{\s*{_LATEX}{_OPEN}"
+    rf"|(?:(?<!/)\b(?:answer|verdict)\b|(?<![a-z])(?:réponse|antwort|respuesta|risposta)|答案|回答|\b答|答え|정답)"
     rf"(?:{_OPEN}(?:[:=>\n\]|)—–-]|\*\*)|\s+(?:is|would be|should be)\b|\s*[是为為])"
-    rf"(?:[:=>\n—–-]|{_OPEN}(?:is\b|would be\b)?)*{_OPEN}",
+    rf"(?:[:=>\n—–-]|{_OPEN}(?:is\b|would be\b)?)*{_OPEN}{_LATEX}{_OPEN}",
     re.IGNORECASE,
 )
 _WEAK: Final = re.compile(
-    rf"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result)\b|结论|判断|结果)"
+    rf"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result|output|option)\b|(?<=\n)a(?=:)|结论|判断|结果)"
     rf"(?:{_OPEN}[:=>\n—–]|\s+is\b|\s*[是为為]){_OPEN}",
     re.IGNORECASE,
 )
 _RESTATED: Final = re.compile(r"\n\s*(?:premise|hypothesis|document|claim|user|human|question)\s*:", re.IGNORECASE)
 _MARKUP: Final = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}")
+_SENTENCE: Final = re.compile(
+    r"\s*(?:[a-z]+,?\s+)?(?:it|(?:the|this|that)\s+(?:claim|statement|hypothesis|sentence|response|summary|answer))"
+    rf"\s+is\s+(?:therefore\s+|thus\s+)?{_OPEN}"
+)
+"""A last sentence such as "Therefore, the claim is …", up to the label."""
+_SOURCE: Final = re.compile(
+    r"\s+(?:by|in|from)\s+(?:the|this)\s+(?:\w+\s+)?(?:document|text|passage|context|premise|source|evidence)s?(?=\s*(?:[.,;:!]|$))"
+)
+"""A source of the judgement after the label, up to the end of the clause."""
 _NUMBERING: Final = re.compile(r"\s*\d+[.)]\s+")
 _NEGATION: Final = re.compile(r"(?:is |are )?(?:not|non|isn[’']t)[\s_-]+|[不非](?=\S)", re.IGNORECASE)
 _TRUE: Final = frozenset({"true", "yes", "1", "y"})
@@ -116,7 +143,12 @@ def find_visible_answer(text: str) -> tuple[int, int]:
     if start and opening and not text[start:].strip() and text[: opening.start()].strip():
         return 0, opening.start()  # thoughts after the answer
     again = _OPENING.search(text, start)
-    return start, again.start() if again else len(text)
+    end = again.start() if again else len(text)
+    if responses := list(_RESPONSE.finditer(text, start, end)):
+        start = responses[-1].end()
+        closing = _RESPONSE_END.search(text, start, end)
+        end = closing.start() if closing else end
+    return start, end
 
 
 def find_label(text: str, label_words: Words = DEFAULT_WORDS) -> FoundLabel | None:
@@ -181,7 +213,7 @@ def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
         # Without structured outputs, some models write the field or the word alone.
         if "{" in answer:
             return None
-        alone = re.search(rf"(?i)\A\W*{re.escape(field)}[\"']?\s*[:=]\s*(.+)", answer.strip())
+        alone = re.search(rf"(?i)\A\W*{re.escape(field)}[\"'”]?\s*[:=]\s*(.+)", answer.strip())
         return _label_of_value(alone[1] if alone else answer.strip(), field, phrases)
     labels = {_label_of_value(value, field, phrases) for value in values[-1]}
     return labels.pop() if len(labels) == 1 else None
@@ -208,12 +240,8 @@ class _Phrases:
         )
 
     def remove_lists(self, text: str) -> str:
-        """Replace lists of different labels ("Yes, No or Maybe?") by spaces of the same length."""
-
-        def blank(found: re.Match[str]) -> str:
-            return " " * len(found[0])
-
-        return self._list.sub(blank, text)
+        """Replace lists of different labels ("Yes, No or Maybe?") by line breaks of the same length."""
+        return self._list.sub(lambda found: "\n" * len(found[0]), text)
 
     def match(self, text: str, position: int, *, whole: bool = False) -> FoundLabel | None:
         """Match a label that is a word of its own at a position: nothing follows that continues the sentence.
@@ -247,7 +275,7 @@ class _Phrases:
 
     def _answer_of(self, label: str, rest: str) -> str | None:
         """Apply a truth value after the label ("Supported: no")."""
-        value = re.match(r"[*_\"'`]*\s*[:?=]\s*[*_\"'`]*(yes|no|true|false)\b", rest)
+        value = re.match(r"[*_\"'`]*(?:\s*[:?=]|\s+[–—-])\s*[*_\"'`]*(yes|no|true|false|[01](?![.,/]\d))\b", rest)
         if value is None or value[1] in self.label_of:
             return label
         return label if value[1] in _TRUE else self.negate(label)
@@ -267,11 +295,12 @@ def _fold(text: str) -> str:
 def _is_separate(text: str, end: int, phrase: str, *, whole: bool) -> bool:
     """Check whether a phrase that ends at a position is a word, and does not begin a sentence of its own."""
     rest = text[end:]
+    source = _SOURCE.match(rest)
     if whole:
-        return not re.search(r"[^\W_]", rest)
+        return not re.search(r"[^\W_]", rest[source.end() :] if source else rest)
     if phrase[-1:].isnumeric() and re.match(r"[.,/]\d|\s*[%/]", rest):
         return False  # 1.5, 1/5, 1 %
-    if not rest or rest[0] in "\n":
+    if not rest or rest[0] in "\n" or source:
         return True
     if rest[0] == "的" or (rest[0] in "-_" and not re.match(r"[-_]\w", rest)):
         return True
@@ -297,9 +326,9 @@ def _find_in_answer(answer: str, phrases: _Phrases) -> FoundLabel | None:
     sentences = [each for each in re.finditer(r"[^\n.!?。！？]+", answer) if re.search(r"[^\W_]", each[0])]
     last = None
     if sentences:
-        last = phrases.match(
-            answer[: sentences[-1].end()], _skip_markup(answer, sentences[-1].start(), phrases), whole=True
-        )
+        subject = _SENTENCE.match(answer, sentences[-1].start())
+        start = subject.end() if subject else sentences[-1].start()
+        last = phrases.match(answer[: sentences[-1].end()], _skip_markup(answer, start, phrases), whole=True)
     if begun and last and begun.label != last.label:
         return None
     return begun or last
@@ -334,15 +363,18 @@ def _iter_objects(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _parse_literal(text: str) -> Any:
-    """Parse an object with single quotes, `True`, `TRUE` or a trailing comma. Return None if it is no literal."""
+    """Parse an object with other quotes, `True`, a comment or a trailing comma. Return None if it is no literal."""
     names = {"true": "True", "false": "False", "null": "None"}
     source = re.sub(r"\b(?:true|false|null)\b", lambda found: names[found[0].lower()], text, flags=re.IGNORECASE)
-    try:
-        with warnings.catch_warnings():
+    loose = re.sub(r"//.*", "", re.sub(r"[“”„]", '"', source.replace('\\"', '"')))
+    for form in (source, re.sub(r"([{,]\s*)([^\W\d]\w*)\s*:", r'\1"\2":', loose)):
+        with warnings.catch_warnings(), contextlib.suppress(_LITERAL_ERRORS):
             warnings.simplefilter("ignore")  # about escapes that Python does not know
-            return ast.literal_eval(source)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
+            return ast.literal_eval(form)
+    return None
+
+
+_LITERAL_ERRORS: Final = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 def _find_closing_brace(text: str, start: int) -> int | None:
@@ -397,7 +429,7 @@ def _text_of(value: Any) -> str:
 
 def _label_of_word(text: str, field: str, phrases: _Phrases) -> str | None:
     """Map a whole text to a label: a word, or a truth value that stands for a word or for the field's name."""
-    word = _fold(text).strip(" \t\n.\"'`*")
+    word = re.sub(r"\.0+$", "", _fold(text).strip(" \t\n.\"'`*“”"))
     if word in phrases.label_of:
         return phrases.label_of[word]
     same = next((group for group in (_TRUE, _FALSE) if word in group), None)
