@@ -226,7 +226,7 @@ def _write_predictions(path: Path) -> None:
 def write_function(path: Path, name: str) -> None:
     """Write a module with a function that predicts labels, unless the module exists."""
     if not path.exists():
-        value = "len(premise) % 7 / 7" if name == "score" else "'neutral'"
+        value = "[len(premise) % 7 / 7, 1 - len(premise) % 7 / 7]" if name == "score" else "'neutral'"
         path.write_text(f"def {name}(premises, hypotheses):\n    return [{value} for premise in premises]\n")
     if "gliclass" in path.read_text():
         Path("gliclass.py").write_text(_GLICLASS)
