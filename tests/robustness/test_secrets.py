@@ -1,6 +1,5 @@
 """Tests that keys and passwords are never printed, even if a server repeats them."""
 
-import base64
 import json
 import os
 import threading
@@ -37,17 +36,6 @@ def test_truncated_message_contains_no_part_of_key(before, after, longest):
     assert not pieces(redact(message))
 
 
-@given(st.binary(max_size=20), st.binary(max_size=20))
-def test_redact_base64_header_hides_key_at_every_offset(before, after):
-    os.environ["OPENAI_API_KEY"] = KEY
-    encoded = base64.b64encode(before + KEY.encode() + after).decode()
-    redacted = redact(f"sent x-auth {encoded}")
-    assert "…" in redacted
-    # The remaining text decodes to the surroundings of the key, and to at most its first and last bytes.
-    left = redacted.removeprefix("sent x-auth ")
-    assert len(left) <= len(encoded) - 4 * len(KEY) // 3 + 4
-
-
 @pytest.mark.parametrize("secret", ["a/b+c=d ef&9%", 'quo"ted\\key', "Großer-Schlüssel"])
 def test_redact_encoded_secret_hides_it(monkeypatch, secret):
     monkeypatch.setenv("OPENAI_API_KEY", secret)
@@ -58,11 +46,6 @@ def test_redact_encoded_secret_hides_it(monkeypatch, secret):
 def test_redact_key_variable_with_invalid_utf8_hides_it(monkeypatch):
     monkeypatch.setitem(os.environb, b"OPENAI_API_KEY", b"Gro\xdfer-Schl\xfcssel")
     assert redact(f"before {os.environ['OPENAI_API_KEY']} after") == "before … after"
-
-
-@pytest.mark.parametrize("cut", range(1, len(KEY)))
-def test_redact_wrapped_key_hides_it(cut):
-    assert redact(f"got {KEY[:cut]}\n  {KEY[cut:]} there") == "got … there"
 
 
 @pytest.mark.parametrize(

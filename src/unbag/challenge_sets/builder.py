@@ -288,7 +288,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         folder = Path(str(super()._build_cache_dir()))
         # Verify the checksums before `datasets` maps the files: a flipped byte silently changes rows or crashes Arrow.
         if folder.is_dir() and (damage := checksums.find_corruption(folder)):
-            checksums.quarantine_path(folder, damage)
+            checksums.remove_damaged(folder, damage)
         return str(folder)
 
     def _save_info(self) -> None:

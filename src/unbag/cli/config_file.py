@@ -8,7 +8,7 @@
 The keys are the long options, and `models`. The command line and the environment take precedence over the file.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _Group = TypeVar("_Group", bound="DataclassInstance")
 CONFIG_FILE: Final = "run.yaml"
-_MAX_BYTES: Final = 100_000
-_MAX_DEPTH: Final = 4
 _NESTED: Final = "config"  # a file cannot include another file
 # Options that do not affect the results, options of the machine, and the push to the Hub, which needs consent each
 # time. A file may contain them, but a run does not write them.
@@ -219,9 +217,7 @@ def _mapping(path: Path) -> dict[str, Any]:
     from unbag.utils.safe_io import validate_file
 
     try:
-        text = validate_file(path, max_bytes=_MAX_BYTES).read_text(encoding="utf-8")
-        _validate_depth(yaml.parse(text, yaml.SafeLoader))
-        record = yaml.safe_load(text)
+        record = yaml.safe_load(validate_file(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise typer.BadParameter(
@@ -233,25 +229,6 @@ def _mapping(path: Path) -> dict[str, Any]:
             "each option"
         )
     return record
-
-
-def _validate_depth(events: Iterable[Any]) -> None:
-    """Validate that a YAML text has no deep nesting and no aliases.
-
-    A few lines of nested lists take minutes to parse, and a few lines of aliases expand to gigabytes.
-
-    Args:
-        events: Parser events of the text.
-    """
-    import yaml
-
-    depth = 0
-    for event in events:
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise ValueError(f"expected at most {_MAX_DEPTH} levels of nesting, got more")
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError("expected values without aliases, got an alias (*name)")
 
 
 def _keys(params: Sequence[Any]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class CheckpointManager:
             for step in sorted(self._steps(), reverse=True):
                 if (damage := checksums.find_corruption(self.get_path(step))) is None:
                     break
-                checksums.quarantine_path(self.get_path(step), damage)
+                checksums.remove_damaged(self.get_path(step), damage)
         self._accelerator.wait_for_everyone()
         steps = self._steps()
         return self.get_path(max(steps)) if steps else self._resume_from
@@ -137,8 +137,7 @@ class CheckpointManager:
             CheckpointError: If there is none, or the checkpoint belongs to a run with other data, model or options.
         """
         if not (path / _STATE).is_file():
-            candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
-            folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
+            folders = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
             if not folders:
                 raise CheckpointError(
                     f"expected a checkpoint (a folder with {_STATE}) in {path}, got none; check the path"
@@ -168,11 +167,7 @@ class CheckpointManager:
         return state
 
     def _steps(self) -> set[int]:
-        return {
-            int(path.name.removeprefix("step-"))
-            for path in self._folder.glob("step-*")
-            if path.is_dir() and not checksums.is_quarantined(path)
-        }
+        return {int(path.name.removeprefix("step-")) for path in self._folder.glob("step-*") if path.is_dir()}
 
 
 def list_json_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:

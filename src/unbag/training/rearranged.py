@@ -72,7 +72,7 @@ def load_or_train(
     path, group = get_record_path(config.output_dir), connect_process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified_record(path) is None:
-        checksums.quarantine_path(path, f"{path} is damaged")
+        checksums.remove_damaged(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
         record = train_and_predict()

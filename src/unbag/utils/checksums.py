@@ -1,11 +1,10 @@
 """Checksums of files that unbag writes and reads later: caches, checkpoints and predictions.
 
 A complete folder contains `checksums.json`, with the hash of each of its files. A corrupted file is reported in a
-warning, renamed, and written again.
+warning, removed, and written again.
 
     folder/model.safetensors
     folder/checksums.json           {"model.safetensors": "9f5c…", "checksum": "of these"}
-    folder.damaged/                 the latest corrupted folder
 
 XXH3 detects accidental corruption at the speed of reading. It does not protect against attackers, who could also write
 the checksums.
@@ -24,7 +23,6 @@ from unbag.utils.files import atomic_write
 
 FILE: Final = "checksums.json"
 _KEY: Final = "checksum"
-_DAMAGED: Final = ".damaged"
 _CHUNK: Final = 1 << 20
 
 logger = logging.getLogger(__name__)
@@ -93,26 +91,18 @@ def find_corruption(folder: Path) -> str | None:
     return None
 
 
-def quarantine_path(path: Path, reason: str) -> None:
-    """Rename a corrupted file or folder, and log a warning. A copy that was renamed earlier is replaced.
+def remove_damaged(path: Path, reason: str) -> None:
+    """Remove a corrupted file or folder, and log a warning.
 
     Args:
         path: Corrupted file or folder.
         reason: Reason for the warning, a sentence without a full stop.
     """
-    aside = path.with_name(path.name + _DAMAGED)
-    if aside.is_dir():
-        shutil.rmtree(aside, ignore_errors=True)
-    try:
-        path.rename(aside)
-    except FileNotFoundError:  # another process was faster
-        return
-    logger.warning("%s; renamed to %s, building it again", reason, aside.name)
-
-
-def is_quarantined(path: Path) -> bool:
-    """Check whether a file or folder was renamed because it was corrupted."""
-    return path.name.endswith(_DAMAGED)
+    logger.warning("%s; building it again", reason)
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)  # another process may remove it at the same time
+    else:
+        path.unlink(missing_ok=True)
 
 
 def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:

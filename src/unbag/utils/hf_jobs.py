@@ -4,7 +4,6 @@ A run in a job needs persistent output: a push to the Hub, a URL, or a mounted v
 """
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -12,9 +11,6 @@ from typing import Final
 VARIABLES: Final = ("JOB_ID", "ACCELERATOR", "CPU_CORES", "MEMORY")
 """Environment variables of all jobs (https://huggingface.co/docs/hub/jobs-configuration). Cluster schedulers also set
 `JOB_ID`, so only all four variables together identify a Hugging Face job."""
-_MOUNTS: Final = Path("/proc/self/mounts")
-_VOLUME_KINDS: Final = ("fuse", "nfs")
-"""Prefixes of the file system types of mounted buckets (https://github.com/huggingface/hf-mount)."""
 
 
 def is_hf_job(environment: Mapping[str, str] = os.environ) -> bool:
@@ -28,33 +24,10 @@ def is_hf_job(environment: Mapping[str, str] = os.environ) -> bool:
     return all(environment.get(name) for name in VARIABLES)
 
 
-def is_on_volume(path: Path, mounts: Path | None = None) -> bool:
-    """Check whether a path is on a mounted volume, such as a Hub bucket, instead of the local disk.
-
-    Args:
-        path: Path of a file or folder that need not exist.
-        mounts: Mount table in the kernel's format (default: that of the current process).
-    """
-    mounts = mounts or _MOUNTS
-    if not mounts.is_file():  # not Linux
-        return False
-    kinds = {}
-    for line in mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
-        _, mounted_at, kind, *_ = line.split(" ")
-        kinds[Path(_unescape(mounted_at))] = kind  # the last mount at a mount point hides earlier ones
+def is_on_volume(path: Path) -> bool:
+    """Check whether a path is below a mount point, such as that of a Hub bucket, instead of on the local disk."""
     resolved = path.resolve()
-    nearest = next((each for each in (resolved, *resolved.parents) if each in kinds), Path("/"))
-    # The root of a container can be a FUSE overlay, which is deleted with the container.
-    return nearest != Path("/") and kinds[nearest].startswith(_VOLUME_KINDS)
-
-
-def _unescape(text: str) -> str:
-    r"""Replace the octal escapes of blanks and backslashes in a mount table.
-
-    >>> print(_unescape(r"/my\040bucket"))
-    /my bucket
-    """
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return any(os.path.ismount(each) for each in (resolved, *resolved.parents) if each != Path(resolved.anchor))
 
 
 def validate_persistent_output(

@@ -3,15 +3,12 @@
 import json
 import os
 import re
-from base64 import b64encode
-from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
 
 _ENV_VARS: Final = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _MASK: Final = "…"
 _MIN_LENGTH: Final = 4  # characters of a secret; a shorter value is a placeholder
-_MIN_LENGTH_BASE64: Final = 8  # the encoded form of shorter secrets may occur in ordinary words
 _PLACEHOLDERS: Final = frozenset({"none", "empty", "null", "token", "test", "dummy"})  # common keys of local servers
 
 _URL_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s?#@'\"]+@")
@@ -21,7 +18,6 @@ _URL_SECRET_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 _AUTHORIZATION: Final = re.compile(r"(\bauthorization\W{1,6}(?:basic|bearer)\s+)[^\s'\",;]+", re.IGNORECASE)
-_LINE_BREAK: Final = r"(?:\s*\n\s*)?"
 _TOKEN_LIKE: Final = re.compile(r"\b(?:hf_|sk-|api_org_)[A-Za-z0-9_-]{16,}")
 
 
@@ -30,7 +26,7 @@ def redact(text: str) -> str:
 
     Secrets are the API key and the Hub token, names and passwords in URLs, tokens and signatures in URL queries, values
     of `Authorization` headers, and strings with the prefix of a known token type. Key and token are also replaced if
-    they are percent-encoded, escaped as in JSON, encoded in base64 or wrapped over several lines.
+    they are percent-encoded or escaped as in JSON.
 
     Truncate a text only after this call, since a part of a secret is not recognized.
 
@@ -40,10 +36,12 @@ def redact(text: str) -> str:
     text = _URL_CREDENTIALS.sub(f"{_MASK}@", text)
     text = _URL_SECRET_PARAMETER.sub(rf"\1{_MASK}", text)
     text = _AUTHORIZATION.sub(rf"\1{_MASK}", text)
-    # Longest first, since a secret or one of its forms may be part of another one.
-    for form in sorted({form for secret in _secrets() for form in _forms(secret)}, key=len, reverse=True):
-        # Layout libraries break long words over lines; percent-encoding uses hex digits of either case.
-        text = re.sub(_LINE_BREAK.join(map(re.escape, form)), _MASK, text, flags=re.IGNORECASE)
+    forms: set[str] = set()
+    for secret in _secrets():
+        content = secret.encode("utf-8", "surrogateescape")  # an environment variable may contain any bytes
+        forms |= {secret, quote(content, safe=""), json.dumps(secret)[1:-1]}
+    for form in sorted(forms, key=len, reverse=True):  # a secret or one of its forms may be part of another one
+        text = re.sub(re.escape(form), _MASK, text, flags=re.IGNORECASE)  # percent-encoding uses digits of either case
     return _TOKEN_LIKE.sub(_MASK, text)
 
 
@@ -77,17 +75,3 @@ def _hub_token() -> str:
         return get_token() or ""
     except OSError:  # for example, HF_HOME names a file
         return ""
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Iterate over the forms of a secret: verbatim, percent-encoded, escaped in JSON, in base64."""
-    content = secret.encode("utf-8", "surrogateescape")  # an environment variable may contain any bytes
-    yield from (secret, quote(content, safe=""), json.dumps(secret)[1:-1])
-    if len(secret) < _MIN_LENGTH_BASE64:
-        return
-    for before in range(3):
-        # Basic authentication encodes `user:secret`. Base64 encodes 3 bytes as 4 characters, so the form of the secret
-        # depends on the number of preceding bytes modulo 3. Characters that share bits with a neighbor are excluded.
-        encoded = b64encode(bytes(before) + content).decode().rstrip("=")
-        is_aligned = (before + len(content)) % 3 == 0
-        yield encoded[(0, 2, 3)[before] : len(encoded) if is_aligned else -1]

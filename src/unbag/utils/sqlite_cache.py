@@ -1,7 +1,7 @@
 """Persistent cache of computed values by key in an SQLite file, with a checksum per row.
 
-Corrupted rows are deleted, so that their values are computed again. A file that is no longer a database is renamed, and
-a new file is created.
+Corrupted rows are deleted, so that their values are computed again. A file that is no longer a database is removed,
+and a new file is created.
 """
 
 import sqlite3
@@ -108,7 +108,7 @@ class SqliteCache:
                     # listed as harmless mean corruption; the lower 8 bits are the primary code.
                     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
                         raise
-                    self._set_aside(error)
+                    self._remove(error)
                     return work(self._connect())
             except sqlite3.Error as error:  # full disk, missing permission, or timeout for the lock of another process
                 raise OSError(f"{self._path}: {error}") from error
@@ -123,10 +123,10 @@ class SqliteCache:
             self._file.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {_COLUMNS}")
         return self._file
 
-    def _set_aside(self, error: Exception) -> None:
+    def _remove(self, error: Exception) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
-        checksums.quarantine_path(self._path, f"{self._path} is corrupted ({error})")
+        checksums.remove_damaged(self._path, f"{self._path} is corrupted ({error})")
         for suffix in ("-wal", "-shm", "-journal"):  # SQLite would replay the logs of the old file into the new one
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

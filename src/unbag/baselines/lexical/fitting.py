@@ -205,7 +205,7 @@ def _is_stored(folder: Path) -> bool:
     if not checksums.has_checksums(folder):
         return False
     if damage := checksums.find_corruption(folder):
-        checksums.quarantine_path(folder, damage)
+        checksums.remove_damaged(folder, damage)
         return False
     return True
 
@@ -443,7 +443,7 @@ class CrossFittedModel:
         if not checksums.has_checksums(folder):
             return False
         if damage := checksums.find_corruption(folder):
-            checksums.quarantine_path(folder, damage)
+            checksums.remove_damaged(folder, damage)
         return not damage
 
     def _path(self, fold: int) -> Path:
