@@ -368,7 +368,7 @@ def _parse_literal(text: str) -> Any:
     source = re.sub(r"\b(?:true|false|null)\b", lambda found: names[found[0].lower()], text, flags=re.IGNORECASE)
     loose = re.sub(r"//.*", "", re.sub(r"[“”„]", '"', source.replace('\\"', '"')))
     for form in (source, re.sub(r"([{,]\s*)([^\W\d]\w*)\s*:", r'\1"\2":', loose)):
-        with warnings.catch_warnings(), contextlib.suppress(_LITERAL_ERRORS):
+        with warnings.catch_warnings(), contextlib.suppress(*_LITERAL_ERRORS):
             warnings.simplefilter("ignore")  # about escapes that Python does not know
             return ast.literal_eval(form)
     return None
