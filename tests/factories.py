@@ -11,6 +11,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS
 from unbag.evaluation import samples
+from unbag.evaluation.published import score_published_predictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
@@ -48,3 +49,9 @@ def write_run(folder: Path, *run_results: Result) -> Path:
     samples.write_samples(run_results, folder)
     results.write_results(run_results, folder / results.FILE)
     return folder
+
+
+def score_file(source, request, **options):
+    """Score a file or table of predictions of one model on one set. Returns the result."""
+    [result] = score_published_predictions([source], [request], **options).results
+    return result

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # names that `__getattr__` imports, for type checkers and editors
-    from unbag.api import evaluate
+    from unbag.api import evaluate, score
     from unbag.challenge_sets.loading import load
     from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
@@ -43,6 +43,7 @@ _MODULES: Final = {
     "compute_metrics": "unbag.integrations.compute_metrics",
     "evaluate": "unbag.api",
     "load": "unbag.challenge_sets.loading",
+    "score": "unbag.api",
 }
 __all__ = [
     "Comparison",
@@ -56,6 +57,7 @@ __all__ = [
     "compute_metrics",
     "evaluate",
     "load",
+    "score",
 ]
 
 

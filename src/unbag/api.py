@@ -16,10 +16,13 @@ from unbag.evaluation import evaluator, result_folder
 from unbag.evaluation.backends import open_backend, validate_engine_options
 from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.evaluation.outcome import EvaluationCallbacks
+from unbag.evaluation.published import score_published_predictions
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.options import ModelKwargs, describe_model_options
+from unbag.inference.prediction_files import PredictionSource
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
+from unbag.inference.single_output import Threshold
 from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
@@ -171,6 +174,98 @@ def evaluate(
         )
     report.results = outcome.results
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in outcome.skipped]
+    if output.url is not None:
+        upload_files(output.folder, output.url, last_file=results.FILE)
+    return report
+
+
+def score(
+    predictions: PredictionSource | Sequence[PredictionSource],
+    sets: str | SetRequest | Sequence[str | SetRequest] = "plain",
+    *,
+    corpus: str | None = None,
+    split: str | None = None,
+    data: Path | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
+    language: str | None = None,
+    encoding: str | None = None,
+    max_examples: int | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    output_dir: Path | str | None = None,
+    threshold: Threshold | None = None,
+    by_order: bool = False,
+    lexical_baseline: bool = True,
+    progress: bool = True,
+) -> Report:
+    """Score predictions that another program made, on the rows of challenge sets for which there are predictions.
+
+    Args:
+        predictions: A file (csv, tsv, jsonl, json, Parquet or Arrow), a folder of `save_to_disk`, a data frame, a
+            `datasets.Dataset`, a dict of columns, or a list of these. Each has labels or scores of a model, or one
+            column of labels per model. Rows match by `id`, by an id of the corpus (`pairID`, `uid`), or by premise and
+            hypothesis.
+        sets: Names or requests of challenge sets.
+        corpus: Corpus to build the sets from, as in `evaluate`.
+        split: Split of the corpus.
+        data: Your own pairs instead of a corpus.
+        columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`, if they
+            are unusual. With `data`, the names of its columns.
+        labels: Names of the labels 0, 1, 2, or `E=entailment` for each label. With `data`, for its labels.
+        language: Language of `data`.
+        encoding: Encoding of `data`.
+        max_examples: Maximum number of source examples of each set (default: all).
+        seed: Random seed for sampling (default: 13).
+        options: Options of the sets.
+        output_dir: Folder or URL for results (default: a temporary folder).
+        threshold: Minimum probability of entailment, or `break-even`.
+        by_order: Whether rows match by their number, after a check of the gold labels.
+        lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
+        progress: Whether to show progress bars on standard error.
+
+    Returns:
+        Report with one result per model and set.
+
+    Raises:
+        ValueError: If an argument is invalid, no rows match, or the meaning of labels is unknown.
+
+    >>> from unbag.data.demo import get_demo_file
+    >>> pairs = {"premise": ["A dog runs."], "hypothesis": ["It moves."], "prediction": ["entailment"]}
+    >>> score(pairs, "plain", data=get_demo_file("validation"), lexical_baseline=False, progress=False)
+    Traceback (most recent call last):
+    unbag.utils.safe_io.DataError: predictions: expected rows of the set plain …
+    """
+    pairs = PairSelection(
+        corpus=corpus,
+        split=split,
+        data=None if data is None else str(data),
+        columns=None if data is None else columns,
+        labels=None if data is None else labels,
+        language=language,
+        encoding=encoding,
+        max_examples=max_examples,
+        seed=seed,
+        options=options or {},
+    )
+    _validate_sets(sets)
+    requests, _ = _requests(sets, pairs, full=False)
+    sources = list(predictions) if isinstance(predictions, list | tuple) else [predictions]
+    output = _open_output_folder(output_dir, score, is_sharded=False)
+    report = Report((), output.folder, temporary=output.is_temporary)
+    with show_progress_bars(visible=progress) as update_bars:
+        outcome = score_published_predictions(
+            sources,
+            requests,
+            output_dir=output.folder,
+            lexical_baseline=lexical_baseline,
+            threshold=threshold,
+            columns=columns if data is None else None,
+            labels=(labels or ()) if data is None else (),
+            by_order=by_order,
+            callbacks=EvaluationCallbacks(on_progress=update_bars),
+        )
+    report.results = outcome.results
     if output.url is not None:
         upload_files(output.folder, output.url, last_file=results.FILE)
     return report

@@ -4,7 +4,7 @@ import pytest
 
 from unbag import cli
 from unbag.cli import run_folder
-from unbag.evaluation import evaluator
+from unbag.evaluation import evaluator, published
 
 CHAT = ("--apply-chat-template", "--no-apply-chat-template")
 HOME = "org__model/"
@@ -22,7 +22,7 @@ def folder(monkeypatch, tmp_path):
         raise ValueError("enough is known")
 
     monkeypatch.setattr(evaluator, "evaluate_all", keep)
-    monkeypatch.setattr(evaluator, "evaluate_file", keep)
+    monkeypatch.setattr(published, "score_published_predictions", keep)
 
     def ask(command):
         assert cli.run(cli.app, command.split()) == 1

@@ -6,9 +6,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from tests.factories import score_file
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS, find_label_space, list_two_label_orders, map_label_to_space
-from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 
 GOLD = np.repeat([0, 1, 2], 40)
@@ -79,7 +79,7 @@ def test_file_of_other_label_order_adds_warning(tmp_path, monkeypatch, caplog, n
     ]
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = evaluate_file(file, request, output_dir=tmp_path / "out", lexical_baseline=False)
+    result = score_file(file, request, output_dir=tmp_path / "out", lexical_baseline=False)
     assert result.model["label_probe"] == {"rows": "0 of 26"}
     said = result.model["label_probe_warning"]
     assert "change entailment to contradiction, neutral to entailment, contradiction to neutral in the file" in said

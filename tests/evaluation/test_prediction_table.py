@@ -12,7 +12,6 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS
@@ -99,7 +98,7 @@ def test_predictions_csv_scores_equal_run(tmp_path):
     assert [row["id"] for row in found] == rows["id"][:]
     assert [row["premise"] for row in found] == rows["premise"][:]
     assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]
-    again = evaluate_file(path, request, output_dir=tmp_path / "scored", lexical_baseline=False)
+    again = factories.score_file(path, request, output_dir=tmp_path / "scored", lexical_baseline=False)
     assert again.scores["accuracy_after"] == result.scores["accuracy_after"]
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
 

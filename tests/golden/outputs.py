@@ -27,6 +27,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from tests.factories import score_file
 from unbag import challenge_sets
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.challenge_sets import results
@@ -36,7 +37,7 @@ from unbag.cli import app
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS
 from unbag.evaluation import comparison
-from unbag.evaluation.evaluator import evaluate_all, evaluate_file
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.integrations.harness.export import HARNESSES, export_tasks
@@ -168,12 +169,12 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
         "causal": _evaluate_model("causal:./causal", few, "causal-run"),
         "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint).results,
         "file": [
-            evaluate_file(
+            score_file(
                 _write_predictions(requested["permuted"], names=False), requested["permuted"], output_dir=Path("file")
             )
         ],
         "names": [
-            evaluate_file(
+            score_file(
                 _write_predictions(requested["swapped"], names=True), requested["swapped"], output_dir=Path("names")
             )
         ],

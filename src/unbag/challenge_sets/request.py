@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -208,6 +208,28 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
             "sha256": _hash_rows(rows),
         },
     )
+
+
+def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -> tuple[BuiltSet, NDArray[np.bool_]]:
+    """Select the examples of a set of which all rows have a prediction.
+
+    Args:
+        built: The set.
+        is_predicted: Mask of the rows with a prediction, shape (n,).
+
+    Returns:
+        The set with the rows of these examples, and the mask of these rows, shape (n,).
+    """
+    if is_predicted.all():
+        return built, is_predicted
+    example_id = challenge_sets.get_challenge_set(built.name).import_builder_class().EXAMPLE_ID
+    examples = read_column(built.rows, example_id).dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    lacking = np.unique(examples[~is_predicted])
+    mask = ~np.isin(examples, lacking)
+    rows = built.rows.select(np.flatnonzero(mask))
+    data = {name: value for name, value in built.data.items() if name != "human"}  # the agreement on the whole set
+    data["excluded"] = {**data["excluded"], "without prediction": len(lacking)}
+    return replace(built, rows=rows, data=data | {"sha256": _hash_rows(rows)}), mask
 
 
 def _count_documents(builder: Any, rows: Any) -> dict[str, int]:

@@ -64,6 +64,15 @@ class _ModelOptions(TypedDict):
     trust_remote_code: NotRequired[Literal[True]]
 
 
+class _Match(TypedDict):
+    by: str
+    rows: int
+    of: int
+    unmatched: int
+    ambiguous: int
+    warnings: NotRequired[list[str]]
+
+
 class _Model(TypedDict):
     name: str
     kind: NotRequired[str]
@@ -78,6 +87,7 @@ class _Model(TypedDict):
     options: NotRequired[_ModelOptions]
     label_probe: NotRequired[dict[str, str]]
     label_probe_warning: NotRequired[str]
+    matched: NotRequired[_Match]
     truncated_pairs: NotRequired[int]
     truncated_share: NotRequired[float]
     server_version: NotRequired[str]

@@ -73,7 +73,8 @@ def score(
       unbag score --run-dir s3://BUCKET/RUN
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
-    from unbag.evaluation import evaluator, prefetch
+    from unbag.evaluation import prefetch
+    from unbag.evaluation.published import score_published_predictions
     from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.inference.prediction_store import PREDICTIONS
 
@@ -117,15 +118,15 @@ def score(
         )
     )
     with open_local_result_folder(output_location) as folder:
-        result = evaluator.evaluate_file(
-            predictions,
-            target,
+        outcome = score_published_predictions(
+            [predictions],
+            [target],
             output_dir=folder,
             predictions=RUNS_FOLDER / PREDICTIONS,
             lexical_baseline=lexical_baseline,
             threshold=threshold,
         )
-        show_results([result], folder, as_json=as_json, output_location=output_location)
+        show_results(outcome.results, folder, as_json=as_json, output_location=output_location)
 
 
 def _score_shards(run: str, output_location: str, *, as_json: bool) -> None:

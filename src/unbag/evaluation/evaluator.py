@@ -18,13 +18,11 @@ from unbag.challenge_sets.request import (
     create_validated_builder,
     prebuild_sets,
 )
-from unbag.challenge_sets.results import Result
-from unbag.data.columns import read_column
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError
-from unbag.data.predictions import SetPredictions, validate_label_space
+from unbag.data.predictions import validate_label_space
 from unbag.data.sources import validate_corpus_names
-from unbag.evaluation import label_check, model_loading, result_folder
+from unbag.evaluation import model_loading, result_folder
 from unbag.evaluation.backends import Engine, InProcessEngine
 from unbag.evaluation.background import BackgroundBuild
 from unbag.evaluation.label_check import LabelCheckedModel
@@ -42,9 +40,7 @@ from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.scoring import (
     ScoredModel,
     ScoredResult,
-    build_scored_result,
     score_predictions,
-    score_set_predictions,
     write_scored_results,
 )
 from unbag.evaluation.sharded import ShardedEvaluation
@@ -54,14 +50,12 @@ from unbag.inference.label_probe import raise_output_count_error
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.options import parse_model_options
-from unbag.inference.prediction_files import detect_label_space, read_prediction_file
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
-from unbag.inference.single_output import Threshold, apply_threshold, build_labels_only_message, parse_threshold
+from unbag.inference.single_output import build_labels_only_message
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
-from unbag.utils.files import get_cache_folder
 from unbag.utils.safe_io import validate_writable
 
 _FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
@@ -392,58 +386,6 @@ def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | st
             "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
             "command without --shard to reuse their predictions"
         )
-
-
-def evaluate_file(
-    path: Path,
-    challenge_set: SetRequest | BuiltSet,
-    *,
-    output_dir: Path | str,
-    predictions: Path | str | None = None,
-    lexical_baseline: bool = True,
-    threshold: Threshold | None = None,
-) -> Result:
-    """Score a file of predictions, and write `results.json` and the examples to a folder.
-
-    Args:
-        path: File of predictions (`unbag.inference.prediction_files`).
-        challenge_set: Predicted set: a request, or a built set from `challenge_sets.request.read_exported_set`.
-        output_dir: Folder to write to.
-        predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
-        lexical_baseline: See `evaluate_all`.
-        threshold: Minimum probability of entailment (`inference.single_output`); default: the most probable label.
-
-    Raises:
-        ValueError: If the file does not have one valid prediction per row of the set. `data.labels.LabelError` if the
-            file's labels separate contradiction from the rest but the set's labels separate entailment.
-    """
-    validate_writable(Path(output_dir), folder=True)
-    threshold = None if threshold is None else parse_threshold(threshold)
-    if detect_label_space(path) is None and threshold is not None:  # before the set is built
-        raise ValueError(build_labels_only_message(threshold))
-    result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
-    built = build_requested_set(challenge_set) if isinstance(challenge_set, SetRequest) else challenge_set
-    file_predictions = read_prediction_file(path, read_column(built.rows, "id"))
-    store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
-    words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
-    model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
-    result_folder.validate_result_folder(Path(output_dir), {path.name: model}, {built.request.name})
-    answers = SetPredictions(
-        file_predictions.probabilities, file_predictions.label_space, file_predictions.has_probabilities
-    )
-    if (fit := label_check.check_label_order_on_corpus_rows(built, answers)) is not None:
-        model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
-        if fit.warning is not None:
-            model["label_probe_warning"] = fit.warning
-            logger.warning("%s %s", path.name, fit.warning)
-    if threshold is not None:
-        labels = read_column(built.rows, "label").to_numpy()
-        answers, model["ranking"], _ = apply_threshold(answers, labels, threshold)
-        model |= {"threshold": str(threshold), "label_order": ",".join(file_predictions.label_space)}
-    answers = answers.align_to_gold(built.rows.features["label"].names)
-    result = score_set_predictions(built, answers, model, words)
-    write_scored_results([build_scored_result(result, built, answers)], Path(output_dir))
-    return result
 
 
 def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:

@@ -95,7 +95,7 @@ def score_predictions(
     answers = _answers(stored_predictions, slice(None), model.may_abstain)
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
-        abstained_share = _unanswered_share(answers.unanswered, built_set)
+        abstained_share = estimate_unanswered_share(answers.unanswered, built_set)
         if not is_preview:
             _report_unanswered(abstained_share, answers.unanswered, reasons, built_set)
     counts: dict[str, Any] = {"truncated_pairs": stored_predictions.truncated}
@@ -243,7 +243,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
     return {(each.set, each.model, each.sha256): each for each in chosen}
 
 
-def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
+def estimate_unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
     source = row_labels.compute_source_indices(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)

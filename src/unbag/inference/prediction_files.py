@@ -1,159 +1,458 @@
-"""Files of predictions from another tool, with one row per row of a challenge set."""
+"""Predictions as people publish them: files and tables with ids or texts, labels or probabilities, and several models.
 
-from collections.abc import Sequence
-from functools import cached_property
+Columns are recognized by their usual names. Ids and texts become 64-bit hashes, so that a row needs little memory.
+`evaluation.prediction_matching` finds the rows of a challenge set in such a table, and the meaning of its labels.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, resolve_label
-from unbag.data.readers import DataRow, get_cell, open_data_file
-from unbag.inference.predictor import validate_probabilities
+from unbag.data.labels import LABEL_SPACES, LabelError, is_missing_label, resolve_label
+from unbag.data.predictions import NONE
+from unbag.data.readers import (
+    DataRow,
+    DataTable,
+    HubTable,
+    get_cell,
+    is_dataset_folder,
+    normalise_column_name,
+    open_data_file,
+    open_dataset_folder,
+)
+from unbag.utils.hashing import hash_texts
 from unbag.utils.safe_io import DataError
 
-_BATCH: Final = 10_000  # ids at a time
+PredictionSource: TypeAlias = Any
+"""Path of a file or folder of `save_to_disk`, or a table: a data frame, a dict of columns or a `datasets.Dataset`."""
+
+Hashes: TypeAlias = NDArray[np.uint64]
+
+EXACT: Final = "premise and hypothesis"
+NORMALISED: Final = "normalized premise and hypothesis"
+NUMBER: Final = "row number"
+
+_TEXTS: Final = {
+    "premise": ("premise", "sentence1", "sentence_A", "text1", "text_a", "premises", "sent1", "context", "sentence_1"),
+    "hypothesis": (
+        *("hypothesis", "sentence2", "sentence_B", "text2", "text_b", "hypotheses", "sent2", "claim", "statement"),
+        "sentence_2",
+    ),
+}
+_IDS: Final = (
+    *("id", "pairID", "uid", "guid", "promptID", "pair_id", "example_id", "sample_id", "question_id", "source_id"),
+    *("qid", "sent_id", "doc_id"),
+)
+_NUMBERS: Final = ("index", "idx", "row", "row_id", "row_number", "line", "")
+"""Names of row numbers. pandas writes an index without a name."""
+
+_GOLD: Final = (
+    *("gold", "gold_label", "label_gold", "gold_labels", "label", "labels", "true", "true_label", "label_true"),
+    *("target", "reference", "ground_truth", "groundtruth", "gt", "y_true", "answer_key", "expected"),
+)
+_PREDICTION: Final = (
+    *("prediction", "predictions", "predicted_label", "pred_label", "label_pred", "label_predicted", "predicted"),
+    *("pred", "preds", "y_pred", "model_prediction", "model_label", "predicted_class", "output_label"),
+    *("model_answer", "response_label", "output", "response"),
+)
+_SCORES: Final = (
+    *("predicted_scores", "logits", "probabilities", "probs", "scores", "pred_scores", "pred_probs", "logit"),
+    *("predicted_probabilities", "predicted_logits", "class_probabilities", "softmax", "model_probs"),
+)
+_CONFIDENCE: Final = (
+    *("p_predicted", "confidence", "probability", "prob", "score", "predicted_prob", "predicted_probability"),
+    *("max_prob", "pred_prob", "pred_score", "predicted_score", "conf"),
+)
+_SCORE_WORDS: Final = re.compile(
+    r"^(?:p|prob|probs|probability|score|logit|logits|pred)_|_(?:prob|probability|score|logit|logits|p)$"
+)
+_NEVER_MODELS: Final = re.compile(r"(?:^|_)(?:gold|label\d*|annotator|true|annotation)(?:_|$)")
+_SAMPLE: Final = 2_000  # rows that are inspected for columns with labels
+_BATCH: Final = 10_000
 
 
-class FilePredictions(NamedTuple):
-    """Predictions from a file, in the order of a set's rows."""
+class ModelColumn(NamedTuple):
+    """Predictions of one model for n rows of a table, as written there.
 
-    probabilities: NDArray[np.float32]  # (n, labels)
-    label_space: tuple[str, ...]
-    has_probabilities: bool  # whether the probabilities measure confidence; False for bare labels
+    Attributes:
+        name: Name of the model.
+        values: Label of each row as text; "" without a prediction. None for a table with scores only.
+        scores: Scores of each label, shape (n, m); NaN without a prediction. None for labels only.
+        score_labels: Labels of the columns of `scores`; None if these are numbered.
+        confidence: Probability of the predicted label, shape (n,); None if unknown.
+    """
+
+    name: str
+    values: Sequence[str] | None
+    scores: NDArray[np.float64] | None = None
+    score_labels: tuple[str, ...] | None = None
+    confidence: NDArray[np.float64] | None = None
+
+    @property
+    def is_predicted(self) -> NDArray[np.bool_]:
+        """Mask of the rows with a prediction, shape (n,)."""
+        if self.scores is not None:
+            return ~np.isnan(self.scores).any(axis=1)
+        return np.array([bool(value) for value in self.values or ()], dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class PublishedPredictions:
+    """Table of predictions of one or more models for n rows.
+
+    Attributes:
+        name: Name of the file or table.
+        sha256: Hash of the file or table.
+        keys: Hashes of the ids, texts and row numbers by which rows can be matched, by column.
+        numeric: Names of the id columns whose values are all whole numbers.
+        gold: Gold label of each row as text; "" if missing. None without gold labels.
+        id_names: Names of the label ids 0, 1, …, if the table stores them.
+        models: Predictions of each model.
+    """
+
+    name: str
     sha256: str
+    keys: Mapping[str, Hashes]
+    numeric: frozenset[str]
+    gold: Sequence[str] | None
+    id_names: Sequence[str] | None
+    models: Sequence[ModelColumn]
+    table: DataTable
+
+    def __len__(self) -> int:
+        return len(self.keys[NUMBER])
+
+    def locate(self, row: int) -> str:
+        """Describe the location of a row, for error messages."""
+        return next(islice(self.table.read(), row, None)).location
 
 
-def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
-    """Read a predictions file, and arrange the predictions in the order of a set's row ids.
+def hash_key(text: str) -> int:
+    """Compute the 64-bit hash of an id or a text."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def hash_pair(premise: str, hypothesis: str) -> tuple[int, int]:
+    """Compute the hashes of a pair: of the exact texts without surrounding white space, and of the normalized texts.
+
+    Normalized texts consist of the letters and digits, without case and compatibility forms.
+
+    >>> hash_pair("It's late.", "No!")[1] == hash_pair("It’s  late", "no")[1]
+    True
+    """
+    exact = f"{premise.strip()}\0{hypothesis.strip()}"
+    return hash_key(exact), hash_key("\0".join(map(_normalise, (premise, hypothesis))))
+
+
+def _normalise(text: str) -> str:
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+
+
+def read_published_predictions(
+    source: PredictionSource, *, columns: Mapping[str, str] | None = None, name: str | None = None
+) -> PublishedPredictions:
+    """Read a file or table of predictions.
 
     Args:
-        path: A csv, tsv, jsonl or parquet file with the column `id`, and either `prediction` (a label's name) or a
-            column of probabilities for each label, named as the label.
-        ids: Ids of the set's rows, texts or an Arrow array of them.
+        source: File, folder or table (`PredictionSource`).
+        columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`. Columns
+            that are not given are recognized by their usual names.
+        name: Name of the table (default: the name of the file, or `predictions`).
 
     Raises:
-        DataError: If columns are missing, an id is unknown, duplicate or missing, or a value is not a prediction.
+        DataError: If the file cannot be read, has no predictions, or has neither ids nor texts.
     """
-    label_space = detect_label_space(path)
-    file = open_data_file(path)
-    ids = ids if isinstance(ids, pa.Array) else pa.array(ids, type=pa.string())
-    positions = _Positions(ids)
-    probabilities = np.full((len(ids), len(label_space or LABELS)), np.nan, dtype=np.float32)
-    for row in file.read():
-        name = get_cell(row, "id")
-        number = positions.find(str(name))
-        if number is None:
-            raise DataError(
-                f"{row.location}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
-                "options that were used for the predictions"
+    table, where, sha256 = _open(source, name)
+    layout = _recognise(table, where, columns or {})
+    keys: dict[str, list[int]] = {each: [] for each in (*layout.ids, *((EXACT, NORMALISED) if layout.texts else ()))}
+    numbers: list[int] = []
+    numeric = set(layout.ids)
+    gold: list[str] = []
+    values: dict[str, list[str]] = {name: [] for name in layout.labels}
+    scores: list[list[float]] = []
+    confidence: list[float] = []
+    for row in table.read():
+        cells = row.values
+        for each in layout.ids:
+            if isinstance(value := get_cell(row, each), list | dict):
+                raise DataError(f"{row.location}: expected an id in the column {each!r}, got {value!r:.60}; correct it")
+            text = _text(value)
+            keys[each].append(hash_key(text))
+            if each in numeric and not text.isdecimal():
+                numeric.discard(each)
+        if layout.texts:
+            exact, normalised = hash_pair(*(_text(cells.get(each)) for each in layout.texts))
+            keys[EXACT].append(exact)
+            keys[NORMALISED].append(normalised)
+        number = _text(cells.get(layout.number)) if layout.number is not None else ""
+        numbers.append(int(number) if number.isdecimal() else row.number)
+        if layout.gold is not None:
+            gold.append(_label_text(row, layout.gold))
+        for each in layout.labels:
+            values[each].append(_label_text(row, each))
+        if layout.scores:
+            scores.append(_scores(row, layout))
+        if layout.confidence is not None:
+            certain = get_cell(row, layout.confidence)
+            confidence.append(np.nan if certain in (None, "") else _number(row, layout.confidence, certain))
+
+    def locate(number: int) -> str:
+        return next(islice(table.read(), number, None)).location
+
+    matrix = _score_matrix(scores, where, locate) if layout.scores else None
+    if layout.labels:
+        models = [
+            ModelColumn(
+                each if len(layout.labels) > 1 or layout.is_model_name else where,
+                values[each],
+                matrix,
+                layout.score_labels,
+                np.array(confidence) if confidence else None,
             )
-        if not np.isnan(probabilities[number, 0]):
-            raise DataError(f"{row.location}: expected each id once, got {name!r:.100} again; remove one of the rows")
-        probabilities[number] = _one_hot(row) if label_space is None else _distribution(row, label_space)
-    missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
-    if len(missing):
-        first = ids[int(missing[0])].as_py()
+            for each in layout.labels
+        ]
+    else:
+        models = [ModelColumn(where, None, matrix, layout.score_labels)]
+    id_names = next((names for each in layout.labels if (names := table.get_label_names(each))), None)
+    arrays = {each: np.array(hashes, dtype=np.uint64) for each, hashes in keys.items()}
+    arrays[NUMBER] = np.array(numbers, dtype=np.uint64)
+    return PublishedPredictions(where, sha256, arrays, frozenset(numeric), gold or None, id_names, models, table)
+
+
+def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, str]:
+    """Open a file or table. Returns the table, its name and its hash."""
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        if is_dataset_folder(path):
+            table, sha256 = open_dataset_folder(path, None)
+            return table, name or path.name, sha256
+        file = open_data_file(path)
+        return file, name or path.name, file.sha256()
+    import datasets
+
+    data = source
+    if isinstance(data, Mapping) and not isinstance(data, datasets.DatasetDict):
+        data = datasets.Dataset.from_dict(dict(data))
+    elif hasattr(data, "iterrows"):
+        data = datasets.Dataset.from_pandas(data, preserve_index=False)
+    if not isinstance(data, datasets.Dataset) or not data.num_rows:
         raise DataError(
-            f"{path}: expected a prediction for each of {len(ids):,} rows, got none for {len(missing):,}, such as "
-            f"{first!r}; add them"
+            f"predictions: expected a file, a data frame, a dict of columns or a datasets.Dataset with rows, got "
+            f"{source!r:.80}; pass one of these"
         )
-    return FilePredictions(probabilities, tuple(label_space or LABELS), label_space is not None, file.sha256())
+    rows = HubTable(name or "predictions", data)
+    sha256 = hash_texts(
+        [list(data.column_names), *([repr(value) for value in row.values.values()] for row in rows.read())]
+    )
+    return rows, rows.name, sha256
 
 
-class _Positions:
-    """Index from the id of a row to its position.
+class _Layout(NamedTuple):
+    """Columns of a table of predictions.
 
-    A dict would take more than a hundred bytes per id. Most files have the order of the set, so the next position is
-    tried first. For other files, the index holds 16 bytes per id: its hash and its position.
+    Attributes:
+        ids: Columns with ids.
+        number: Column with row numbers; None without one.
+        texts: Columns of premise and hypothesis; empty without them.
+        gold: Column of gold labels.
+        labels: Columns of predicted labels, one per model.
+        is_model_name: Whether the name of the only label column names the model.
+        scores: One column with lists of scores, or one column per label.
+        score_labels: Labels of the columns of scores; None for lists.
+        confidence: Column with the probability of the predicted label.
     """
 
-    def __init__(self, ids: Any) -> None:
-        self._ids = ids
-        self._next = 0
-
-    def find(self, name: str) -> int | None:
-        """Find the row position of an id. Return None if the set has no such row."""
-        position = self._next if self._is_at(self._next, name) else self._look_up(name)
-        if position is not None:
-            self._next = position + 1
-        return position
-
-    def _is_at(self, position: int, name: str) -> bool:
-        return position < len(self._ids) and self._ids[position].as_py() == name
-
-    def _look_up(self, name: str) -> int | None:
-        hashes, order = self._index
-        digest = np.uint64(_hash(name))
-        place = int(np.searchsorted(hashes, digest))
-        while place < len(hashes) and hashes[place] == digest:  # different ids may have the same hash
-            if self._is_at(int(order[place]), name):
-                return int(order[place])
-            place += 1
-        return None
-
-    @cached_property
-    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-        """Hashes of all ids, sorted, and the position of each."""
-        batches = (self._ids[start : start + _BATCH].to_pylist() for start in range(0, len(self._ids), _BATCH))
-        hashes = np.fromiter((_hash(name) for names in batches for name in names), np.uint64, count=len(self._ids))
-        order = np.argsort(hashes, kind="stable")
-        return hashes[order], order
+    ids: tuple[str, ...]
+    number: str | None
+    texts: tuple[str, ...]
+    gold: str | None
+    labels: tuple[str, ...]
+    is_model_name: bool
+    scores: tuple[str, ...]
+    score_labels: tuple[str, ...] | None
+    confidence: str | None
 
 
-def _hash(name: str) -> int:
-    return xxhash.xxh3_64_intdigest(name.encode("utf-8", "surrogatepass"))
+_NAMED: Final = ("id", "premise", "hypothesis", "label", "prediction", "scores")
 
 
-def detect_label_space(path: Path) -> tuple[str, ...] | None:
-    """Find the label space of the probability columns in a file. Return None if the file has label names instead.
+def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layout:
+    present = list(table.columns)
+    if unknown := sorted(set(named) - set(_NAMED)):
+        raise DataError(f"--columns: expected names for {', '.join(_NAMED)}, got {', '.join(unknown)}; remove it")
+    if absent := [each for each in named.values() if each and each not in present]:
+        raise DataError(
+            f"--columns: expected columns of {where}, got {absent[0]!r}; use one of {', '.join(present[:30])}"
+        )
+    by_key: dict[str, str] = {}
+    for each in present:
+        by_key.setdefault(_column_key(each), each)
+    used = set(named.values())
+
+    def find(ours: str, usual: Sequence[str]) -> str | None:
+        if ours in named:
+            return named[ours] or None
+        found = next(
+            (by_key[key] for each in usual if (key := _column_key(each)) in by_key and by_key[key] not in used), None
+        )
+        if found is not None:
+            used.add(found)
+        return found
+
+    label_columns = _find_score_columns([each for each in present if each not in used])
+    score_list = None if label_columns else find("scores", _SCORES)
+    used.update(label_columns.values())
+    prediction = find("prediction", _PREDICTION)
+    texts = [find(side, _TEXTS[side]) for side in ("premise", "hypothesis")]
+    gold = find("label", _GOLD)
+    ids = [named["id"]] if named.get("id") else []
+    while "id" not in named and (each := find("id", _IDS)) is not None:
+        ids.append(each)
+    number = find("", _NUMBERS)
+    confidence = find("", _CONFIDENCE) if prediction and not (label_columns or score_list) else None
+    labels = [prediction] if prediction else []
+    if not (labels or label_columns or score_list):
+        labels = _find_model_columns(table, [each for each in present if each not in used])
+    if not (labels or label_columns or score_list):
+        raise DataError(
+            f"{where}: expected a column of predictions (prediction, pred, predicted_label, …), scores by label, or "
+            f"one column of labels per model, got {present[:20]}; pass its name with --columns prediction=…"
+        )
+    return _Layout(
+        tuple(ids),
+        number,
+        tuple(each for each in texts if each) if all(texts) else (),
+        gold,
+        tuple(labels),
+        prediction is None,
+        tuple(label_columns.values()) or ((score_list,) if score_list else ()),
+        tuple(label_columns) or None,
+        confidence,
+    )
+
+
+def _find_score_columns(present: Sequence[str]) -> dict[str, str]:
+    """Find one column of probabilities or logits per label (`entailment`, `p_entailment`, `neutral_logit`)."""
+    found: dict[str, str] = {}
+    for each in present:
+        try:
+            found.setdefault(resolve_label(_SCORE_WORDS.sub("", _column_key(each))), each)
+        except LabelError:
+            continue
+    space = next((space for space in LABEL_SPACES if set(space) <= set(found)), ())
+    return {label: found[label] for label in space}
+
+
+def _find_model_columns(table: DataTable, candidates: Sequence[str]) -> list[str]:
+    """Find the columns that contain only names of labels, one column per model."""
+    free = [each for each in candidates if not _NEVER_MODELS.search(_column_key(each))]
+    values: dict[str, set[str]] = {each: set() for each in free}
+    for row in islice(table.read(), _SAMPLE):
+        for each in free:
+            values[each].add(_text(row.values.get(each)))
+    return [each for each in free if (given := {text for text in values[each] if text}) and all(map(_is_label, given))]
+
+
+def _is_label(text: str) -> bool:
+    try:
+        return text.lower() == NONE or bool(resolve_label(text))
+    except LabelError:
+        return False
+
+
+def _text(value: Any) -> str:
+    """Convert a cell to text: "" for a missing value, and whole numbers without decimals."""
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+def _label_text(row: DataRow, name: str) -> str:
+    value = get_cell(row, name)
+    if isinstance(value, list | dict):
+        raise DataError(f"{row.location}: expected a label in the column {name!r}, got {value!r:.60}; correct it")
+    return "" if is_missing_label(value) else re.sub(r"(?<=\d)\.0$", "", _text(value))
+
+
+def _scores(row: DataRow, layout: _Layout) -> list[float]:
+    """Read the scores of a row: an empty list without a prediction."""
+    if layout.score_labels is not None:
+        values: Any = [get_cell(row, each) for each in layout.scores]
+        if all(value is None or value == "" for value in values):
+            return []
+    else:
+        values = get_cell(row, layout.scores[0])
+        if isinstance(values, str):  # csv
+            values = _NUMBER_PATTERN.findall(values)
+        if values is None:
+            return []
+    if not isinstance(values, Sequence | np.ndarray):
+        values = [values]
+    return [
+        _number(row, each, value)
+        for each, value in zip(layout.score_labels or [layout.scores[0]] * len(values), values, strict=True)
+    ]
+
+
+_NUMBER_PATTERN: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf")
+_TOLERANCE: Final = 0.02  # of the sum of rounded probabilities
+
+
+def _score_matrix(scores: Sequence[Sequence[float]], where: str, locate: Callable[[int], str]) -> NDArray[np.float64]:
+    """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN.
 
     Raises:
-        DataError: If it is not a file of predictions.
+        DataError: If the number of scores differs between rows, or only some rows are probabilities.
     """
-    file = open_data_file(path)
-    columns = list(file.columns)
-    label_space = next((labels for labels in LABEL_SPACES if set(labels) <= set(columns)), None)
-    if "id" not in columns or (label_space is None and "prediction" not in columns):
-        raise DataError(
-            f"{path}: expected the columns id and either prediction or "
-            f"{', or '.join(', '.join(labels) for labels in LABEL_SPACES)}, got {columns}"
-        )
-    if label_space is None:
-        _one_hot(next(file.read()))
-    return label_space
+    width = next((len(each) for each in scores if len(each)), 0)
+    if wrong := next((number for number, each in enumerate(scores) if len(each) not in (0, width)), None):
+        raise DataError(f"{locate(wrong)}: expected {width} scores, got {len(scores[wrong])}; correct the row")
+    if width not in (2, 3):
+        raise DataError(f"{where}: expected two or three scores per row, got {width}; correct the file")
+    matrix = np.array([each if len(each) else [np.nan] * width for each in scores], dtype=np.float64)
+    known = ~np.isnan(matrix[:, 0])
+    is_distribution = (matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= _TOLERANCE)
+    if is_distribution.sum() > known.sum() / 10:  # logits sum to 1 by chance only
+        if len(wrong_rows := np.flatnonzero(known & ~is_distribution)):
+            got = ", ".join(f"{value:g}" for value in matrix[wrong_rows[0]])
+            raise DataError(
+                f"{locate(int(wrong_rows[0]))}: expected probabilities that sum to 1, got {got}; correct the row"
+            )
+        return matrix
+    matrix = np.exp(matrix - matrix.max(axis=1, keepdims=True))
+    probabilities: NDArray[np.float64] = matrix / matrix.sum(axis=1, keepdims=True)
+    return probabilities
 
 
-def _one_hot(row: DataRow) -> NDArray[np.float32]:
+def _number(row: DataRow, name: str, value: Any) -> float:
     try:
-        label = resolve_label(str(get_cell(row, "prediction")))
-        if label not in LABELS:
-            raise LabelError(label)
-        return np.array([label == name for name in LABELS], dtype=np.float32)
-    except LabelError:
-        value = str(get_cell(row, "prediction"))
-        hint = "; replace label ids with names" if value.strip().isdigit() else ""
-        raise DataError(
-            f"{row.location}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
-        ) from None
-
-
-def _distribution(row: DataRow, label_space: Sequence[str]) -> NDArray[np.float32]:
-    values = [[_number(row, label) for label in label_space]]
-    try:
-        return validate_probabilities(values, 1, label_space).reshape(-1)
-    except ValueError as error:
-        raise DataError(f"{row.location}: {error!s:.300}") from None
-
-
-def _number(row: DataRow, label: str) -> float:
-    value = get_cell(row, label)
-    try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float
-        raise DataError(
-            f"{row.location}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
-        ) from None
+        number = float("nan")
+    if not np.isfinite(number):
+        raise DataError(f"{row.location}: expected a number for {name}, got {value!r:.60}; correct that cell")
+    return number
+
+
+def _column_key(name: str) -> str:
+    """Convert a column name to a form without case and separators: `predictedLabel` and `Predicted label` are equal."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", normalise_column_name(name))
+    return re.sub(r"[\W_]+", "_", spaced.lower()).strip("_")
+
+
+def iter_id_hashes(ids: Any) -> Iterator[int]:
+    """Iterate over the hashes of an Arrow array of ids."""
+    for start in range(0, len(ids), _BATCH):
+        for text in ids[start : start + _BATCH].to_pylist():
+            yield hash_key(text)

@@ -1,6 +1,7 @@
 """Command that reproduces a result, and remarks on output threshold, truncation and executed code."""
 
 import shlex
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
@@ -181,8 +182,23 @@ def list_remarks(result: Result) -> list[str]:
         )
     if days := model.get("stored_answers"):
         sentences.append(f"{model['name']}: stored answers of {days} (--no-cache sends the requests again).")
+    if matched := model.get("matched"):
+        sentences.append(_describe_match(str(model["name"]), matched))
     if result.unanswered:
         sentences.append(f"Unanswered, counted as wrong: {result.unanswered}.")
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")
     return sentences
+
+
+def _describe_match(name: str, matched: Mapping[str, Any]) -> str:
+    """Describe how many rows of a set have a prediction in a file, and how they were found."""
+    parts = [
+        f"predictions of {matched['rows']:,} of {matched['of']:,} rows ({matched['rows'] / matched['of']:.1%}), "
+        f"matched by {matched['by']}"
+    ]
+    if matched["unmatched"]:
+        parts.append(f"{matched['unmatched']:,} rows of the file are not in the set")
+    if matched["ambiguous"]:
+        parts.append(f"{matched['ambiguous']:,} rows match several different predictions and are not scored")
+    return "; ".join([f"{name}: {parts[0]}", *parts[1:], *matched.get("warnings", ())]) + "."

@@ -24,7 +24,6 @@ from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_data_file
 from unbag.data.sources import Example
-from unbag.inference.prediction_files import detect_label_space
 from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.runner import predict_rows
 from unbag.utils.hashing import hash_texts
@@ -206,7 +205,7 @@ class PrecomputedBiasedModel:
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    if detect_label_space(path) != LABELS:
+    if not {"id", *LABELS} <= set(open_data_file(path).columns):
         raise DataError(
             f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
         )

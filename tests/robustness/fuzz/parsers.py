@@ -14,14 +14,13 @@ from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data
 from unbag.evaluation import human_study, report_examples
-from unbag.inference.prediction_files import read_prediction_file
+from unbag.inference.prediction_files import read_published_predictions
 from unbag.training.record import read_training_record
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parent / "found"
 
 Parse = Callable[[Path], Any]
-_IDS = ("0", "1", "2")
 
 
 @cache
@@ -67,8 +66,8 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "rows.jsonl": ("pairs.jsonl", lambda path: list(open_data(path).iter_examples())),
     "rows.parquet": ("pairs.parquet", lambda path: list(open_data(path).iter_examples())),
     "rows.csv.gz": ("pairs.csv.gz", lambda path: list(open_data(path).iter_examples())),
-    "predictions.csv": ("answers.csv", lambda path: read_prediction_file(path, _IDS)),
-    "predictions.jsonl": ("answers.jsonl", lambda path: read_prediction_file(path, _IDS)),
+    "predictions.csv": ("answers.csv", read_published_predictions),
+    "predictions.jsonl": ("answers.jsonl", read_published_predictions),
     "vectors.txt": ("words.txt", read_word_vectors),
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read_results),

@@ -18,6 +18,7 @@ from unbag.scoring.bootstrap import to_json
 _RUN_KEYS: Final = (
     "label_probe",
     "label_probe_warning",
+    "matched",
     "options",
     "ranking",
     "truncated_pairs",

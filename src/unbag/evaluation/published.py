@@ -1,0 +1,179 @@
+"""Scores of published predictions: files and tables of predictions, on the rows of a challenge set that they cover."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unbag import challenge_sets
+from unbag.challenge_sets import selection
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set, select_complete_examples
+from unbag.data.columns import read_column
+from unbag.evaluation import label_check, result_folder
+from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
+from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
+from unbag.evaluation.prediction_matching import RowMatch, describe_coverage, match_rows, resolve_answers
+from unbag.evaluation.scoring import (
+    ScoredResult,
+    build_scored_result,
+    estimate_unanswered_share,
+    score_set_predictions,
+    write_scored_results,
+)
+from unbag.inference.prediction_files import (
+    ModelColumn,
+    PredictionSource,
+    PublishedPredictions,
+    read_published_predictions,
+)
+from unbag.inference.prediction_store import PREDICTIONS
+from unbag.inference.single_output import Threshold, apply_threshold, build_labels_only_message, parse_threshold
+from unbag.utils.files import get_cache_folder
+from unbag.utils.safe_io import DataError, validate_writable
+
+logger = logging.getLogger(__name__)
+
+
+def score_published_predictions(
+    sources: Sequence[PredictionSource],
+    sets: Sequence[SetRequest | BuiltSet | str],
+    *,
+    output_dir: Path | str,
+    predictions: Path | str | None = None,
+    lexical_baseline: bool = True,
+    threshold: Threshold | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] = (),
+    by_order: bool = False,
+    keep_going: bool = False,
+    callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
+) -> EvaluationOutcome:
+    """Score files or tables of predictions on challenge sets, and write `results.json` and the examples to a folder.
+
+    The scores cover the examples whose rows all have a prediction.
+
+    Args:
+        sources: Files or tables (`unbag.inference.prediction_files`).
+        sets: Requests, built sets or names.
+        output_dir: Folder to write to.
+        predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
+        lexical_baseline: See `evaluator.evaluate_all`.
+        threshold: Minimum probability of entailment (`inference.single_output`); default: the most probable label.
+        columns: Names of the columns, as for `read_published_predictions`.
+        labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`).
+        by_order: Whether rows match by their number instead of ids or texts.
+        keep_going: Whether to score the other sets and models after one has failed.
+        callbacks: See `EvaluationCallbacks`.
+
+    Raises:
+        ValueError: If the predictions cannot be read, match no rows of the set, or have labels of unknown meaning.
+    """
+    validate_writable(Path(output_dir), folder=True)
+    threshold = None if threshold is None else parse_threshold(threshold)
+    tables = [read_published_predictions(source, columns=columns) for source in sources]
+    models = _name_models(tables, sources)
+    if threshold is not None and any(model.scores is None for _, model in models):
+        raise ValueError(build_labels_only_message(threshold))
+    requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
+    records = {model.name: {"name": model.name, "kind": "file", "sha256": table.sha256} for table, model in models}
+    result_folder.validate_result_folder(Path(output_dir), records, {each.name for each in requests})
+    store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
+    baseline = LexicalBaseline({}, callbacks.on_progress) if lexical_baseline else None
+    failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
+    scored: dict[tuple[int, int], ScoredResult] = {}
+    for set_number, request in enumerate(requests):
+        if callbacks.on_set is not None:
+            callbacks.on_set(request.name)
+        try:
+            built = request if isinstance(request, BuiltSet) else build_requested_set(request)
+        except Exception as error:
+            failures.add(request.name, error)
+            continue
+        words: BaselinePredictions | None = None
+        matches: dict[int, RowMatch] = {}
+        for model_number, (table, model) in enumerate(models):
+            try:
+                if id(table) not in matches:
+                    matches[id(table)] = match_rows(table, built, by_order=by_order)
+                if words is None:
+                    words = baseline.predict(built, store) if baseline else BaselinePredictions()
+                scored[model_number, set_number] = _score(
+                    table, model, built, matches[id(table)], words, records[model.name], labels, threshold
+                )
+            except Exception as error:
+                failures.add(request.name, error, model.name)
+    results = write_scored_results([scored[place] for place in sorted(scored)], Path(output_dir), failures.failures)
+    return EvaluationOutcome(results, failures.failures)
+
+
+def _score(
+    table: PublishedPredictions,
+    model: ModelColumn,
+    built: BuiltSet,
+    match: RowMatch,
+    words: BaselinePredictions,
+    record: Mapping[str, Any],
+    labels: Sequence[str],
+    threshold: Threshold | None,
+) -> ScoredResult:
+    gold = read_column(built.rows, "label").to_numpy()
+    names = built.rows.features["label"].names
+    is_unaltered = challenge_sets.get_challenge_set(built.name).corpus_pairs == {}
+    resolved = resolve_answers(
+        table, model, match, [names[label] for label in gold], labels=labels, is_unaltered=is_unaltered
+    )
+    part, mask = select_complete_examples(built, resolved.is_predicted)
+    if not mask.any():
+        raise DataError(
+            f"{model.name}: expected predictions of all rows of an example of the set {built.name}, got "
+            f"{int(resolved.is_predicted.sum()):,} of {len(mask):,} rows and no complete example; predict the rows "
+            f"that `unbag build {built.name}` writes"
+        )
+    matched = {
+        "by": match.by,
+        "rows": int(mask.sum()),
+        "of": len(mask),
+        "unmatched": len(table) - len(set(match.positions[match.is_matched].tolist())),
+        "ambiguous": match.ambiguous,
+    }
+    record = {**record, **resolved.record}
+    if matched != {"by": "id", "rows": len(mask), "of": len(mask), "unmatched": 0, "ambiguous": 0}:
+        record["matched"] = matched
+    warnings = [*resolved.warnings, *filter(None, [describe_coverage(mask, gold, names)])]
+    answers = resolved.predictions.select(mask[resolved.is_predicted])
+    if (fit := label_check.check_label_order_on_corpus_rows(part, answers)) is not None:
+        record["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
+        if fit.warning is not None:
+            record["label_probe_warning"] = fit.warning
+            logger.warning("%s %s", model.name, fit.warning)
+    if warnings:
+        matched["warnings"] = warnings
+    for warning in warnings:
+        logger.warning("%s %s", model.name, warning)
+    if answers.unanswered is not None:
+        n = int(answers.unanswered.sum())
+        share = estimate_unanswered_share(answers.unanswered, part)
+        record |= {"n_abstained": n, "abstained_share": share, "unanswered": {"without label": n}}
+    if threshold is not None:
+        answers, record["ranking"], _ = apply_threshold(answers, gold[mask], threshold)
+        record |= {"threshold": str(threshold), "label_order": ",".join(resolved.predictions.label_space)}
+    answers = answers.align_to_gold(names)
+    baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
+    result = score_set_predictions(part, answers, record, baseline)
+    return build_scored_result(result, part, answers)
+
+
+def _name_models(
+    tables: Sequence[PublishedPredictions], sources: Sequence[PredictionSource]
+) -> list[tuple[PublishedPredictions, ModelColumn]]:
+    """Pair each model with its table. Models of the same name get the path or number of their table."""
+    models = [(table, model) for table in tables for model in table.models]
+    names = [model.name for _, model in models]
+    paths = {id(table): str(source) for table, source in zip(tables, sources, strict=True)}
+    named = []
+    for number, (table, model) in enumerate(models):
+        if names.count(model.name) > 1:
+            where = paths[id(table)] if isinstance(sources[tables.index(table)], str | Path) else f"{number + 1}"
+            model = model._replace(name=where if len(table.models) == 1 else f"{where}:{model.name}")
+        named.append((table, model))
+    return named
