@@ -41,6 +41,7 @@ import torch
 import transformers
 
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
+from recipe_study_table import open_results
 from unbag import scripts
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
@@ -75,7 +76,9 @@ def main() -> None:
         for order in args.order:
             for seed in args.seeds:
                 finished(args, name, order, seed)
-    found = [json.loads(path.read_text()) for path in sorted((args.out / "runs").glob("*.json"))]
+    runs = open_results(args.out) / "runs"
+    files = sorted(runs.iterdir(), key=lambda path: str(path.name)) if runs.is_dir() else []
+    found = [json.loads(path.read_text()) for path in files]
     if not found:
         raise SystemExit(f"nothing is finished in {args.out}")
     rows = table(found)

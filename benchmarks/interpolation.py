@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recipe_study import held_out, measure, write
-from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, read, show, summary
+from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, open_results, read, show, summary
 from recipes import LAMBDA, add_held_out, of_held_out_words
 from unbag.challenge_sets.loading import resolve_config
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
@@ -55,7 +55,8 @@ def main() -> None:
         if len(args.models) != 2:
             parser.error(f"expected PLAIN and MENDED, got {len(args.models)} models")
         evaluate(args)
-    found = {name_of(alpha): {SEED: read(path)} for alpha in GRID if (path := measured(args.out, alpha)).is_file()}
+    results = open_results(args.out)
+    found = {name_of(alpha): {SEED: read(path)} for alpha in GRID if (path := measured(results, alpha)).is_file()}
     if PLAIN not in found:
         parser.error(f"nothing is finished in {args.out}; name PLAIN and MENDED")
     record = {"benchmark": "interpolation", "alpha": chosen(found), **summary(found)}
@@ -99,7 +100,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     return sets, build_requested_set(SetRequest("permuted", CORPUS, max_examples=args.permuted)), held_out(args)
 
 
-def measured(out: Path, alpha: float) -> Path:
+def measured(out: Any, alpha: float) -> Any:
     """Build the path of a model's results."""
     return out / "measures" / f"alpha {alpha:g}.npz"
 

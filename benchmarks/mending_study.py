@@ -3,7 +3,7 @@
     python benchmarks/mending_study.py prepare --model ORG/NLI-MODEL --out runs/mending
     python benchmarks/mending_study.py train --out runs/mending --jobs 8
     python benchmarks/mending_study.py table --out runs/mending --markdown
-    python benchmarks/mending_study.py table --out benchmarks/mending_study/results.zip --markdown  # the stored results
+    python benchmarks/mending_study.py table --out benchmarks/mending_study.zip --markdown  # the stored results
 
 `prepare` needs the corpora, spaCy's parser and WordNet. It writes the training pairs, the added pairs of the first
 epoch and all evaluation sets. `train` needs only this folder, for example on a GPU without a network. It trains each

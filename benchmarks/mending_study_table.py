@@ -1,13 +1,11 @@
 """The tables of `mending_study.py`: the grid with one seed, and the chosen entry and soups with several."""
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, read, summary
+from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, open_results, read, summary
 
 TITLES: Final = {
     **{"snli-test": "SNLI test", "mnli-validation_matched": "MNLI-m", "CS_0.7": "CS_0.7", "swapped": "swapped"},
@@ -46,7 +44,7 @@ def load(results: Any) -> dict[str, dict[int, Measures]]:
             if alphas[f"{name}{_SEED}{rest}"] == 1:
                 continue  # the model itself
             name += INTERPOLATED
-        found.setdefault(name, {})[int(rest)] = read(io.BytesIO(file.read_bytes()))
+        found.setdefault(name, {})[int(rest)] = read(file)
     return found
 
 
@@ -58,7 +56,7 @@ def load_alphas(results: Any) -> dict[str, float]:
 
 def results_of(out: Path) -> dict[str, Any]:
     """Summarise the grid, the soups, and the models with all seeds; `out` is a folder or a zip archive."""
-    results = out if out.is_dir() else zipfile.Path(out)
+    results = open_results(out)
     found = load(results)
     first = {name: {FIRST_SEED: by_seed[FIRST_SEED]} for name, by_seed in found.items() if FIRST_SEED in by_seed}
     soups = {name: each for name, each in first.items() if name.startswith(_SOUP)}

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recipe_study_table import PLAIN, Measures, markdown_table, read, show, summary
+from recipe_study_table import PLAIN, Measures, markdown_table, open_results, read, show, summary
 from recipes import add_columns, add_held_out, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
@@ -120,8 +120,9 @@ def main() -> None:
         if args.model is None:
             parser.error("expected --model, or --table")
         study(args)
+    results = open_results(args.out)
     found = {
-        name: {seed: read(path) for seed in args.seeds if (path := measured(args.out, name, seed)).is_file()}
+        name: {seed: read(path) for seed in args.seeds if (path := measured(results, name, seed)).is_file()}
         for name in args.only
     }
     found = {name: by_seed for name, by_seed in found.items() if by_seed}
@@ -171,7 +172,7 @@ def study(args: argparse.Namespace) -> None:
             print(f"{name}, seed {seed}", file=sys.stderr, flush=True)
 
 
-def measured(out: Path, name: str, seed: int) -> Path:
+def measured(out: Any, name: str, seed: int) -> Any:
     """Build the path of a model's results."""
     return out / "measures" / f"{name} seed {seed}.npz"
 

@@ -1,10 +1,12 @@
 """The table of `recipe_study.py`: means over seeds, and tested differences from plain fine-tuning."""
 
+import io
 import json
 import sys
+import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -41,9 +43,14 @@ class Measures(NamedTuple):
     values: Mapping[str, float]
 
 
-def read(path: Path | IO[bytes]) -> Measures:
-    """Load the results that `write` stored."""
-    with np.load(path) as kept:
+def open_results(out: Path) -> Any:
+    """Open the results of a study: a folder (`Path`) or a zip archive (`zipfile.Path`)."""
+    return out if out.is_dir() or out.suffix != ".zip" else zipfile.Path(out)
+
+
+def read(path: Any) -> Measures:
+    """Load the results that `write` stored, in a folder or in an archive."""
+    with np.load(io.BytesIO(path.read_bytes())) as kept:
         about = json.loads(str(kept["about"]))
         statistics: dict[str, str] = about["statistics"]
         samples = {name: Sample(how, kept[f"sample {number}"]) for number, (name, how) in enumerate(statistics.items())}
