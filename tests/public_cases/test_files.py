@@ -20,6 +20,7 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import TWO_WAY, find_flag_direction
 from unbag.data.sources import open_data
 from unbag.data.user_text import _unique_names
+from unbag.reports.reproduce import list_remarks
 from unbag.training.config import TrainConfig
 from unbag.training.data import validate_corpora
 from unbag.utils.safe_io import DataError
@@ -326,6 +327,26 @@ def test_grouping_column_decides_what_is_independent(tmp_path, column):
     sources = built.rows["source_id"][:]
     assert [len(set(sources[start : start + 3])) for start in (0, 3, 6)] == [1, 1, 1]
     assert _build_plain(tmp_path, rows, columns={"source": ""}).data["documents"] == 9
+
+
+@pytest.mark.parametrize("n_documents", [3, 9])
+def test_examples_of_one_document_are_named_where_intervals_are_over_examples(tmp_path, n_documents):
+    path = tmp_path / "documents.jsonl"
+    rows = [
+        {
+            "premise": f"Text {n % n_documents}.",
+            "hypothesis": f"Claim {n}.",
+            "label": ("neutral", "contradiction")[n % 2],
+        }
+        for n in range(9)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = {"lexical_baseline": False, "shuffled": False, "progress": False}
+    [result] = evaluate(lambda p, h: ["neutral"] * len(p), "swapped", data=str(path), **how)
+    assert result.data.get("shared_documents") == (3 if n_documents == 3 else None)
+    assert [line for line in list_remarks(result) if "share a document (3 documents)" in line] == (
+        list_remarks(result)[-1:] if n_documents == 3 else []
+    )
 
 
 GERMAN = [

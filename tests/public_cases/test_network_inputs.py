@@ -1,5 +1,6 @@
 """Each network gets the inputs that it was trained with, whatever its tokenizer or its exported graph leaves out."""
 
+import json
 import string
 from functools import partial
 
@@ -136,38 +137,44 @@ def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_work
     assert not encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))["token_type_ids"].any()
 
 
-@pytest.mark.parametrize("kind", ["Albert", "XLNet"])
-@pytest.mark.parametrize("fixed", [False, True])
-def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp_path):
-    """A graph of batches of 2 with 96 tokens runs 3 pairs of other lengths."""
+def export_graph(folder, network, names, *, fixed=False):
+    """Export a network to `model.onnx`, for batches of 2 with 96 tokens if `fixed`, and remove its weights."""
     pytest.importorskip("onnx", reason="needs the dev group")
     pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
-    case = next(each for each in CASES if each[0] == kind)
-    network, tokenizer = save_model(tmp_path, *case)
-    (tmp_path / "model.safetensors").unlink()
     ids = torch.full((2, 96), 5)
     mask = torch.ones_like(ids)
     mask[1, 90:] = 0
-    names = ["input_ids", "attention_mask", "token_type_ids"]
 
     class Graph(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.network = network
 
-        def forward(self, ids, mask, types):
-            return self.network(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
+        def forward(self, *inputs):
+            return self.network(**dict(zip(names, inputs, strict=True))).logits
 
     torch.onnx.export(
         Graph().eval(),
-        (ids, mask, torch.zeros_like(ids)),
-        str(tmp_path / "model.onnx"),
+        (ids, mask, torch.zeros_like(ids))[: len(names)],
+        str(folder / "model.onnx"),
         input_names=names,
         output_names=["logits"],
         dynamic_axes=None if fixed else {name: {0: "batch", 1: "tokens"} for name in names},
         opset_version=17,
         dynamo=False,
     )
+    (folder / "model.safetensors").unlink()
+
+
+INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
+
+
+@pytest.mark.parametrize("kind", ["Albert", "XLNet"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp_path):
+    """A graph of batches of 2 with 96 tokens runs 3 pairs of other lengths."""
+    network, tokenizer = save_model(tmp_path, *next(each for each in CASES if each[0] == kind))
+    export_graph(tmp_path, network, INPUTS, fixed=fixed)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
     predictor, _ = load_predictor(str(tmp_path))
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
@@ -177,3 +184,32 @@ def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp
         assert predictor.truncated == 1
         with pytest.raises(ModelError, match="expected 1 to 96 tokens"):
             load_predictor(str(tmp_path), max_length=97)
+
+
+@pytest.mark.parametrize("kind", ["Albert", "XLNet"])
+def test_openvino_graph_gets_segment_ids(kind, tmp_path):
+    openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
+    network, tokenizer = save_model(tmp_path, *next(each for each in CASES if each[0] == kind))
+    export_graph(tmp_path, network, INPUTS)
+    graph = openvino.convert_model(str(tmp_path / "model.onnx"))
+    openvino.save_model(graph, str(tmp_path / "openvino_model.xml"), compress_to_fp16=False)
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
+    predictor, _ = load_predictor(str(tmp_path), model_file="openvino_model.xml")
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    assert predictor.identity["segment_ids"] == "supplied"
+
+
+def test_exported_graph_without_the_segments_of_its_tokenizer_is_refused_with_advice_that_works(tmp_path, caplog):
+    network, tokenizer = save_model(tmp_path, "Bert", BERT, {})
+    export_graph(tmp_path, network, INPUTS[:2])
+    config = tmp_path / "tokenizer_config.json"
+    declared = config.read_text()
+    assert json.loads(declared)["model_input_names"] == INPUTS[:2]
+    config.write_text(json.dumps({**json.loads(declared), "model_input_names": INPUTS}))
+    with pytest.raises(ModelError, match=r"expected the input token_type_ids.*remove it from model_input_names"):
+        load_predictor(str(tmp_path))
+    config.write_text(declared)
+    predictor, _ = load_predictor(str(tmp_path))
+    assert "reads premise and hypothesis as one segment" in caplog.text
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=False)
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)

@@ -1,6 +1,7 @@
 """Yes/no rerankers and text-to-text verifiers are scored by the recipe of their card."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.tiny_tokenizer import tiny_tokenizer  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
+from unbag.inference import label_probe as probe  # noqa: E402
 from unbag.inference.llm.prompt_file import RECIPES, PromptFile  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
@@ -119,3 +121,47 @@ def test_recipe_renders_both_sentences(name):
 
 def test_recipe_of_qwen_ends_with_empty_thoughts():
     assert PromptFile.load("qwen3-reranker").build_text("a", "b").endswith("</think>\n\n")
+
+
+def test_classifier_of_one_text_reads_the_template(tmp_path):
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    words = [
+        *VOCABULARY,
+        *(word for pair in probe.PAIRS["en"] for text in pair[:2] for word in re.findall(r"\w+", text)),
+    ]
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    torch.manual_seed(0)
+    config = transformers.Qwen3Config(
+        vocab_size=len(vocabulary),
+        initializer_range=0.5,
+        pad_token_id=0,
+        num_labels=1,
+        head_dim=16,
+        num_key_value_heads=2,
+        **sizes,
+    )
+    network = transformers.Qwen3ForSequenceClassification(config).eval()
+    network.save_pretrained(tmp_path)
+    tokenizer = tiny_tokenizer(vocabulary)
+    tokenizer.save_pretrained(tmp_path)
+    expected = []
+    for premise, hypothesis in PAIRS:
+        encoded = tokenizer(f"predict : {premise} {hypothesis}", return_tensors="pt", return_token_type_ids=False)
+        with torch.no_grad():
+            expected.append(network(**encoded).logits.item())
+    template = write_prompt(tmp_path, "")
+    predictor, _ = load_predictor(str(tmp_path), template=str(template), threshold=0.5)
+    found = predictor.predict(PREMISES, HYPOTHESES).astype(np.float64)
+    np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), expected, atol=1e-4)
+    assert predictor.identity["template"].startswith("sha256:")
+    plain, _ = load_predictor(str(tmp_path), threshold=0.5)
+    assert np.abs(plain.predict(PREMISES, HYPOTHESES) - found).max() > 0.01
+
+    # The end of the template is kept, and the longer sentence is cut.
+    short, _ = load_predictor(str(tmp_path), template=str(template), threshold=0.5, max_length=8)
+    cut = short.predict([f"{PREMISES[0]} sleeps sleeps sleeps"], ["a man"])
+    assert short.truncated == 1
+    np.testing.assert_allclose(cut, predictor.predict([PREMISES[0][:8]], ["a man"]), atol=1e-3)
+    template.write_text("{{ premise }} {{ hypothesis }}")
+    with pytest.raises(ModelError, match="--template: expected raw: true"):
+        load_predictor(str(tmp_path), template=str(template), threshold=0.5)

@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import ExportedSetRecord, validate_record, validate_set_fields
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
-from unbag.data.sources import EXCLUSION_REASONS
+from unbag.data.sources import EXCLUSION_REASONS, PairSource
 from unbag.data.text.tokens import has_word_tokenizer
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
@@ -202,7 +202,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
             "revision": sources[0].revision,
             **({"load_options": load_options} if load_options else {}),
             "rows": counts["rows"],
-            **_count_documents(builder, rows),
+            **_count_documents(builder, rows, sources[0]),
             "excluded": {reason: n for reason, n in excluded.items() if n},
             **({"human": people} if people else {}),
             "sha256": _hash_rows(rows),
@@ -232,10 +232,15 @@ def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -
     return replace(built, rows=rows, data=data | {"sha256": _hash_rows(rows)}), mask
 
 
-def _count_documents(builder: Any, rows: Any) -> dict[str, int]:
-    """Count the documents of user-provided pairs, for a set whose intervals are over documents."""
-    is_by_document = builder.config.data and builder.EXAMPLE_ID != "source_id"
-    return {"documents": count_distinct(rows, "source_id")} if is_by_document else {}
+def _count_documents(builder: Any, rows: Any, source: PairSource) -> dict[str, int]:
+    """Count the documents of user-provided pairs: those of the intervals, or those that several examples share."""
+    if not builder.config.data:
+        return {}
+    if builder.EXAMPLE_ID != "source_id":
+        return {"documents": count_distinct(rows, "source_id")}
+    names = set(rows.unique("source_id"))
+    found = [each.document for each in source.iter_examples() if each.source_id in names]
+    return {"shared_documents": len(set(found))} if len(set(found)) < len(found) else {}
 
 
 def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:

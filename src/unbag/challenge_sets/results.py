@@ -124,6 +124,7 @@ class _Data(TypedDict):
     sha256: str
     rows: int
     documents: NotRequired[int]
+    shared_documents: NotRequired[int]  # of the examples, if fewer than examples; intervals are over examples
     excluded: dict[str, int]
     load_options: NotRequired[_LoadOptions]
     human: NotRequired[_AnnotatorAccuracy]

@@ -507,10 +507,11 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
             f"{path}: expected a file, or a folder written by save_to_disk, got another folder; pass a file in it"
         )
     validate_file(path)
-    if get_file_extension(path) not in DATA_FILE_EXTENSIONS:
+    if (ending := get_file_extension(path)) not in DATA_FILE_EXTENSIONS:
+        remedy = "save the sheet as csv" if ending in _SPREADSHEETS else "rename it"
         raise DataError(
             f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
-            + ("save the sheet as csv" if get_file_extension(path) in _SPREADSHEETS else "rename it")
+            + ("extract the file in it" if ending in _ARCHIVES else remedy)
         )
     columns: list[str] = []
     file = DataFile(path, columns, encoding, has_option)
@@ -521,6 +522,7 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
     return file
 
 
+_ARCHIVES: Final = (".zip", ".7z", ".tar", ".tgz", ".rar")
 _SPREADSHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 

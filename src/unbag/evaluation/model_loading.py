@@ -184,7 +184,7 @@ def _display_name(model: Any) -> str:
     return str(model) if isinstance(model, str | Path) else str(getattr(model, "__qualname__", type(model).__name__))
 
 
-_NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
+_NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code", "template"})
 
 _OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
 _OF_ROUTES: Final = frozenset({"separator", "label_map"})
@@ -421,8 +421,10 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     trust = bool(options.get("trust_remote_code"))
     origin = resolve_origin(model, options.get("revision"), trust_remote_code=trust)
     if is_modular_cross_encoder(origin):
-        if "head" in options:
-            raise ValueError(f"{model}: a CrossEncoder made of modules does not support the option head; omit it")
+        if wrong := sorted({"head", "template"}.intersection(options)):
+            raise ValueError(
+                f"{model}: a CrossEncoder made of modules does not support the option {', '.join(wrong)}; omit it"
+            )
         others = {name: value for name, value in options.items() if name not in ("revision", "trust_remote_code")}
         return CrossEncoderPredictor.load(origin, **others)
     return TransformerPredictor.load(model, **options | {"revision": origin.commit})

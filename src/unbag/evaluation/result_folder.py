@@ -23,7 +23,7 @@ FILES: Final = (results.FILE, report_examples.FILE)
 """Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = (
-    *("revision", "trusted_code", "label_order", "server_version", "answers_since", "prompt"),
+    *("revision", "trusted_code", "label_order", "server_version", "answers_since", "prompt", "template"),
     *("sha256", "imported_sha256"),
 )
 """Keys of a model's record that identify its weights, code, labels, prompt, file of predictions or source file."""

@@ -27,7 +27,7 @@ from unbag.inference.loading import (
 )
 from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
-from unbag.inference.segments import SEGMENT_IDS, has_segment_ids
+from unbag.inference.segments import SEGMENT_IDS, distinguishes_segments, has_segment_ids
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
 from unbag.utils.redaction import extract_first_line, redact
@@ -82,9 +82,15 @@ class ExportedPredictor(PairClassifier):
             )
         self._inputs = inputs
         if not takes_types and has_segment_ids(self._network):
+            if not classifier.supplies_segments and distinguishes_segments(self.tokenizer):
+                raise ModelError(
+                    f"{file}: expected the input token_type_ids, with which the tokenizer distinguishes premise and "
+                    "hypothesis, got a graph without it; export the model again with this input, or, if the model was "
+                    "trained without it, remove it from model_input_names in tokenizer_config.json"
+                )
             logger.warning(
                 "%s has no input token_type_ids, although the network has several segments: it reads premise and "
-                "hypothesis as one segment. Export the model again with this input",
+                "hypothesis as one segment. If the model was trained with segments, export it again with this input",
                 file,
             )
         if batch_tokens is None and not single:
@@ -105,7 +111,7 @@ class ExportedPredictor(PairClassifier):
             **engine,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
-            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
+            **({"segment_ids": "supplied"} if classifier.supplies_segments and takes_types else {}),
         }
 
     @classmethod

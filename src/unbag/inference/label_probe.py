@@ -3,6 +3,7 @@
 The pairs are everyday sentences, written for the probe, that are easy for every trained model.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -80,6 +81,9 @@ ENOUGH_COUPLES: Final = 30
 MARGIN_OF_COUPLES: Final = 6
 """Minimum number of additional correctly ranked couples compared with the declared order."""
 
+LEAST_CHANCE: Final = 0.05
+"""Minimum probability that random predictions are as good, for a warning: 7 of 12 right with three labels (0.066)."""
+
 FALSE_ALARM: Final = 1445 / 531_441
 """Probability, 0.0027, of an error for random predictions of three labels; see `run_label_probe`."""
 
@@ -96,7 +100,8 @@ class ProbeReport:
         right_best: Number of pairs that are right by `best`.
         pairs: Number of pairs.
         mislabelled: Whether `best` fits so much better that the declared order must be wrong.
-        at_chance: Whether the declared order gets no more pairs right than the best constant prediction.
+        at_chance: Whether the declared order gets no more pairs right than the best constant prediction, or no more
+            than random predictions get with a probability of at least `LEAST_CHANCE`.
         ranked_declared: For a model of one output, or a reversed model of two, number of the `COUPLES` that its score
             ranks right by the declared order, a tie counting half; None for other models. `best` is then the order
             that ranks the most right.
@@ -131,12 +136,17 @@ class ProbeReport:
 
     @property
     def warning(self) -> str | None:
-        """Warning if the model is no better than a constant prediction on the probe pairs, otherwise None."""
+        """Warning if the model is no better than a constant or a random prediction on the probe pairs, or None."""
         if not self.at_chance:
             return None
+        n_labels = len(self.declared)
+        reached = "no more than a constant prediction"
+        if self.right_declared > _count_of_constant_prediction(self.pairs, n_labels):
+            chance = _compute_chance(self.right_declared, self.pairs, n_labels)
+            reached = f"which random predictions reach with a probability of {100 * chance:.0f} %"
         return (
-            f"predicts {self.right_declared} of {self.pairs} obvious pairs correctly, no more than a constant "
-            "prediction: its scores may be at chance level"
+            f"predicts {self.right_declared} of {self.pairs} obvious pairs correctly, {reached}: its scores may be at "
+            "chance level"
         )
 
 
@@ -246,7 +256,6 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         best, is_ranked = declared[::-1], True
     if couples is not None and is_ranked:
         fits = couples[best] >= ENOUGH_COUPLES and couples[best] - couples[declared] >= MARGIN_OF_COUPLES
-    gold = [map_label_to_space(label, space) for label in golds]
     return ProbeReport(
         declared=declared,
         right_declared=right[declared],
@@ -254,11 +263,29 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         right_best=right[best],
         pairs=len(golds),
         mislabelled=fits,
-        at_chance=right[declared] <= max(map(gold.count, gold))
+        at_chance=(
+            right[declared] <= _count_of_constant_prediction(len(golds), len(declared))
+            or _compute_chance(right[declared], len(golds), len(declared)) >= LEAST_CHANCE
+        )
         and not (couples is not None and couples[declared] >= ENOUGH_COUPLES),
         ranked_declared=couples[declared] if couples is not None and is_ranked else None,
         ranked_best=couples[best] if couples is not None and is_ranked else None,
     )
+
+
+def _count_of_constant_prediction(pairs: int, n_labels: int) -> int:
+    """Count the pairs that the best constant prediction gets right. The pairs have three labels equally often."""
+    return pairs // len(LABELS) if n_labels == len(LABELS) else pairs - pairs // len(LABELS)
+
+
+def _compute_chance(right: int, pairs: int, n_labels: int) -> float:
+    """Compute the probability that uniformly random predictions get at least `right` pairs right.
+
+    >>> round(_compute_chance(7, pairs=12, n_labels=3), 3)
+    0.066
+    """
+    tail = sum(math.comb(pairs, k) * (n_labels - 1) ** (pairs - k) for k in range(right, pairs + 1))
+    return tail / n_labels**pairs
 
 
 def find_fitting_label_order(

@@ -27,17 +27,20 @@ if TYPE_CHECKING:
 _DECIMALS: Final = 4  # of the log odds of a part, which differ by about 1e-5 between processors
 _PAIRS_AT_ONCE: Final = 4096  # pairs of a part and a hypothesis in one call, which bounds memory
 
-# The end of a Chinese sentence, with its closing quotation mark: no space follows, by which spaCy would find it.
-_FULL_WIDTH_END: Final = re.compile(r"(?<=[。！？])(?![。！？”’」』）])|(?<=[。！？][”’」』）])")
+# A blank line, as between joined passages, or the end of a Chinese sentence, with its closing quotation mark: no space
+# follows, by which spaCy would find it.
+_BLOCK_END: Final = re.compile(r"\n\s*\n|(?<=[。！？])(?![。！？”’」』）])|(?<=[。！？][”’」』）])")
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences with spaCy's rule-based sentencizer.
+    r"""Split a text into sentences with spaCy's rule-based sentencizer. A blank line ends a sentence.
 
     >>> split_sentences("A man sleeps. A dog barks at him!")
     ['A man sleeps.', 'A dog barks at him!']
+    >>> split_sentences("A man sleeps\n\nA dog barks at him!")
+    ['A man sleeps', 'A dog barks at him!']
     """
-    sentences = (span.text.strip() for block in _FULL_WIDTH_END.split(text) for span in _sentencizer()(block).sents)
+    sentences = (span.text.strip() for block in _BLOCK_END.split(text) for span in _sentencizer()(block).sents)
     return [each for each in sentences if each] or [text]
 
 
@@ -142,6 +145,10 @@ class LongPremisePredictor:
             raise ModelError(
                 "--long-premise any-chunk: expected a classifier whose tokenizer has a maximum length, got another "
                 "model; use every-sentence"
+            )
+        if getattr(self._predictor, "template", None) is not None:
+            raise ModelError(
+                "--long-premise any-chunk: expected a classifier of pairs, got one with --template; use every-sentence"
             )
         return self._chunks
 

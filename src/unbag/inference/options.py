@@ -161,6 +161,14 @@ class ClassifierKwargs(InMemoryKwargs, total=False):
         ),
     ]
     trust_remote_code: _TrustRemoteCode
+    template: Annotated[
+        str | None,
+        ModelOption(
+            "Classifiers of one text: Jinja template file or recipe name (as --prompt).",
+            "The template contains premise and hypothesis, and `raw: true` in its front matter.",
+            metavar="FILE",
+        ),
+    ]
     model_file: Annotated[
         str | None,
         ModelOption("Exported model file, such as onnx/model.onnx (default: the only such file).", metavar="FILE"),

@@ -9,11 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.single_output import ThresholdedPredictor
-from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, iter_unfinished_batches
+from unbag.inference.tokenization import (
+    EncodedPairs,
+    build_token_batches,
+    encode_pairs,
+    encode_texts,
+    iter_unfinished_batches,
+)
 
 TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different lengths, so that there is padding
     ("A woman reads.", "She reads."),
@@ -35,12 +42,14 @@ class PairClassifier(ThresholdedPredictor, ABC):
         batch_tokens: Maximum tokens per batch, padding included; set by the subclass.
         truncated: Number of pairs so far that were longer and were truncated.
         threshold: Minimum probability of entailment; None for the most probable label.
+        template: Template of the text of a pair; None for a classifier of pairs.
     """
 
     identity: Mapping[str, str] | None
     batch_tokens: int
 
-    def __init__(self, classifier: Classifier, max_length: int | None) -> None:
+    def __init__(self, classifier: Classifier, max_length: int | None, template: PromptFile | None = None) -> None:
+        self.template = template  # for a classifier of one text
         self.tokenizer = classifier.tokenizer
         self._set_outputs(classifier.order, classifier.n_outputs, classifier.threshold)
         self.max_length = classifier.resolve_max_length(max_length)
@@ -81,6 +90,8 @@ class PairClassifier(ThresholdedPredictor, ABC):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
+        if self.template is not None:
+            return encode_texts(self.tokenizer, self.template.build_text, premises, hypotheses, self.max_length)
         return encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
 
     def _reads_padding(self, pairs: EncodedPairs, tolerance: float) -> bool:

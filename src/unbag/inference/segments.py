@@ -46,7 +46,7 @@ def supply_segment_ids(network: Any, tokenizer: Any) -> bool:
         return False
     is_declared = SEGMENT_IDS in tokenizer.model_input_names
     is_supplied = not is_declared
-    if not _distinguishes_segments(tokenizer):
+    if not distinguishes_segments(tokenizer):
         if find_position_padding(network) is not None:
             return False
         if getattr(tokenizer, "token_type_ids_pattern", None) == "all_zeros":  # CANINE; version 4 returned 0 and 1
@@ -72,6 +72,7 @@ def supply_segment_ids(network: Any, tokenizer: Any) -> bool:
     return is_supplied
 
 
-def _distinguishes_segments(tokenizer: Any) -> bool:
+def distinguishes_segments(tokenizer: Any) -> bool:
+    """Check whether a tokenizer gives premise and hypothesis different segment ids."""
     ids = tokenizer("a", "b", **{f"return_{SEGMENT_IDS}": True}).get(SEGMENT_IDS) or [0]
     return len(set(ids)) > 1

@@ -4,8 +4,9 @@ Batches of pairs with similar lengths need little padding, and are small enough 
 """
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -182,6 +183,46 @@ def encode_pairs(
             for row, types in zip(long, cut["token_type_ids"], strict=True):
                 token_type_ids[row] = types
     return EncodedPairs(input_ids, token_type_ids, truncated=len(long))
+
+
+def encode_texts(
+    tokenizer: "PreTrainedTokenizerBase",
+    build_text: Callable[[str, str], str],
+    premises: Sequence[str],
+    hypotheses: Sequence[str],
+    max_length: int | None,
+) -> EncodedPairs:
+    """Tokenize one text per pair. If a text has more than `max_length` tokens, its longer sentence is truncated.
+
+    Raises:
+        ValueError: If the text of an empty pair has more tokens.
+    """
+    encode = partial(tokenizer, padding=False, truncation=False, return_attention_mask=False, verbose=False)
+    pairs = list(zip(premises, hypotheses, strict=True))
+    input_ids: list[list[int]] = encode([build_text(*pair) for pair in pairs])["input_ids"]
+    long = [] if max_length is None else [row for row, ids in enumerate(input_ids) if len(ids) > max_length]
+    for row in long:
+        pair = pairs[row]
+        while (over := len(input_ids[row]) - (max_length or 0)) > 0:
+            if not any(pair):
+                raise ValueError(
+                    f"max_length (--max-length): expected at least {len(input_ids[row])} tokens, the length of the "
+                    f"template, got {max_length}; shorten the template"
+                )
+            pair = shorten_longer_sentence(*pair, over)
+            input_ids[row] = encode(build_text(*pair))["input_ids"]
+    return EncodedPairs(input_ids, None, truncated=len(long))
+
+
+def shorten_longer_sentence(premise: str, hypothesis: str, n: int) -> tuple[str, str]:
+    """Remove the last n characters of the longer sentence of a pair. A token has at least one character.
+
+    >>> shorten_longer_sentence("A man sleeps.", "He rests.", 8)
+    ('A man', 'He rests.')
+    """
+    if len(premise) >= len(hypothesis):
+        return premise[: max(0, len(premise) - n)], hypothesis
+    return premise, hypothesis[: max(0, len(hypothesis) - n)]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,14 @@ except ImportError as error:
     raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
+from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
 from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
 from unbag.inference.options import Dtype, Head
 from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, BatchPadding, EncodedPairs
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import extract_first_line
@@ -49,15 +50,21 @@ class TransformerPredictor(PairClassifier):
     """
 
     def __init__(
-        self, classifier: Classifier, *, device: str, max_length: int | None = None, batch_tokens: int | None = None
+        self,
+        classifier: Classifier,
+        *,
+        device: str,
+        max_length: int | None = None,
+        batch_tokens: int | None = None,
+        template: PromptFile | None = None,
     ) -> None:
-        super().__init__(classifier, max_length)
+        super().__init__(classifier, max_length, template)
         self.model = classifier.network.to(device)
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._padding = BatchPadding.from_model(self.tokenizer, self.model)
         premises, hypotheses = zip(*TEST_PAIRS, strict=True)
-        encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        encoded = self._encode(premises, hypotheses)
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
         batch = self._inputs(encoded, range(len(premises)))
         if batch_tokens is None and self._reads_padding(encoded, _PADDING_TOLERANCE[self.model.dtype]):
@@ -81,6 +88,7 @@ class TransformerPredictor(PairClassifier):
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
             **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
+            **({} if template is None else {"template": f"sha256:{template.sha256}"}),
             **({} if classifier.code is None else {"trusted_code": classifier.code}),
             **getattr(self.model, "extra_identity", dict)(),
         }
@@ -99,6 +107,7 @@ class TransformerPredictor(PairClassifier):
         head: Head = "plain",
         threshold: Threshold | None = None,
         trust_remote_code: bool = False,
+        template: str | Path | None = None,
     ) -> "TransformerPredictor":
         """Load a sequence classifier from the Hub or a folder.
 
@@ -121,6 +130,8 @@ class TransformerPredictor(PairClassifier):
                 needs a threshold.
             trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
                 `identity` records its hash.
+            template: File of a template for a classifier that was trained on one text per pair, or its name in
+                `llm.prompt_file.RECIPES` (default: the tokenizer combines the pair).
 
         Raises:
             ModelError: If there is no such model, it has no trained classification head, a single output and no
@@ -130,6 +141,12 @@ class TransformerPredictor(PairClassifier):
             labels.LabelError: If its config does not define the label of each output.
         """
         device = resolve_device(dtype, device)
+        text = None if template is None else PromptFile.load(template)
+        if text is not None and not text.is_raw:
+            raise ModelError(
+                f"--template: expected raw: true in {template}, since the template is the whole input of a classifier, "
+                "got none; add raw: true to its front matter"
+            )
         classifier = load_classifier(
             model,
             revision=revision,
@@ -139,7 +156,7 @@ class TransformerPredictor(PairClassifier):
             trust_remote_code=trust_remote_code,
         )
         try:
-            predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
+            predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens, template=text)
         except ValueError as error:
             raise ModelError(f"{model}: {error}") from error
         except Exception as error:  # the constructor runs the model once; its config may not fit its weights

@@ -180,6 +180,11 @@ def list_remarks(result: Result) -> list[str]:
             f"{format_percentage(result.truncated_share)} of the pairs ({pairs:,}) exceed the "
             f"maximum input length of {model['name']}{limit} and were truncated."
         )
+    if documents := result.data.get("shared_documents"):
+        sentences.append(
+            f"Several examples share a document ({documents:,} documents). The intervals treat the examples as "
+            "independent, and may be too narrow."
+        )
     if days := model.get("stored_answers"):
         sentences.append(f"{model['name']}: stored answers of {days} (--no-cache sends the requests again).")
     if matched := model.get("matched"):

@@ -269,7 +269,7 @@ class MendConfig(DebiasConfig):
     )
 
     sets: tuple[str, ...] = declare_option(
-        "Challenge sets to evaluate before and after training (default: sample of each).", _BEFORE_AND_AFTER, default=()
+        "Sets to evaluate on their default samples before and after (default: all).", _BEFORE_AND_AFTER, default=()
     )
     # A folder may hold the files of both sets, at any depth.
     official_file: Path | None = declare_option(

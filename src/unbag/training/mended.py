@@ -147,7 +147,7 @@ def _sets(config: MendConfig) -> list[SetRequest]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.official_file)} if config.official_file else {}
     named = PairSelection(options=options).build_requests(config.sets or selection.list_suite_sets())
-    requests = named if config.sets else [selection.apply_suite_sample(each) for each in named]
+    requests = [selection.apply_suite_sample(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted_corpus(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
             requests.append(selection.apply_suite_sample(SetRequest("plain", corpus)))

@@ -38,6 +38,7 @@ from unbag.inference.tokenization import (
     build_token_batches,
     iter_unfinished_batches,
     pad_sequences,
+    shorten_longer_sentence,
 )
 from unbag.inference.transformer import DTYPES, resolve_device
 from unbag.utils.redaction import extract_first_line
@@ -332,10 +333,7 @@ class CausalPredictor:
                     f"{question.length}; use fewer "
                     "few-shot examples (--num-fewshot)"
                 )
-            if len(premise) >= len(hypothesis):
-                premise = premise[: max(0, len(premise) - over)]  # a token has at least one character
-            else:
-                hypothesis = hypothesis[: max(0, len(hypothesis) - over)]
+            premise, hypothesis = shorten_longer_sentence(premise, hypothesis, over)
             [question] = self._encoded([(premise, hypothesis)])
         return question
 
