@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -10,6 +11,9 @@ from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
+from unbag.data.labels import LABELS
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation import gates, metrics
 from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import TOO_FEW_ROWS
@@ -67,11 +71,17 @@ def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
     assert run_check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
+WITHOUT_PROBABILITIES = compute_verifier_scores(
+    np.arange(40) % 3, SetPredictions(np.eye(3)[np.arange(40) % 3], LABELS, has_probabilities=False), range(40)
+)
+
+
 @pytest.mark.parametrize(
     ("bound", "side", "scores", "why"),
     [
         ("plain:score=.2", "min", {SKILL: None}, TOO_FEW_ROWS),
         ("plain:false_contradiction=.05", "max", {}, "no examples for this metric"),
+        ("plain:auroc=.5", "min", {"verification": WITHOUT_PROBABILITIES}, "the model returns no probabilities"),
         ("plain:accuracy=.2", "min", {"accuracy": Estimate(None, None, None, 0)}, "no examples for this metric"),
         ("plain:accuracy=.2", "min", {"accuracy": Estimate(0.9, None, None, 90)}, "no interval"),
     ],

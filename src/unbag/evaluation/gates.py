@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import SCORE, SKILL
+from unbag.challenge_sets.base import DETECTION, SCORE, SKILL, VERIFICATION
 from unbag.challenge_sets.results import Result, read_results
 from unbag.evaluation import comparison, metrics, parity
 from unbag.evaluation.metrics import CHANGED_LABELS
@@ -396,6 +396,9 @@ def _too_few(sources: int) -> str:
     return f"{sources} source examples are too few"
 
 
+_OF_PROBABILITIES: Final = ("auroc", "average_precision", "brier")
+
+
 def _check_bound(result: Result, bound: GateBound) -> GateResult:
     data = result.corpus
     number = metrics.collect_metrics(result).get(bound.number)
@@ -403,6 +406,9 @@ def _check_bound(result: Result, bound: GateBound) -> GateResult:
     if number is None or number.estimate.value is None:
         nothing = _NOTHING if number is None else number.estimate
         why = TOO_FEW_ROWS if bound.number == metrics.SCORE_NAME else "no examples for this metric"
+        verified = next((found for key in (VERIFICATION, DETECTION) if (found := result.scores.get(key))), None)
+        if bound.number in _OF_PROBABILITIES and verified and not verified.get("safe_thresholds"):
+            why = "the model returns no probabilities"
         return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "not computed", why)
     return _compare(bound, data, label, number.estimate, number.sources)
 

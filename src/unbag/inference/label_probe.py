@@ -285,7 +285,7 @@ def _compute_chance(right: int, pairs: int, n_labels: int) -> float:
     0.066
     """
     tail = sum(math.comb(pairs, k) * (n_labels - 1) ** (pairs - k) for k in range(right, pairs + 1))
-    return tail / n_labels**pairs
+    return float(tail / n_labels**pairs)
 
 
 def find_fitting_label_order(

@@ -6,7 +6,6 @@ Batches of pairs with similar lengths need little padding, and are small enough 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -197,9 +196,9 @@ def encode_texts(
     Raises:
         ValueError: If the text of an empty pair has more tokens.
     """
-    encode = partial(tokenizer, padding=False, truncation=False, return_attention_mask=False, verbose=False)
+    options: dict[str, Any] = {"padding": False, "truncation": False, "return_attention_mask": False, "verbose": False}
     pairs = list(zip(premises, hypotheses, strict=True))
-    input_ids: list[list[int]] = encode([build_text(*pair) for pair in pairs])["input_ids"]
+    input_ids: list[list[int]] = tokenizer([build_text(*pair) for pair in pairs], **options)["input_ids"]
     long = [] if max_length is None else [row for row, ids in enumerate(input_ids) if len(ids) > max_length]
     for row in long:
         pair = pairs[row]
@@ -210,7 +209,7 @@ def encode_texts(
                     f"template, got {max_length}; shorten the template"
                 )
             pair = shorten_longer_sentence(*pair, over)
-            input_ids[row] = encode(build_text(*pair))["input_ids"]
+            input_ids[row] = tokenizer(build_text(*pair), **options)["input_ids"]
     return EncodedPairs(input_ids, None, truncated=len(long))
 
 
