@@ -1,11 +1,20 @@
 """Stub programs that replace those of a cluster for the scripts in `examples/`."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def find_program(name):
+    """Find a program of the environment of this Python, whether it is activated or not, or else on the path."""
+    return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
+
+
+HF = find_program("hf")
 
 UNBAG = f'exec "{sys.executable}" -m unbag "$@"'
 TORCHRUN = f'exec "{sys.executable}" -m torch.distributed.run "$@"'

@@ -4,14 +4,13 @@ import importlib.util
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
 
 import pytest
 
-from tests.examples.programs import EXAMPLES
+from tests.examples.programs import EXAMPLES, HF
 from tests.fake_hub.accounts import ALICE, SAMPLE_TOKENS, Account
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
@@ -64,10 +63,10 @@ def test_header_is_valid_toml_with_documented_keys():
     assert header["dependencies"] == ["unbag[all]"]
 
 
-@pytest.mark.skipif(shutil.which("hf") is None, reason="needs the command hf")
+@pytest.mark.skipif(HF is None, reason="needs the command hf")
 def test_job_options_are_passed_to_script(script):
     words = ["--org", "org", "--yes", "--evaluate=--full --dtype bfloat16"]
-    command = ["hf", "jobs", "uv", "run", "--dry-run", "--format", "human", SCRIPT, *words]
+    command = [HF, "jobs", "uv", "run", "--dry-run", "--format", "human", SCRIPT, *words]
     environment = {**os.environ, "HF_TOKEN": "hf_of_nobody"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -1,15 +1,12 @@
 """Tests of the script for `hf jobs`: the Hub client accepts its arguments, and its commands exist."""
 
 import shlex
-import shutil
 
 import pytest
 import typer.main
 
-from tests.examples.programs import run_script
+from tests.examples.programs import HF, run_script
 from unbag import cli
-
-HF = shutil.which("hf")
 
 
 def read_submitted_command(folder, *arguments):

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from functools import partial
 
 import pytest
 
@@ -75,3 +76,28 @@ def test_unsupported_address_is_rejected():
         StorageFolder("nosuch://bucket/run")
     with pytest.raises(ValueError, match="expected a local folder"):
         _ = StorageFolder("memory://run").path
+
+
+def test_error_of_remote_client_is_described(monkeypatch):
+    class NoCredentialsError(Exception):
+        pass
+
+    def fail(*_, **__):
+        raise NoCredentialsError("Unable to locate credentials")
+
+    folder = StorageFolder("memory://described")
+    folder.write("a", b"1")
+    system, _ = folder._remote
+    expected = (
+        r"memory://described: expected a readable folder, got NoCredentialsError \(Unable to locate credentials\)"
+    )
+    for name, use in (
+        ("cat_file", partial(folder.read, "a")),
+        ("open", partial(folder.open, "a")),
+        ("ls", folder.list_names),
+        ("exists", partial(folder.exists, "a")),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(system, name, fail)
+            with pytest.raises(ValueError, match=expected):
+                use()

@@ -17,6 +17,7 @@ from uuid import uuid4
 import fsspec
 
 from unbag.utils.files import atomic_write
+from unbag.utils.redaction import extract_first_line
 
 _LOCAL: Final = "file://"
 _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
@@ -95,8 +96,9 @@ class StorageFolder:
         """
         if self.is_local:
             return (self.path / name).read_bytes()
-        system, path = self._remote
-        content: bytes = system.cat_file(f"{path}/{name}")
+        with self._describe_errors():
+            system, path = self._remote
+            content: bytes = system.cat_file(f"{path}/{name}")
         return content
 
     def open(self, name: str) -> IO[bytes]:
@@ -107,8 +109,9 @@ class StorageFolder:
         """
         if self.is_local:
             return (self.path / name).open("rb")
-        system, path = self._remote
-        file: IO[bytes] = system.open(f"{path}/{name}", "rb")
+        with self._describe_errors():
+            system, path = self._remote
+            file: IO[bytes] = system.open(f"{path}/{name}", "rb")
         return file
 
     def write(self, name: str, content: bytes) -> None:
@@ -158,9 +161,10 @@ class StorageFolder:
             if self.is_local:
                 with os.scandir(self.path) as files:
                     return sorted(each.name for each in files if each.is_file())
-            system, path = self._remote
-            system.invalidate_cache()  # in case a file system ignores the option and caches listings
-            entries = system.ls(path, detail=True)
+            with self._describe_errors():
+                system, path = self._remote
+                system.invalidate_cache()  # in case a file system ignores the option and caches listings
+                entries = system.ls(path, detail=True)
         except FileNotFoundError:
             return []
         return sorted(each["name"].rstrip("/").rpartition("/")[2] for each in entries if each["type"] == "file")
@@ -169,8 +173,9 @@ class StorageFolder:
         """Check whether a file exists."""
         if self.is_local:
             return (self.path / name).is_file()
-        system, path = self._remote
-        return bool(system.exists(f"{path}/{name}"))
+        with self._describe_errors():
+            system, path = self._remote
+            return bool(system.exists(f"{path}/{name}"))
 
     def remove(self, name: str) -> None:
         """Remove a file. Does nothing if the file does not exist."""
@@ -180,6 +185,19 @@ class StorageFolder:
             else:
                 system, path = self._remote
                 system.rm_file(f"{path}/{name}")
+
+    @contextmanager
+    def _describe_errors(self) -> Iterator[None]:
+        """Convert errors of a client, such as missing credentials, to `ValueError`. Each client has its own classes."""
+        try:
+            yield
+        except (OSError, ValueError):
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"{self}: expected a readable folder, got {type(error).__name__} ({extract_first_line(error)}); check "
+                "the address and the credentials"
+            ) from error
 
     def validate_writable(self) -> None:
         """Validate that the folder is writable, by writing and removing a test file.
