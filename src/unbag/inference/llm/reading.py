@@ -83,6 +83,10 @@ _SOURCE: Final = re.compile(
 """A source of the judgement after the label, up to the end of the clause."""
 _NUMBERING: Final = re.compile(r"\s*\d+[.)]\s+")
 _NEGATION: Final = re.compile(r"(?:is |are )?(?:not|non|isn[’']t)[\s_-]+|[不非](?=\S)", re.IGNORECASE)
+_VALUE: Final = re.compile(
+    r"[*_\"'`]*(?:\s*[:?=]|\s+[–—-])\s*[*_\"'`]*(?:(yes|no|true|false|[01](?![.,/]\d))\b|[✗✘❌])"
+)
+"""A truth value after a label. A cross has no group."""
 _TRUE: Final = frozenset({"true", "yes", "1", "y"})
 _FALSE: Final = frozenset({"false", "no", "0", "n"})
 _LONGEST: Final = 100_000  # characters of a response, so that no pattern takes long
@@ -275,7 +279,7 @@ class _Phrases:
 
     def _answer_of(self, label: str, rest: str) -> str | None:
         """Apply a truth value after the label ("Supported: no")."""
-        value = re.match(r"[*_\"'`]*(?:\s*[:?=]|\s+[–—-])\s*[*_\"'`]*(yes|no|true|false|[01](?![.,/]\d))\b", rest)
+        value = _VALUE.match(rest)
         if value is None or value[1] in self.label_of:
             return label
         return label if value[1] in _TRUE else self.negate(label)
