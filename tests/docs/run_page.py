@@ -147,7 +147,7 @@ class Page:
                     continue
                 text = str(value)
                 is_run = name in ("paths", "folders", "no_worse_than", "runs", "results", "compare_with")
-                if path == "check" and name == "model" and "runs/" in text:
+                if path == "check" and name == "model" and ("runs/" in text or text == "RUN"):
                     is_run = True
                 if is_run:
                     self._provide_run(Path(text), is_verifier)
@@ -204,6 +204,8 @@ def _list_small_options(arguments: Sequence[str]) -> list[str]:
         return ["--max-examples", "60"] if "max_examples" in values else []
     if path not in ("evaluate", "check") or values.get("config") or values.get("cross_domain"):
         return []
+    if path == "check" and (values["no_worse_than"] or (Path(values["model"]) / "results.json").exists()):
+        return []  # on the rows of a run
     small = [] if values["max_examples"] else ["--max-examples", "30"]
     if values["corpus"] == ["ocnli"]:
         return [*small, "--sets", "permuted,swapped"]  # cs_lambda needs a Chinese pipeline

@@ -133,12 +133,12 @@ def _write_claims(path: Path, *, has_source: bool = False) -> None:
     """Write document-claim pairs, with the columns that the pages name."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        is_word = path.stem.endswith("yes_no")
-        label = "supported" if is_word else "label"
+        label = "supported" if path.stem.endswith("yes_no") else "label"
         writer.writerow(["document", "claim", label, *(["source", "is_hallucinated"] if has_source else [])])
         for pair in list(demo.iter_demo_pairs("validation"))[:120]:
             is_entailed = pair.label == "entailment"
-            gold = ("no", "yes")[is_entailed] if is_word else int(is_entailed)
+            words = ("no", "yes") if path.stem.endswith("yes_no") else ("unsupported", "supported")
+            gold = int(is_entailed) if has_source else words[is_entailed]
             more = [pair.premise, not is_entailed] if has_source else []
             writer.writerow([pair.premise, pair.hypothesis, gold, *more])
 

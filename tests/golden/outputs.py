@@ -56,7 +56,17 @@ _IN_A_FOLDER = ("transformer", "causal")
 """The runs whose models lie in a folder of the run's name."""
 
 _ENVIRONMENT = {"python": "3", "unbag": "0"}
-_VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai", "answered"}
+_VERSIONS = {
+    "torch",
+    "transformers",
+    "tokenizers",
+    "scikit_learn",
+    "scipy",
+    "numpy",
+    "openai",
+    "answered",
+    "imported_sha256",
+}
 _WRITERS = ("datasets", "pyarrow", "spacy")
 _OWN = {"data": "pairs.jsonl"}
 _SEEDS = {"data": "seeds.jsonl"}

@@ -67,6 +67,7 @@ def test_thoughts_are_never_the_answer(thought):
         "Supported.\n\nUnsupported.",
         "Partially supported.",
         "The claim is supported only in part.",
+        "Hard to say.\nWhether the claim is supported.",
         "Supported by the document in part",
         "The claim is supported. The claim is unsupported if dates count.",
         "Answer: unclear. It was supported.",

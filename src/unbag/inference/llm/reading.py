@@ -73,7 +73,8 @@ _WEAK: Final = re.compile(
 _RESTATED: Final = re.compile(r"\n\s*(?:premise|hypothesis|document|claim|user|human|question)\s*:", re.IGNORECASE)
 _MARKUP: Final = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}")
 _SENTENCE: Final = re.compile(
-    r"\s*(?:[a-z]+,?\s+)?(?:it|(?:the|this|that)\s+(?:claim|statement|hypothesis|sentence|response|summary|answer))"
+    r"\s*(?:(?:therefore|thus|hence|so|then|overall|consequently|accordingly|finally|clearly|and|but|however),?\s+)?"
+    r"(?:it|(?:the|this|that)\s+(?:claim|statement|hypothesis|sentence|response|summary|answer))"
     rf"\s+is\s+(?:therefore\s+|thus\s+)?{_OPEN}"
 )
 """A last sentence such as "Therefore, the claim is …", up to the label."""
