@@ -36,7 +36,7 @@ def main() -> None:
         page.goto(page_file.as_uri())
         card = page.locator(".cards li").first.bounding_box()
         height = card["y"] + card["height"] + _BELOW
-        page.screenshot(path=_PICTURE, clip={"x": 0, "y": 0, "width": _SIZE["width"], "height": height})
+        page.screenshot(path=_PICTURE, full_page=True, clip={"x": 0, "y": 0, "width": _SIZE["width"], "height": height})
         browser.close()
 
 

@@ -45,8 +45,8 @@ def build_blocks(results: Sequence[Result]) -> dict[str, str]:
     [verdicts] = compute_verdicts(results).values()
     return {
         "summary": _fence(summary),
-        # The table has three lines before its first row.
-        "first lines": _fence([*summary[: 3 + _FIRST_ROWS], "…", *summary[verdict : verdict + 2], "…"]),
+        # Three lines precede the first row: the name of the model, which is omitted, and the header.
+        "first lines": _fence([*summary[1 : 3 + _FIRST_ROWS], "…", summary[verdict], f"{summary[verdict + 1]} …"]),
         "permuted": _fence(_print(build_result_view(next(each for each in results if each.set == "permuted")))),
         "scores": "\n| set | rows | model | shuffled | lexical | skill score [95 % jointly] | verdict |\n"
         "|---|---:|---:|---:|---:|---:|---|\n" + "".join(_score_row(each) for each in verdicts) + "\n",

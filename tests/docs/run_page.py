@@ -111,8 +111,10 @@ class Page:
             from unbag.cli import app, run
 
             code = 3
-            with contextlib.suppress(BaseException):
+            try:
                 code = run(app, list(arguments))
+            except BaseException:
+                traceback.print_exc()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)

@@ -36,7 +36,10 @@ from tests.inference.conftest import make_model  # noqa: F401
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tools.llms_txt import extract_title
 from unbag.baselines.wordnet.install import get_wordnet_install_folder
+from unbag.challenge_sets import get_challenge_set, list_set_names
+from unbag.challenge_sets.request import read_exported_set
 from unbag.data.corpora import CORPORA
+from unbag.data.demo import BUILT_SETS
 
 QUICKSTART = DOCS / "quickstart.md"
 README = ROOT / "README.md"
@@ -158,7 +161,33 @@ def test_code_spans_of_a_page_are_closed(page):
 def test_readme_is_short():
     text = README.read_text(encoding="utf-8")
     assert 300 < len(text.split()) <= 900
-    assert text.count("\n") <= 130
+    assert text.count("\n") <= 120
+
+
+def _without_line_breaks(path):
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("name", list_set_names())
+def test_publisher_and_question_of_set_are_same_on_readme_card_and_code(name):
+    described = get_challenge_set(name)
+    [row] = re.findall(rf"^\| \[{name}\].* \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    publisher, address = described.publisher
+    assert row.split(" | ")[1:] == [described.question, f"{publisher} |"]
+    card = _without_line_breaks(ROOT / "dataset_scripts" / name / "README.md")
+    assert publisher in card
+    assert address in card
+
+
+@pytest.mark.parametrize("name", list_set_names())
+def test_example_row_of_card_has_columns_of_set(name):
+    blocks = iter_blocks((ROOT / "dataset_scripts" / name / "README.md").read_text(encoding="utf-8"))
+    [row] = [json.loads(block.text) for block in blocks if block.language == "json"]
+    builder = get_challenge_set(name).import_builder_class()
+    assert list(row) == builder.SCHEMA.names
+    assert row["id"].startswith("demo-validation-")
+    if name in BUILT_SETS:
+        assert row in read_exported_set(BUILT_SETS[name]).rows.to_list()
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "metrics").glob("*/README.md")), ids=_name)

@@ -170,8 +170,7 @@ class ChallengeSet:
         name: Name in commands.
         title: Display name of one or two words, used everywhere except in commands.
         question: Question that the set answers about a model.
-        paper: Source paper, with its address.
-        reference_paper: Name in `papers` of the paper whose figures are shown beside a model's scores.
+        paper: Who published the test, followed by the address of the paper.
         metrics: Modules of `metrics/` that read the set's columns. The first one computes its scores.
         package: Python package of the modules above.
         builder: `datasets` builder, as `module:Class`.
@@ -206,7 +205,6 @@ class ChallengeSet:
     title: str
     question: str
     paper: str
-    reference_paper: str = ""
     metrics: tuple[str, ...] = ()
     package: str
     builder: str
@@ -229,6 +227,12 @@ class ChallengeSet:
     has_verification: bool = False
     from_text: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
+
+    @property
+    def publisher(self) -> tuple[str, str]:
+        """Who published the test, and the address of the paper ("" if there is none)."""
+        name, found, address = self.paper.partition(", https://")
+        return name, f"https://{address}" if found else ""
 
     def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
         """List the metrics with the given role. The role specifies where a metric is shown, e.g. in `unbag compare`.

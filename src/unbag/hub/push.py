@@ -10,6 +10,7 @@ import hashlib
 import random
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -460,18 +461,21 @@ def _commit(planned: HubUploadPlan, *, pull_request: bool) -> Any:
 
     upload = planned.upload
     written = [*planned.added, *planned.changed]
-    return HfApi().create_commit(
-        upload.repo,
-        [
-            *(CommitOperationAdd(path, planned.contents[path]) for path in written),
-            *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
-        ],
-        commit_message=upload.message,
-        repo_type=upload.kind,
-        revision=planned.pull_request or _MAIN,
-        create_pr=pull_request and planned.pull_request is None,
-        parent_commit=planned.base,
-    )
+    with warnings.catch_warnings():
+        # The client warns about each Parquet file in a model repository, such as the predictions of an evaluation.
+        warnings.filterwarnings("ignore", "It seems that you are about to commit a data file")
+        return HfApi().create_commit(
+            upload.repo,
+            [
+                *(CommitOperationAdd(path, planned.contents[path]) for path in written),
+                *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
+            ],
+            commit_message=upload.message,
+            repo_type=upload.kind,
+            revision=planned.pull_request or _MAIN,
+            create_pr=pull_request and planned.pull_request is None,
+            parent_commit=planned.base,
+        )
 
 
 def _open_pull_request(upload: HubUpload) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import escape
 from io import StringIO
 
 import pytest
@@ -228,7 +229,9 @@ def test_permuted_and_swapped_examples_show_original_prediction(report):
     assert permuted
     assert {re.search('data-outcome="([a-z]+)"', card)[1] for card in permuted} == {"accepted", "refused"}
     for card in permuted:
-        in_order, out_of_order = re.findall('<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted)</small>', card)
+        in_order, out_of_order = re.findall(
+            '<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted: [a-z]+)</small>', card
+        )
         assert in_order in ("right", "wrong")
         assert out_of_order in ("accepted", "refused")
         assert ("flipped" in card) == (in_order == "wrong")
@@ -291,6 +294,15 @@ def test_report_has_order_of_terminal_and_corpus_last(report, folders):
     console.print(build_summary_table(results.read_results(folders[0] / results.FILE)))
     places = [console.file.getvalue().index(f"\n{title} ") for title in titles]
     assert places == sorted(places)
+
+
+def test_sections_name_publisher_of_set(report, folders):
+    text = report.read_text(encoding="utf-8")
+    groups = load_report_data(folders).groups
+    assert len(groups) == 4
+    for group in groups:
+        name, address = challenge_sets.get_challenge_set(group.set).publisher
+        assert f'Published by <a href="{address}" rel="noreferrer">{escape(name)}</a>.' in text
 
 
 def test_models_and_references_have_distinct_styles():

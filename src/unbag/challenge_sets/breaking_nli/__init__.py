@@ -42,9 +42,8 @@ def _find_contradiction(scores: BreakingNliScores) -> str:
 SET: Final = ChallengeSet(
     name="breaking_nli",
     title="Breaking NLI",
-    question="Is the model right when one word is replaced: sofa for couch, seven for five?",
+    question="Does the model notice one replaced word: sofa for couch, seven for five?",
     paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
-    reference_paper=_PAPER,
     shuffled=(
         "The gold label of the pair in the original order. Shuffling keeps the word that differs between the "
         "sentences, so the control measures knowledge of word pairs."

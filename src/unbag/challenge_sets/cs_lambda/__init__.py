@@ -61,9 +61,8 @@ def _find_contradiction(scores: CsLambdaScores) -> str:
 SET: Final = ChallengeSet(
     name="cs_lambda",
     title="CS_λ",
-    question="Is the model right where the words point to a wrong label?",
+    question="Is the model correct on pairs whose words suggest a wrong label?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
-    reference_paper=_PAPER,
     shuffled=(
         "The gold label of the pair in the original order. The words of these pairs suggest a different label. "
         "Accuracy without word order therefore shows lexical knowledge that the lexical model lacks."

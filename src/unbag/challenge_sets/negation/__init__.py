@@ -30,8 +30,8 @@ def _find_contradiction(scores: NegationConsistencyScores) -> str:
 SET: Final = ChallengeSet(
     name="negation",
     title="Negation",
-    question="Does it recognise what a negation applies to?",
-    paper="unbag, with the mirrors of Gardner et al. 2020, https://arxiv.org/abs/2004.02709",
+    question="Does the model recognise what a negation applies to?",
+    paper="unbag, after Gardner et al. 2020, https://arxiv.org/abs/2004.02709",
     shuffled=(
         "The gold label of the row in the original order. Both premises of a mirror have the same words, so "
         "without word order, no word shows which premise entails the hypothesis."

@@ -47,9 +47,8 @@ def _find_contradiction(scores: Scores) -> str:
 SET: Final = ChallengeSet(
     name="permuted",
     title="Permuted",
-    question="Does the label survive when no word keeps its place?",
+    question="Does the prediction change when no word keeps its position?",
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
-    reference_paper=_PAPER,
     shuffled=(
         "The set has no shuffled control, since its rows are permuted. The row score of an example is 1 if it is "
         "correct in the original order, minus the share of permutations with the same label. A model that ignores "

@@ -22,9 +22,8 @@ def _find_contradiction(scores: PlainScores) -> str:
 SET: Final = ChallengeSet(
     name="plain",
     title="Corpus",
-    question="How often is the model right on ordinary pairs?",
+    question="How accurate is the model on ordinary pairs?",
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
-    reference_paper="ReSNLI 2019",
     shuffled=(
         "The gold label of the pair in the original order. The control measures how much of the corpus can be "
         "solved without word order."

@@ -22,8 +22,8 @@ def _find_contradiction(scores: DocumentConsistencyScores) -> str:
 SET: Final = ChallengeSet(
     name="recombined",
     title="Recombined",
-    question="Does a document support a claim when it only has all its words?",
-    paper="unbag, with the exchange of arguments of Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
+    question="Does the model reject unsupported claims whose words are all in the document?",
+    paper="unbag, after Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     shuffled=(
         "The gold label of the row in the original order. The document contains all words of every claim, "
         "supported or exchanged. Without word order, only the plausibility of the claim remains."

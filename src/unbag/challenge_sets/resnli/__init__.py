@@ -34,10 +34,8 @@ def _find_contradiction(scores: ResnliScores) -> str:
 SET: Final = ChallengeSet(
     name="resnli",
     title="ReSNLI",
-    question="Is the model right where words give the label away least?",
-    paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
-    "Inference, anonymous EMNLP-IJCNLP 2019 submission",
-    reference_paper=_PAPER,
+    question="Is the model correct on pairs whose words reveal least about the label?",
+    paper="anonymous EMNLP-IJCNLP submission 2019",
     shuffled=(
         "The gold label of the pair in the original order. The mean word embedding hardly predicts this label. "
         "Accuracy without word order therefore shows other lexical knowledge."

@@ -28,9 +28,8 @@ def _find_contradiction(scores: NaturalLogicScores) -> str:
 SET: Final = ChallengeSet(
     name="sicck",
     title="SICCK",
-    question="Does the model follow natural logic for words such as every, not and at most?",
+    question="Does the model interpret words such as every, not and at most?",
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
-    reference_paper=_PAPER,
     shuffled=(
         "The four-way label of the pair in the original order. Shuffling keeps modifiers such as not and every, "
         "but hides what they modify. The control measures how much their presence reveals."

@@ -40,9 +40,8 @@ def _find_contradiction(scores: SoswapAddamodScores) -> str:
 SET: Final = ChallengeSet(
     name="soswap_addamod",
     title="SOSwap/AddAmod",
-    question="Is the model right when subject and object change places, or an adjective moves?",
+    question="Does the model notice exchanged subjects and objects, or a moved adjective?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
-    reference_paper=_PAPER,
     shuffled=(
         "The gold label of the pair in the original order. Shuffling destroys all evidence for this label, since "
         "both sentences have the same words. The control can at most guess the kind of the pair."

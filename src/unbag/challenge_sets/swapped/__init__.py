@@ -18,9 +18,8 @@ def _find_contradiction(scores: SwapConsistencyScores) -> str:
 SET: Final = ChallengeSet(
     name="swapped",
     title="Swapped",
-    question="Does the prediction stay when premise and hypothesis are exchanged?",
+    question="Does the prediction stay the same when both sentences are exchanged?",
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
-    reference_paper=_PAPER,
     shuffled=(
         "The gold label of the exchanged pair in the original word order. Without word order, a pair and the "
         "exchanged pair differ only in the words on each side."

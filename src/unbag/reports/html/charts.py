@@ -159,7 +159,7 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                 "encoding": {**y, "color": look["color"], "shape": look["shape"]},
             }
         )
-    axis = {"title": figure.x, "tickCount": 6, "grid": False}
+    axis = {"title": figure.x, "tickCount": 6, "grid": False, "labelFlush": False}
     x = {"field": "x", "type": "quantitative", "scale": {"zero": False, "nice": False}, "axis": axis}
     return {
         "autosize": {"type": "fit-x", "contains": "padding"},

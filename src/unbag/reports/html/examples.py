@@ -12,7 +12,7 @@ from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, Scored
 from unbag.reports.html.charts import draw_swatch
 from unbag.reports.html.data import ReportData, VerdictsByModel, select_main_model_result
 
-_SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
+_SIGNS: Final = {"right": "✓", "wrong": "✗"}
 
 MarkedText = tuple[str, str]
 """Part of a sentence with the type of mark; "" for no mark."""
@@ -23,9 +23,9 @@ class PredictionView:
     """A formatted prediction for an example.
 
     Attributes:
-        where: Form of the example, such as `in order`; empty if there is only one form.
+        where: Form of the example, such as `in order` or `permuted: accepted`; empty if there is only one form.
         outcome: Outcome of the prediction, such as `right`.
-        sign: Symbol of the outcome.
+        sign: Symbol of the outcome; empty for a permuted pair, which is accepted or refused.
         label: Predicted label.
         probability: Formatted probability of this label in percent; empty if unknown.
     """
@@ -141,7 +141,9 @@ def collect_selection_rules(report_data: ReportData) -> dict[str, str]:
 
 
 def _answer(where: str, outcome: str, answer: str, probability: float | None) -> PredictionView:
-    return PredictionView(where, outcome, _SIGNS[outcome], _words(answer), format_percent(probability))
+    sign = _SIGNS.get(outcome, "")
+    where = where if sign else f"{where}: {outcome}"
+    return PredictionView(where, outcome, sign, _words(answer), format_percent(probability))
 
 
 def _words(label: str) -> str:

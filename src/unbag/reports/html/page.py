@@ -123,7 +123,7 @@ class ReportSection:
         title: Title of the set.
         data: Corpus of the group.
         question: Question that the set answers.
-        paper: Paper that introduced the set; None if there is none.
+        publisher: Who published the test, and the address of the paper ("" if there is none).
         summaries: Name of each model, and a sentence with its main metrics.
         measures: Table of metrics.
         is_table_beside_figures: Whether the table is next to the figures.
@@ -138,7 +138,7 @@ class ReportSection:
     title: str
     data: str
     question: str
-    paper: papers.Paper | None
+    publisher: tuple[str, str]
     summaries: tuple[tuple[str, str], ...]
     measures: TextTable
     is_table_beside_figures: bool
@@ -350,14 +350,13 @@ def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
     first = group.scored_models[0].result
     every = (*described.import_set_module("report").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
-    paper = next((each for each in papers.load_papers() if each.short == described.reference_paper), None)
     beside = len(group.scored_models) <= _BESIDE
     return ReportSection(
         key=group.key,
         title=described.title,
         data=group.title,
         question=described.question,
-        paper=paper,
+        publisher=described.publisher,
         summaries=tuple(
             (scored.model.name, " ".join([_sentence(_reading(scored.result)), *list_remarks(scored.result)]))
             for scored in group.scored_models
