@@ -1,6 +1,5 @@
 """Predictor for exported sequence classifiers: ONNX files (onnxruntime) and OpenVINO files (openvino)."""
 
-import logging
 import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -35,8 +34,6 @@ from unbag.utils.redaction import extract_first_line, redact
 if TYPE_CHECKING:
     import openvino
 
-
-logger = logging.getLogger(__name__)
 
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
 """Function from the model's arguments to the logits, shape (b, outputs)."""
@@ -81,17 +78,11 @@ class ExportedPredictor(PairClassifier):
                 "export the model for text classification"
             )
         self._inputs = inputs
-        if not takes_types and has_segment_ids(self._network):
-            if not classifier.supplies_segments and distinguishes_segments(self.tokenizer):
-                raise ModelError(
-                    f"{file}: expected the input token_type_ids, with which the tokenizer distinguishes premise and "
-                    "hypothesis, got a graph without it; export the model again with this input, or, if the model was "
-                    "trained without it, remove it from model_input_names in tokenizer_config.json"
-                )
-            logger.warning(
-                "%s has no input token_type_ids, although the network has several segments: it reads premise and "
-                "hypothesis as one segment. If the model was trained with segments, export it again with this input",
-                file,
+        if not takes_types and has_segment_ids(self._network) and distinguishes_segments(self.tokenizer):
+            raise ModelError(
+                f"{file}: expected the input token_type_ids, by which the network distinguishes premise and "
+                "hypothesis, got a graph without it; export the model again with this input, or, if the model was "
+                "trained without segments, set type_vocab_size to 1 in config.json"
             )
         if batch_tokens is None and not single:
             premises, hypotheses = zip(*TEST_PAIRS, strict=True)
