@@ -98,6 +98,7 @@ def test_text_without_a_clear_answer_has_no_label(text):
         "Supported: no",
         "Supported? No.",
         "Supported - no",
+        "Supported at first sight.\nFinal assessment: Unsupported",
         "Supported: ✗",
         "Therefore, the claim is unsupported.",
         "Nothing matches. The claim is not supported by the document.",

@@ -42,7 +42,7 @@ _CHANNEL: Final = re.compile(
 """Start of a channel of gpt-oss, with its special tokens or, where the server drops these, as plain text."""
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|return|call|start)\|>")
 _RESPONSE: Final = re.compile(
-    r"<\|(?:start|begin)_(?:of_)?(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]"
+    r"<\|(?:start|begin)_(?:of_)?(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]|<\|im_start\|>answer"
     r"|<(?:final_)?(?:response|solution|output|label)>",
     re.IGNORECASE,
 )
@@ -66,7 +66,8 @@ _STRONG: Final = re.compile(
     re.IGNORECASE,
 )
 _WEAK: Final = re.compile(
-    rf"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result|output|option)\b|(?<=\n)a(?=:)|结论|判断|结果)"
+    r"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result|output|option"
+    r"|response|final|assessment|evaluation|determination|outcome)\b|(?<=\n)a(?=:)|结论|判断|结果)"
     rf"(?:{_OPEN}[:=>\n—–]|\s+is\b|\s*[是为為]){_OPEN}",
     re.IGNORECASE,
 )
