@@ -163,5 +163,7 @@ def test_classifier_of_one_text_reads_the_template(tmp_path):
     assert short.truncated == 1
     np.testing.assert_allclose(cut, predictor.predict([PREMISES[0][:8]], ["a man"]), atol=1e-3)
     template.write_text("{{ premise }} {{ hypothesis }}")
+    with pytest.raises(ValueError, match=r"--template: expected a readable template, or one of qwen3-.*absent\.jinja"):
+        load_predictor(str(tmp_path), template="absent.jinja", threshold=0.5)
     with pytest.raises(ModelError, match="--template: expected raw: true"):
         load_predictor(str(tmp_path), template=str(template), threshold=0.5)

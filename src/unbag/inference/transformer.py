@@ -141,7 +141,7 @@ class TransformerPredictor(PairClassifier):
             labels.LabelError: If its config does not define the label of each output.
         """
         device = resolve_device(dtype, device)
-        text = None if template is None else PromptFile.load(template)
+        text = None if template is None else PromptFile.load(template, option="--template")
         if text is not None and not text.is_raw:
             raise ModelError(
                 f"--template: expected raw: true in {template}, since the template is the whole input of a classifier, "

@@ -82,7 +82,7 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
 def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: cannot be combined with --prompt, got 3"):
         choose_prompt(write_prompt(tmp_path / "own.jinja"), 3)
-    with pytest.raises(PromptError, match=r"--prompt: expected a readable template, got .*absent"):
+    with pytest.raises(PromptError, match=r"--prompt: expected a readable template, or one of .*, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
 
 

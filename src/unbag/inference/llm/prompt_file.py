@@ -76,8 +76,12 @@ class PromptFile:
     is_raw: bool = False
 
     @classmethod
-    def load(cls, path: str | Path) -> "PromptFile":
+    def load(cls, path: str | Path, *, option: str = "--prompt") -> "PromptFile":
         """Load a prompt from a file, or by its name in `RECIPES`.
+
+        Args:
+            path: File or name.
+            option: Option with which the user passed it, for error messages.
 
         Raises:
             PromptError: If the file cannot be read, its template lacks a sentence or uses another variable, or its head
@@ -89,7 +93,8 @@ class PromptFile:
             source = validate_file(Path(path), max_bytes=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise PromptError(
-                f"--prompt: expected a readable template, got {path} ({extract_first_line(error)}); check the path"
+                f"{option}: expected a readable template, or one of {', '.join(RECIPES)}, got {path} "
+                f"({extract_first_line(error)})"
             ) from None
         head, body = _split(source.replace("\r\n", "\n"))
         try:
