@@ -1,385 +1,258 @@
 """Breaking NLI: pairs that differ in one word, from the authors or generated from a corpus."""
 
-import json
-import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import chain
-from pathlib import Path
-from typing import Any, ClassVar, Final
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
-import datasets
 import numpy as np
-import pyarrow as pa
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import PairPart
-from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
-from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import (
-    BigramCounts,
-    CorpusCounts,
-    count_words_and_bigrams,
-    is_bigram_file,
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
+from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    mark_phrases,
+    select_top_rows,
 )
-from unbag.challenge_sets.perturbations.names import AnnotatedSentence
-from unbag.challenge_sets.perturbations.substitution import (
-    DEFAULT_Q,
-    DEFAULT_SEED,
-    SIMILARITY,
-    CandidateSource,
-    SubstitutedSentence,
-    Substituter,
-    SubstitutionRow,
-    WordPairStatistics,
+from unbag.challenge_sets.views.figures import (
+    Figure,
+    FigurePoint,
+    FigureSeries,
+    ResultGroup,
+    build_group_figure,
+    build_point_estimate,
 )
-from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
-from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import round_to_field
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_column
 from unbag.data.corpora import OFFICIAL
-from unbag.data.downloads import PinnedFile
-from unbag.data.sources import Example, PairSource
-from unbag.data.text.entities import EntityRecognizer, precompute_entities
-from unbag.data.text.parses import Parser
-from unbag.utils.hashing import hash_file
-from unbag.utils.safe_io import DataError
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.category_accuracy import BreakingNliScores, find_tied_rows, score_breaking_nli
+from unbag.scoring.skill import RowScores
 
-_CITATION = """@inproceedings{glockner-etal-2018-breaking,
-  title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
-  author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
-  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}, eprint = {1805.02266},
-  archivePrefix = {arXiv}}"""
-
-# The commit comes from an index of public repositories. The hash was computed from a copy of another origin, so that it
-# verifies the download independently of the URL.
-PINNED: Final = PinnedFile(
-    url="https://raw.githubusercontent.com/BIU-NLP/Breaking_NLI/efbf39cbd7bfc1f6d4c5324f0530934b2926a736/"
-    "breaking_nli_dataset.zip",
-    sha256="b209e8d4ab15bcd8a5fc76be1c70452e4e253a92eaccb1c66c0b1b973e445371",
-    name="breaking_nli_dataset.zip",
-)
-PAPERS_LEAST_BIGRAMS: Final = 10
-"""Minimum Wikipedia count of each bigram created by a replacement (Glockner et al. 2018, section 3.1)."""
-
-_MEMBER: Final = "data/dataset.jsonl"
-_COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+_PAPER = "Glockner et al. 2018"
+_PLURAL = {
+    ENTAILMENT: "entailments",
+    NEUTRAL: "neutral pairs",
+    CONTRADICTION: "contradictions",
+    NOT_ENTAILMENT: "pairs labelled not entailment",
+    NOT_CONTRADICTION: "pairs labelled not contradiction",
+}
+_MIN_PAIRS = 50  # from 50 pairs the standard error of an accuracy is below 0.1
+_PER_CATEGORY = 2
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Iterate over the rows of the official zip file, with the column names of the file.
+def _define_accuracy(label: str) -> MetricDefinition:
+    """Define the accuracy on the pairs of one label. Most pairs are contradictions, so the accuracy says little."""
 
-    Raises:
-        DataError: If the file has unexpected contents, or a row lacks columns.
-    """
-    columns = {*_COLUMNS.values(), "category", "annotator_labels"}
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(_MEMBER) as lines:
-            for number, line in enumerate(lines, start=1):
-                row = json.loads(line)
-                if missing := sorted(columns - set(row)):
-                    raise DataError(
-                        f"{path}, {_MEMBER}, line {number}: expected the columns {missing}, got {sorted(row)}"
-                    )
-                yield row
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
+    def compute(scores: Scores) -> Estimate | None:
+        rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
+        return rows.get(label)
+
+    roles = build_metric_roles("quoted")
+    return MetricDefinition(f"accuracy_{label}", f"accuracy, {label}", roles=roles, compute=compute)
 
 
-@dataclass
-class BreakingNliConfig(OfficialConfig):
-    """Options of the generated pairs and of their word statistics.
+class BreakingNli(ChallengeSet):
+    """Pairs of a premise and a hypothesis that differ in one word or phrase."""
 
-    Attributes:
-        train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
-            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data). By
-            default, the official config uses none and has no counts.
-        embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
-            file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
-        wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.
-        min_similarity: Minimum cosine similarity, by `embeddings`, between a word and its WordNet antonym. Words
-            without an embedding get no antonyms. The paper uses a threshold with GloVe, but does not report the value.
-        neutral: Whether to also replace nouns with hyponyms (animal with dog), with the label neutral.
-        prepositions: Whether to adapt prepositions of place (in the kitchen, on the balcony), as in the paper. If
-            false, replacements that require another preposition are excluded.
-        bigrams: Corpora (train splits), files of pairs, and texts that must contain each bigram created by a
-            replacement (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
-            sentence per line, or two words and their count per line.
-        min_bigrams: Minimum count of each created bigram (default: 10 with `bigrams`, as in the paper; 1 with a
-            training corpus, which is far smaller than Wikipedia).
-        q: Maximum number of replacements per premise.
-        seed: Random seed for sampling replacements.
-        words: Vocabulary of the replacements: `all`; `held_out` (the old and the new word are in the half of the
-            vocabulary that `unbag train … --augment` does not use); or `training` (both words are in the other
-            half).
-    """
+    name = "breaking_nli"
+    title = "Breaking NLI"
+    question = "Does the model notice one replaced word: sofa for couch, seven for five?"
+    paper = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
+    shuffled = (
+        "The gold label of the pair in the original order. Shuffling keeps the word that differs between the "
+        "sentences, so the control measures knowledge of word pairs."
+    )
+    from_text = True
+    metrics = ("category_accuracy",)
+    score_function = staticmethod(score_breaking_nli)
+    scores_type = BreakingNliScores
+    columns = ("category",)
+    optional_columns = ("similarity", "pair_frequency", "annotator_labels", "premise")
+    metric_definitions = (
+        MetricDefinition(
+            "accuracy",
+            "accuracy",
+            "accuracy",
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+            published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
+        ),
+        *(_define_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
+    )
+    is_accuracy = True
+    has_verification = True
+    sample = 2000
+    evaluation_order = 3
+    report_order = 7
+    example_rule = (
+        f"Up to {PER_KIND} pairs of each kind, at most {_PER_CATEGORY} per category, sorted by the probability of the "
+        "prediction. The replaced words are marked."
+    )
+    mark_meanings = {"replaced": "replaced words"}
 
-    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
+    def get_builder_class(self) -> Any:
+        """Import the builder, which has a config with the authors' pairs."""
+        return import_module(f"{__package__}.builder").BreakingNliBuilder
 
-    train_data: Sequence[str] | None = None
-    embeddings: str | None = None
-    wordnet: bool = False
-    min_similarity: float | None = None
-    neutral: bool = False
-    prepositions: bool = True
-    bigrams: Sequence[str] | None = None
-    min_bigrams: int | None = None
-    q: int = DEFAULT_Q
-    seed: int = DEFAULT_SEED
-    words: str = vocabulary_split.ALL
+    def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
+        """Compute the row scores: 1 if the prediction is correct and no other label has its probability, else 0.
 
-    def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, except `words` if it has its default."""
-        return {
-            name: value
-            for name, value in super().get_set_options().items()
-            if (name, value) != ("words", vocabulary_split.ALL)
-        }
-
-    def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value, or the config does not support the option.
+        Pairs that share a premise are resampled together.
         """
-        super().validate()
-        vocabulary_split.validate_vocabulary_option(self.words)
-        if self.is_official and self.words != vocabulary_split.ALL:
-            raise ValueError(
-                f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
-                f"got {self.words!r}"
-            )
-        if self.is_official and (given := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
-            raise ValueError(
-                f"{', '.join(given)}: expected a corpus, got the config {OFFICIAL!r}, which replaces no words; omit "
-                f"{'it' if len(given) == 1 else 'them'}, or choose a corpus"
-            )
-        least = self.min_similarity
-        if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
-            raise ValueError(
-                "min_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
-                f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
-            )
-        # The constructor validates the options. The empty counts are placeholders.
-        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.min_bigram_count)
+        gold = predictions.to_label_positions(columns["label"])
+        right = (predictions.predicted == gold) & ~find_tied_rows(predictions)
+        return RowScores(right, gold, columns.get("premise", range(len(gold))))
 
-    @property
-    def min_bigram_count(self) -> int:
-        """Minimum count of each new bigram."""
-        if self.min_bigrams is None:
-            return PAPERS_LEAST_BIGRAMS if self.bigrams else 1
-        return self.min_bigrams
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of accuracy: overall, by label, category and, if available, word similarity and frequency.
 
+        If the pairs have annotators' labels, a column shows the accuracy of one annotator.
+        """
+        scores = result.scores
+        human = ["human"] if "human" in scores else []
+        grid = create_result_table(self.title, result, "", "n", "accuracy [95 %]", *human)
+        grid.add_row("all", *_format_cells(scores["n_examples"], scores), end_section=True)
+        names = scores["labels"]
+        views: list[tuple[str, Any]] = [
+            ("by_label", lambda row: names[row["label"]]),
+            ("by_category", lambda row: row["category"]),
+            ("by_similarity", lambda row: f"cosine {row['low']:g} to {row['high']:g}"),
+            ("by_frequency", lambda row: f"{_format_count_range(row)} training pairs"),
+        ]
+        for view, name in views:
+            rows = [row for row in scores.get(view, []) if row["accuracy"].n]
+            for number, row in enumerate(rows, start=1):
+                grid.add_row(name(row), *_format_cells(row["accuracy"].n, row), end_section=number == len(rows))
+        n = scores["unanswered"]
+        unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer" if n else ""
+        note = f"{summarize_exclusions(result.data)}{unanswered}{_format_kappa(scores)}"
+        return Group(grid, Text(note, style="dim"))
 
-class BreakingNli(OfficialSetBuilder):
-    """Pairs of a premise and a hypothesis that differ in one word or phrase.
-
-    Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
-    `data=…` uses your own data.
-    """
-
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = BreakingNliConfig
-    FILE = PINNED
-    LICENSE = "cc-by-sa-4.0"
-    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
-        "sentences": ("crowdsourced", "machine-generated"),
-        "labels": ("crowdsourced",),  # majority of three annotators
-    }
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    SCHEMA = substitution.SCHEMA
-    CITATION = _CITATION
-    EXCLUSION_REASON = "with a repeated premise or no word to replace"
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("embeddings"):
-            kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
-        super().__init__(*args, **kwargs)
-
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the official pairs, or the corpus of the premises."""
-        if not self.config.is_official:
-            # Not divided, since each distinct premise is used once and only a single process reads all of them.
-            return [self.open_pairs(streaming=streaming).with_single_span()]
-        with zipfile.ZipFile(self.find_official_file()) as archive:
-            return [self.open_official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
-
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the pairs, and count the rejected candidates for the record."""
-        if self.config.is_official:
-            yield from substitution.iter_substitution_tables(self._authors(examples), self._measure)
-            return
-        rejected: Counter[str] = Counter()
-        more = self._text_pairs(source, rejected) if self.config.text else lambda premise: ()
-        rows = substitution.generate_substitution_rows(examples, self._substituter, rejected, more)
-        yield from substitution.iter_substitution_tables(rows, self._measure)
-        self.save_build_counts(rejected)
-
-    def validate_resources(self) -> None:
-        """Validate the names, and that WordNet is installed if the options need it."""
-        super().validate_resources()
-        if self.config.wordnet:
-            from unbag.baselines.wordnet.database import validate_wordnet
-
-            validate_wordnet()
-
-    def describe_provenance(self) -> dict[str, Any]:
-        """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
-        options: dict[str, Any] = {"attested_in": build_sources_record(self._training())}
-        if self.config.bigrams:
-            options["bigrams_of"] = [
-                *build_sources_record(self._bigram_sources()),
-                *({"origin": path.name, "split": "", "revision": hash_file(path)} for path in self._bigram_texts()),
-            ]
-        if not self.config.is_official:
-            options["min_bigrams"] = self.config.min_bigram_count
-        if self.config.embeddings:
-            options["embeddings"] = embeddings.compute_embedding_table_identity(self.config.embeddings)
-        if self.config.wordnet:
-            from unbag.baselines.wordnet.database import open_wordnet
-
-            options["wordnet_version"] = open_wordnet().identity
-        if rejected := self.load_build_counts():
-            options["rejected"] = rejected
-        return options
-
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: pairs, training and bigram corpora, embeddings and WordNet."""
-        yield from super().iter_requirements()
-        config = self.config
-        yield from requirements.iter_train_split_requirements(
-            config.train_data or ([config.corpus] if config.corpus else [])
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the accuracy by gold label, and the category with the lowest accuracy."""
+        names = result.scores["labels"]
+        rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
+        right = ", ".join(
+            f"{format_percentage(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}"
+            for row in rows
         )
-        yield from requirements.iter_train_split_requirements(config.bigrams or [])
-        if config.embeddings:
-            yield requirements.build_embeddings_requirement(config.embeddings)
-        if config.wordnet:
-            yield requirements.build_wordnet_requirement()
+        nonempty = [row for row in result.scores["by_category"] if row["accuracy"].n]
+        large = [row for row in nonempty if row["accuracy"].n >= _MIN_PAIRS]
+        low = min((row["accuracy"].value for row in large), default=0.0)
+        lowest = [row for row in large if row["accuracy"].value == low]
+        where = ""
+        if len(large) > 1 and len(lowest) == 1:  # a lowest category needs at least two categories and no tie
+            [row] = lowest
+            scope = "" if len(large) == len(nonempty) else f" with {_MIN_PAIRS} pairs or more"
+            accuracy = row["accuracy"]
+            where = f"; lowest category{scope}: {row['category']}, {format_percentage(accuracy)} of {accuracy.n:,}"
+        return f"correct on {right}{where}."
 
-    def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
-        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.find_official_file())}
-        for name, premise, hypothesis, label, annotators, _ in examples:
-            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
+        yield "accuracy", "share of correct pairs", scores["accuracy"]
+        constant = build_point_estimate(scores["majority"], scores["n_examples"])
+        yield "majority", "accuracy of the best constant prediction", constant
+        for row in scores["by_label"]:
+            yield scores["labels"][row["label"]], "share of correct pairs among those of this label", row["accuracy"]
+        if "human" in scores:
+            yield "human", "share of pairs where one annotator gives the gold label", scores["human"]
+        if "kappa" in scores:
+            yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
-    def _training(self) -> list[PairSource]:
-        """Open the training corpora; empty for the official pairs without the option `train_data`."""
-        config = self.config
-        if config.train_data or config.corpus:
-            names = tuple(config.train_data or (config.corpus,))
-            return open_training_sources(LexicalTrainingOptions(names, config.language))
-        return [] if config.is_official else self.open_sources()
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build figures of the accuracy by category and, if available, by word similarity and frequency."""
+        first = group.scored_models[0].result.scores["by_category"]
+        best = sorted(first, key=lambda row: -(row["accuracy"].value or 0))
+        order = {row["category"]: number for number, row in enumerate(best)}
+        human = tuple(FigurePoint(row["category"], row["human"]) for row in first if "human" in row)
 
-    def _bigram_texts(self) -> list[Path]:
-        return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
+        def points(scores: Any) -> list[tuple[str, Estimate]]:
+            rows = sorted(scores["by_category"], key=lambda row: order[row["category"]])
+            return [(row["category"], row["accuracy"]) for row in rows]
 
-    def _bigram_sources(self) -> list[PairSource]:
-        names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
-        return open_training_sources(LexicalTrainingOptions(names, self.config.language)) if names else []
-
-    @cached_property
-    def _bigrams(self) -> BigramCounts | None:
-        """Bigram counts of the bigram sources; None if the training corpus is used."""
-        if not self.config.bigrams:
-            return None
-        of_pairs = (corpus_counts.count_bigrams(source.iter_examples()) for source in self._bigram_sources())
-        return corpus_counts.merge_bigram_counts(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
-
-    @cached_property
-    def _corpus_counts(self) -> CorpusCounts:
-        vocabulary = _LISTED
-        if self.config.is_official:
-            [source] = self.open_sources()
-            vocabulary = frozenset(
-                word.lower() for row in self._authors(source.iter_examples()) for word in row.words()
-            )
-        single = {word for word in vocabulary if word and " " not in word}
-        return count_words_and_bigrams(
-            chain.from_iterable(source.iter_examples() for source in self._training()), single
+        category = build_group_figure(
+            group,
+            points,
+            references=[FigureSeries("one annotator", human, is_reference=True)] if human else [],
+            title="Accuracy by category of word",
+            about="Categories are sorted by the accuracy of the first model. Lines are 95 % intervals.",
+            x="category",
+            y="accuracy",
+            kind="dots",
         )
-
-    @cached_property
-    def _substituter(self) -> Substituter:
-        config = self.config
-        more: CandidateSource | None = None
-        if config.wordnet:
-            from unbag.baselines.wordnet.database import open_wordnet
-            from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
-
-            more = WordNetCandidates(open_wordnet())
-        return Substituter(
-            self._corpus_counts,
-            config.q,
-            config.min_bigram_count,
-            config.seed,
-            lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
-            more=more,
-            bigrams=self._bigrams,
-            prepositions=config.prepositions,
-            similarity=self._similarity,
-            min_similarity=config.min_similarity,
-            words=config.words,
+        similarity = build_group_figure(
+            group,
+            lambda scores: (
+                (f"{row['low']:g} to {row['high']:g}", row["accuracy"]) for row in scores.get("by_similarity", ())
+            ),
+            title="Contradictions by similarity of the words",
+            about="Accuracy by the cosine similarity of the two words' embeddings.",
+            x="similarity",
+            y="accuracy",
+            kind="dots",
         )
+        frequency = build_group_figure(
+            group,
+            lambda scores: ((_format_count_range(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
+            title="Contradictions by frequency in the training data",
+            about="Accuracy by the number of contradicting training pairs that contain both words, one in each "
+            "sentence.",
+            x="training pairs",
+            y="accuracy",
+            kind="dots",
+        )
+        return [category, similarity, frequency]
 
-    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[SubstitutedSentence]]:
-        """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
-        config = self.config
-        with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most confident wrong predictions, then the most confident correct ones."""
+        pairs = PredictedPairs(rows, predictions)
+        groups = read_column(rows, "category").to_pylist()
+        for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
+            indices = np.flatnonzero(wanted)
+            for index in select_top_rows(indices, pairs.confidence, per_group=_PER_CATEGORY, groups=groups):
+                yield self.build_example(pairs, kind, index)
 
-        def pairs(premise: str) -> list[SubstitutedSentence]:
-            exchanged = [with_names[premise]] if premise in with_names else []
-            found = [*numbers.build_number_pairs(premise, config.seed), *exchanged]
-            return [
-                each for each in found if vocabulary_split.are_in_vocabulary_half(config.words, (each.old, each.new))
-            ]
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs."""
+        pairs = PredictedPairs(rows, predictions)
+        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
+            yield self.build_example(pairs, "one word replaced", index)
 
-        return pairs
-
-    def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
-        """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
-        pipeline = self.config.parser_name
-        precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
-        parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
-        entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
-        return zip(parses, entities, strict=True)
-
-    def _measure(self, old: str, new: str) -> WordPairStatistics:
-        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None
-        return WordPairStatistics(frequency, self._similarity(old, new))
-
-    def _is_counted(self, old: str, new: str) -> bool:
-        """Check whether pair frequencies are available for two words. WordNet has too many words to count all pairs."""
-        if self.config.is_official:
-            return bool(self.config.train_data)
-        return {old, new} <= _LISTED
-
-    @cached_property
-    def _similarity(self) -> Callable[[str, str], float | None]:
-        if not self.config.embeddings:
-            return lambda old, new: None
-        table = embeddings.load_embeddings(self.config.embeddings)
-        vectors: dict[str, Any] = {}
-
-        def similarity(old: str, new: str) -> float | None:
-            for word in (old, new):
-                if word not in vectors:
-                    [vectors[word]] = table.compute_means([(word,)])
-            norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
-            if not norms.all():
-                return None  # a zero vector means that the table lacks a word
-            # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
-            return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
-
-        return similarity
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with marked words."""
+        row = pairs.get_row(index)
+        words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
+        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [words[side]], "replaced"))
+        return pairs.build_example(kind, index, lines, f"category {row['category']}")
 
 
-_LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*words.old, *words.new))
+def _format_cells(n: int, row: Mapping[str, Any]) -> list[str]:
+    return [f"{n:,}", format_interval(row["accuracy"]), *([format_value(row["human"])] if "human" in row else [])]
 
 
-BreakingNli.BUILDER_CONFIGS = [
-    BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
-    *build_source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", has_two_label_corpora=False),
-]
+def _format_kappa(scores: Mapping[str, Any]) -> str:
+    """Format Fleiss' κ of the annotators; empty without annotators."""
+    if "kappa" not in scores:
+        return ""
+    kappa, names = scores["kappa"], scores["labels"]
+    by_label = ", ".join(f"{names[row['label']]} {format_value(row['kappa'])}" for row in kappa["by_label"])
+    return f". Fleiss' κ of {kappa['annotators']} annotators: {format_value(kappa['overall'])} ({by_label})"
+
+
+def _format_count_range(row: Any) -> str:
+    least, most = row["least"], row["most"]
+    return f"{least}+" if most is None else f"{least}" if least == most else f"{least}-{most}"

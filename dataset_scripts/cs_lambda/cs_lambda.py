@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired, TypedDict
 
-import datasets
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from unbag.baselines.lexical.fitting import (
     DEFAULT_SEED,
@@ -27,26 +30,52 @@ from unbag.baselines.lexical.scorer import (
 )
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    mark_phrases,
+    select_top_rows,
+)
+from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    describe_accuracy_drop,
+    format_interval,
+    format_percentage,
+    format_points,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_numeric_column
+from unbag.data.labels import LABELS
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.readers import is_hub_id
-from unbag.data.sources import Example, PairSource
+from unbag.data.sources import PairSource
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.compositionality_sensitivity import CsLambdaScores, score_cs_lambda
 from unbag.utils import optional_deps
 from unbag.utils.options import validate_int
 from unbag.utils.safe_io import validate_file
 
-_CITATION = """@inproceedings{nie-etal-2019-analyzing,
-  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
-  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
-  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
-  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
+MISLED = 0.7
+"""The λ of the pairs that the skill score uses."""
+
+_PAPER = "Nie et al. 2019"
 _MIN_FOLDS = 2
+_MIN_PAIRS = 50  # from 50 pairs the standard error of an accuracy is below 0.1
+_REFERENCES = {"human": "one annotator", "majority": "best constant"}
 
 
 @dataclass
-class CsLambdaConfig(SourceConfig):
+class CsLambdaOptions(SetOptions):
     """Options of the lexical model that scores the pairs, and the threshold for including a pair.
 
     Attributes:
@@ -62,7 +91,7 @@ class CsLambdaConfig(SourceConfig):
         seed: Random seed for sampling, the held-out pairs and the folds.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "train_data", "lexical", "pipeline")
+    FILES: ClassVar[tuple[str, ...]] = ("train_data", "lexical")
 
     train_data: Sequence[str] | None = None
     lexical: str | None = None
@@ -73,12 +102,7 @@ class CsLambdaConfig(SourceConfig):
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value.
-        """
-        super().validate()
+        """Validate the limits, and that the options agree."""
         validate_language(self.sentence_language)
         if not (self.train_data or self.lexical) and self.sentence_language not in DEFAULT_TRAINING:
             raise UnsuitablePairsError(
@@ -98,81 +122,280 @@ class CsLambdaConfig(SourceConfig):
             )
 
 
-class CsLambda(ChallengeSetBuilder):
+class _TrainingData(TypedDict):
+    origin: str
+    split: str
+
+
+class _LexicalModel(TypedDict):
+    pairs: int
+    training: list[_TrainingData]
+
+
+class CsLambdaRecord(TypedDict):
+    """Recorded options that the table reads: the lexical models, one per fold."""
+
+    lexical_models: NotRequired[list[_LexicalModel]]
+
+
+def _define_accuracy(threshold: float, *more_roles: Role) -> MetricDefinition:
+    """Define the accuracy on CS_λ for a λ of the paper's Table 5."""
+    return MetricDefinition(
+        f"accuracy_cs_{threshold:g}",
+        f"accuracy, CS_{threshold:g}",
+        f"subsets.lambda={threshold:g}.accuracy",
+        roles=build_metric_roles("quoted", "harness", *more_roles),
+        published_columns=(PublishedColumn(_PAPER, "5", f"CS_{threshold:g}"),),
+    )
+
+
+class CsLambda(ChallengeSet):
     """Pairs of a corpus split, with lexically misleading scores (LMS) and the features and probabilities behind them.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data. If the corpus is in the lexical model's training data,
     the scores come from cross-fitting.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = CsLambdaConfig
-    SCHEMA = SCHEMA
-    CITATION = _CITATION
-    EXCLUSION_REASON = "below λ"
-    EXAMPLE_ID = "id"  # pairs of one document share a source
+    name = "cs_lambda"
+    title = "CS_λ"
+    question = "Is the model correct on pairs whose words suggest a wrong label?"
+    paper = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
+    citation = """@inproceedings{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the pair in the original order. The words of these pairs suggest a different label. "
+        "Accuracy without word order therefore shows lexical knowledge that the lexical model lacks."
+    )
+    Options = CsLambdaOptions
+    schema = SCHEMA
+    has_two_label_corpora = False
+    exclusion_reason = "below λ"
+    example_id = "id"  # pairs of one document share a source
+    metrics = ("compositionality_sensitivity",)
+    score_function = staticmethod(score_cs_lambda)
+    scores_type = CsLambdaScores
+    options_type = CsLambdaRecord
+    columns = ("lms",)
+    optional_columns = ("annotator_labels",)
+    metric_definitions = (
+        MetricDefinition(
+            "accuracy",
+            "accuracy, all",
+            "subsets.lambda=0.accuracy",
+            roles=build_metric_roles("quoted", "compared", "harness"),
+            published_columns=(PublishedColumn(_PAPER, "5", "whole"),),
+        ),
+        _define_accuracy(0.5),
+        _define_accuracy(0.6),
+        _define_accuracy(0.7, "compared", "beside_papers"),
+        MetricDefinition(
+            "drop_cs_0.7",
+            "drop, all to CS_0.7",
+            "subsets.lambda=0.7.drop",
+            False,
+            build_metric_roles("quoted"),
+            limits=DIFFERENCE,
+        ),
+    )
+    is_accuracy = True
+    has_verification = True
+    sample = 10_000  # large, since only a few pairs reach λ = 0.7
+    # Without these options, tagging a million sentences for the lexical model would dominate the time of the suite.
+    sample_options = {"train_data": ("snli",), "max_train_pairs": 20_000}
+    sample_options_unless = frozenset({"lexical"})
+    sample_options_language = "en"
+    evaluation_order = 6
+    report_order = 3
+    example_rule = (
+        f"Up to {PER_KIND} examples of each kind, sorted by the lexical model's probability of a wrong label (LMS), "
+        "for wrong and for right predictions. The words of the most misleading features are marked."
+    )
+    mark_meanings = {"misleads": "misleading words"}
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the examples with at least the minimum LMS, including their scores."""
-        scorer = _scorer(self._models(source), self.config.seed)
-        return iter_misleading_example_tables(examples, scorer, min_lms=self.config.min_lms)
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Score the pairs, and select those with at least the minimum LMS."""
+        scorer = _load_scorer(_fit_models(pairs.source, pairs.options), pairs.options.seed)
+        yield from iter_misleading_example_tables(iter(pairs), scorer, min_lms=pairs.options.min_lms)
 
-    def warm_caches(self, source: PairSource) -> None:
+    def warm_caches(self, source: PairSource, options: Any) -> None:
         """Fit the lexical models before worker processes start."""
-        self._models(source)
+        _fit_models(source, options)
 
-    def validate_resources(self) -> None:
-        """Validate the names, the config file of a local lexical model, and the tokenizer package."""
-        super().validate_resources()
-        if is_segmenter_required(self.config.sentence_language):
+    def validate_resources(self, options: Any) -> None:
+        """Validate the config file of a local lexical model, and the tokenizer package."""
+        if is_segmenter_required(options.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
-        if self.config.lexical and not is_hub_id(self.config.lexical):
-            validate_file(Path(self.config.lexical) / CONFIG_FILE)
+        if options.lexical and not is_hub_id(options.lexical):
+            validate_file(Path(options.lexical) / CONFIG_FILE)
 
-    def describe_provenance(self) -> dict[str, Any]:
-        """Collect the records of the lexical models."""
-        [source] = self.open_sources()
-        return {"lexical_models": [_record(folder) for folder in self._models(source)]}
-
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: pairs, and the lexical model or its training data and pipeline."""
-        yield from super().iter_requirements()
-        config = self.config
-        if config.lexical:
-            if is_hub_id(config.lexical):
-                yield Requirement(f"the lexical model {config.lexical}", lambda: locate_lexical_model(config.lexical))
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the lexical model, or its training data and pipeline."""
+        if options.lexical:
+            if is_hub_id(options.lexical):
+                yield Requirement(f"the lexical model {options.lexical}", lambda: locate_lexical_model(options.lexical))
             return
         yield from requirements.iter_train_split_requirements(
-            config.train_data or DEFAULT_TRAINING[config.sentence_language]
+            options.train_data or DEFAULT_TRAINING[options.sentence_language]
         )
-        pipeline = config.pipeline or PIPELINES.get(config.sentence_language, ALL)
+        pipeline = options.pipeline or PIPELINES.get(options.sentence_language, ALL)
         if pipeline != ALL:
             yield requirements.build_pipeline_requirement(pipeline)
 
-    def _models(self, source: PairSource) -> tuple[Path, ...]:
-        config = self.config
-        if config.lexical:
-            return (locate_lexical_model(config.lexical, test_source=source),)
-        train_data = tuple(config.train_data) if config.train_data else None
-        recipe = LexicalTrainingOptions(
-            train_data,
-            source.language,
-            config.pipeline,
-            BY_CONTEXT,
-            max_train_pairs=config.max_train_pairs,
-            seed=config.seed,
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Collect the records of the lexical models."""
+        [source] = builder.open_sources()
+        models = _fit_models(source, builder.config)
+        return {
+            "lexical_models": [
+                json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["record"] for folder in models
+            ]
+        }
+
+    def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
+        """Compute a mask of the rows in the subset CS_0.7, shape (n,), with the paper's value of λ."""
+        misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
+        return misled
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of accuracy, drop, best constant prediction and human accuracy for each λ."""
+        subsets = result.scores["subsets"]
+        human = ["human"] if any("human" in subset for subset in subsets) else []
+        columns = ("", "n", "accuracy [95 %]", "drop [95 %]", "constant", *human)
+        grid = create_result_table(self.title, result, *columns)
+        grid.collapse_padding = True  # with intervals, the table fits 80 columns
+        for subset in subsets:
+            cells = [format_interval(subset["accuracy"]), format_interval(subset["drop"]) if subset["lambda"] else ""]
+            cells += [format_value(subset["majority"]), *(format_value(subset.get(name)) for name in human)]
+            grid.add_row(_get_name(subset), f"{subset['n']:,}", *cells)
+        models = result.config.get("lexical_models", [])
+        return Group(grid, Text(f"{summarize_exclusions(result.data)}. {_describe_models(models)}", style="dim"))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the accuracy on CS_0.7, compared with the best constant prediction and all pairs."""
+        subsets = result.scores["subsets"]
+        hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
+        if hardest is None or hardest["n"] < _MIN_PAIRS:
+            pairs = 0 if hardest is None else hardest["n"]
+            return (
+                f"too few misleading pairs: {pairs:,} of {subsets[0]['n']:,} pairs are in CS_{MISLED:g}, {_MIN_PAIRS} "
+                "are needed."
+            )
+        accuracy, majority = hardest["accuracy"], hardest["majority"]
+        label = result.scores["labels"][hardest["majority_label"]]
+        return (
+            f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_percentage(accuracy)} of "
+            f"{accuracy.n:,} pairs "
+            f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
+            f"{describe_accuracy_drop(hardest['drop'])}."
         )
-        return tuple(fit_or_load_scorer_models(recipe, source, n_folds=config.folds))
+
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over accuracy, drop, best constant prediction and human accuracy for each λ."""
+        for subset in scores["subsets"]:
+            name = _get_name(subset)
+            yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
+            if subset["lambda"]:
+                yield f"{name} drop", f"accuracy on all pairs minus accuracy on {name}", subset["drop"]
+            yield f"{name} majority", "accuracy of always predicting the most frequent label", subset["majority"]
+            if "human" in subset:
+                yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build the figure of accuracy by λ, with human accuracy and the best constant prediction as references."""
+        scores = group.scored_models[0].result.scores
+        references = [
+            FigureSeries(
+                name,
+                tuple(FigurePoint(*point) for point in _iter_points(scores, key)),
+                is_reference=True,
+                reference_index=number,
+            )
+            for number, (key, name) in enumerate(_REFERENCES.items())
+            if key in scores["subsets"][0]
+        ]
+        return [
+            build_group_figure(
+                group,
+                lambda scores: _iter_points(scores, "accuracy"),
+                references=references,
+                title="Accuracy by λ",
+                about="λ is the lowest LMS of a pair: the lexical model's probability of a wrong label. λ = 0 includes "
+                "all pairs, λ = 0.7 the most misleading ones.",
+                x="λ",
+                y="accuracy",
+                kind="curve",
+            )
+        ]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
+        pairs = PredictedPairs(rows, predictions)
+        lms = read_numeric_column(rows, "lms").astype(np.float64)
+        for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
+            for index in select_top_rows(np.flatnonzero(wanted), lms):
+                yield self.build_example(pairs, kind, index)
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs of the subset CS_0.7."""
+        pairs = PredictedPairs(rows, predictions)
+        is_misled = self.counts_for_skill({"lms": read_numeric_column(rows, "lms")})
+        for index in pairs.select_shortest(np.flatnonzero(is_misled)):
+            yield self.build_example(pairs, "words mislead", index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with marked misleading words, and a note on the lexical model."""
+        row = pairs.get_row(index)
+        lines = build_pair_lines(
+            row, lambda side: mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
+        )
+        probabilities = {label: row[f"lexical_{label}"] for label in LABELS}
+        likeliest = max(probabilities, key=probabilities.__getitem__)
+        features = ", ".join(map(_describe_feature, row["misleading"]))
+        note = f"lexical model: {likeliest} ({probabilities[likeliest]:.2f}); most misleading: {features}"
+        return pairs.build_example(kind, index, lines, note)
+
+
+def _fit_models(source: PairSource, options: Any) -> tuple[Path, ...]:
+    """Fit the lexical models of the folds or find fitted ones, and return their folders."""
+    if options.lexical:
+        return (locate_lexical_model(options.lexical, test_source=source),)
+    recipe = LexicalTrainingOptions(
+        tuple(options.train_data) if options.train_data else None,
+        source.language,
+        options.pipeline,
+        BY_CONTEXT,
+        max_train_pairs=options.max_train_pairs,
+        seed=options.seed,
+    )
+    return tuple(fit_or_load_scorer_models(recipe, source, n_folds=options.folds))
 
 
 @lru_cache(maxsize=1)
-def _scorer(folders: tuple[Path, ...], seed: int) -> ExampleScorer:
+def _load_scorer(folders: tuple[Path, ...], seed: int) -> ExampleScorer:
     return ExampleScorer([load_lexical_model(folder) for folder in folders], seed)
 
 
-def _record(folder: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["record"]
-    return record
+def _get_name(subset: dict[str, Any]) -> str:
+    return f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
 
 
-CsLambda.BUILDER_CONFIGS = build_source_configs(CsLambdaConfig, CsLambda.VERSION, has_two_label_corpora=False)
+def _iter_points(scores: Any, key: str) -> Iterator[tuple[float | str, Estimate]]:
+    return ((subset["lambda"], subset[key]) for subset in scores["subsets"] if subset["n"])
+
+
+def _describe_models(models: list[dict[str, Any]]) -> str:
+    """Describe the training data of the lexical models; empty without a lexical model."""
+    if not models:
+        return ""
+    names = ", ".join(f"{part['origin']} {part['split']}".strip() for part in models[0]["training"])
+    folds = f", in {len(models)} folds" if len(models) > 1 else ""
+    return f"Lexical model: {models[0]['pairs']:,} pairs of {names}{folds}."
+
+
+def _describe_feature(feature: dict[str, Any]) -> str:
+    sides = [f"{feature[side]} ({side})" for side in ("premise", "hypothesis") if feature[side]]
+    name = f"{feature['premise']} → {feature['hypothesis']}" if len(sides) > 1 else sides[0]
+    return f"{name} {feature['logit']:+.1f}"

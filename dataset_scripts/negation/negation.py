@@ -1,35 +1,51 @@
 """Negation set: premises with the same words for both labels, which differ only in the scope of the negation."""
 
-from collections import Counter
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any
 
-import datasets
-import pyarrow as pa
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.perturbations import vocabulary_split
-from unbag.challenge_sets.perturbations.negation import DEFAULT_SEED, SCHEMA, iter_negation_tables
+from unbag.challenge_sets.base import ACCURACY, ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.perturbations.negation import iter_negation_rows
+from unbag.challenge_sets.perturbations.negation_operations import OPERATIONS
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
-from unbag.challenge_sets.requirements import Requirement
-from unbag.data.labels import TWO_WAY
-from unbag.data.sources import Example, PairSource
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    TextMark,
+    build_pair_lines,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_numeric_column
+from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY, get_gold_id
+from unbag.data.predictions import SetPredictions
+from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.negation_consistency import NegationConsistencyScores, score_negation
 
-_CITATION: Final = """@inproceedings{gardner-etal-2020-evaluating,
-  title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
-  author = {Gardner, Matt and others},
-  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.117},
-  eprint = {2004.02709}, archivePrefix = {arXiv}}"""
-_LANGUAGE: Final = "en"  # the operations implement English grammar only
+_ENOUGH = 20  # premises of an operation, below which its accuracy says little
+_NEGATION = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IGNORECASE)
 
 
 @dataclass
-class NegationConfig(SourceConfig):
+class NegationOptions(SetOptions):
     """Options of the generated pairs.
 
     Attributes:
@@ -39,70 +55,177 @@ class NegationConfig(SourceConfig):
             the vocabulary that `unbag train mend` does not use); or `training` (all four are in the other half).
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
-
-    seed: int = DEFAULT_SEED
+    seed: int = 13
     pipeline: str = PIPELINE
-    words: str = vocabulary_split.ALL
+    words: str = ALL
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value.
-        """
-        super().validate()
-        vocabulary_split.validate_vocabulary_option(self.words)
-        if self.sentence_language != _LANGUAGE:
-            raise ValueError(
-                f"negation: expected English sentences, got the language {self.sentence_language!r}; use an English "
-                "corpus"
-            )
+        """Validate the vocabulary."""
+        validate_vocabulary_option(self.words)
 
 
-class Negation(ChallengeSetBuilder):
+class Negation(ChallengeSet):
     """Pairs built from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use your own data. Options: `seed`,
     `pipeline`, `words`.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = NegationConfig
-    SCHEMA = SCHEMA
-    LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    CITATION = _CITATION
-    REQUIRES_ENGLISH = True
-    EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
+    name = "negation"
+    title = "Negation"
+    question = "Does the model recognise what a negation applies to?"
+    paper = "unbag, after Gardner et al. 2020, https://arxiv.org/abs/2004.02709"
+    citation = """@inproceedings{gardner-etal-2020-evaluating,
+  title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
+  author = {Gardner, Matt and others},
+  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.117},
+  eprint = {2004.02709}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the row in the original order. Both premises of a mirror have the same words, so "
+        "without word order, no word shows which premise entails the hypothesis."
+    )
+    Options = NegationOptions
+    own_columns = {
+        "operation": "string",
+        "mirror": "string",  # the two rows of a mirror share it
+        "negation": "string",  # phrase that negates in the premise
+        "source_premise": "string",
+    }
+    rows_per_table = 1_000  # small, because parsing is slow and progress is shown per table
+    language = "en"
+    from_text = True
+    is_sequential = True  # each distinct premise is used once
+    label_names = TWO_WAY
+    machine_made = frozenset({"sentences", "labels"})
+    exclusion_reason = "with a repeated premise or a premise that is not a plain clause"
+    metrics = ("negation_consistency",)
+    score_function = staticmethod(score_negation)
+    scores_type = NegationConsistencyScores
+    options_type = CountedOptions
+    columns = ("source_id", "mirror", "operation")
+    optional_columns = ()
+    metric_definitions = (
+        ACCURACY.explain("share of correct predictions; half for every model that ignores word order"),
+        MetricDefinition(
+            "false_entailment_rate",
+            "false-entailment rate",
+            "false_entailment_rate",
+            False,
+            build_metric_roles("quoted", "compared", "harness"),
+            meaning="share of not-entailed pairs that are called entailed",
+        ),
+        MetricDefinition(
+            "mirror_consistency",
+            "mirror consistency",
+            "mirror_consistency",
+            roles=build_metric_roles("quoted", "compared", "harness"),
+            meaning="share of the mirrors with correct predictions for both pairs",
+        ),
+    )
+    has_verification = True
+    sample = 100  # premises, of some two dozen rows each
+    evaluation_order = 5
+    report_order = 10
+    example_rule = (
+        f"Up to {PER_KIND} wrong predictions of each operation, one per source sentence, by the probability of the "
+        "prediction. Negations are marked."
+    )
+    mark_meanings = {"moved": "negation"}
 
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the pairs for a single process, so that each distinct premise is used once."""
-        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
-
-    def warm_caches(self, source: PairSource) -> None:
-        """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
-        precompute_parses(
-            self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+    def rows(self, pairs: Pairs) -> Iterator[Mapping[str, Any]]:
+        """Build the pairs, and count the operations and the rejected premises."""
+        options = pairs.options
+        yield from iter_negation_rows(
+            pairs, Parser(options.pipeline), seed=options.seed, words=options.words, counts=pairs.counts
         )
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the pairs, and count the operations and the rejected premises."""
-        config = self.config
-        counts: Counter[str] = Counter()
-        yield from iter_negation_tables(
-            examples, Parser(config.pipeline), seed=config.seed, words=config.words, counts=counts
+    def warm_caches(self, source: PairSource, options: Any) -> None:
+        """Parse the premises with several processes. `rows` runs in one process and then reads the cached parses."""
+        premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+        precompute_parses(options.pipeline, premises)
+
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Describe the parser, with the counts of premises, claims, rows of each operation and rejections by reason."""
+        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of the metrics, overall and by operation."""
+        scores = result.scores
+        grid = create_result_table(self.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
+        parts = [("all", scores), *((part["operation"], part) for part in _sort_operations(scores))]
+        for number, (name, part) in enumerate(parts):
+            single = (format_value(part[key]) for key in ("false_entailment_rate", "mirror_consistency"))
+            grid.add_row(name, format_interval(part["accuracy"]), *single, end_section=number == 0)
+        rows = f"{scores['n_examples']:,} rows, {scores['n_mirrors']:,} mirrors"
+        return Group(grid, Text(f"{rows}, of {summarize_exclusions(result.data)}", style="dim"))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the accuracy, the hardest operation, and the consistency on premises with the same words."""
+        scores = result.scores
+        # Few premises or a tie leave the hardest operation open.
+        parts = [part for part in scores["by_operation"] if part["accuracy"].n >= _ENOUGH]
+        lowest = min((part["accuracy"].value for part in parts), default=None)
+        found = [part for part in parts if part["accuracy"].value == lowest]
+        hardest = ""
+        if len(parts) > 1 and len(found) == 1:
+            hardest = f", least on {found[0]['operation']} ({format_percentage(found[0]['accuracy'])})"
+        return (
+            f"correct on {format_percentage(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
+            f"{format_percentage(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the "
+            "same words. A model that ignores word order has 50 % and 0 %."
         )
-        self.save_build_counts(counts)
 
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs and the pipeline of the parser."""
-        yield from super().iter_requirements()
-        yield requirements.build_pipeline_requirement(self.config.pipeline)
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the metrics of the set and the accuracy for each operation."""
+        yield from super().iter_set_metrics(scores)
+        for part in _sort_operations(scores):
+            yield f"accuracy, {part['operation']}", "share of correct predictions", part["accuracy"]
 
-    def describe_provenance(self) -> dict[str, Any]:
-        """Describe the parser, and count premises, claims, rows of each operation and rejections by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build figures of the accuracy and the false-entailment rate for each operation."""
+
+        def build_figure(metric: str, **texts: Any) -> Figure | None:
+            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+                return ((part["operation"], part[metric]) for part in _sort_operations(scores))
+
+            return build_group_figure(group, points, x="operation", kind="dots", **texts)
+
+        return [
+            build_figure(
+                "accuracy",
+                title="Accuracy by operation",
+                about="Share of correct predictions. A model that ignores word order has 50 %.",
+                y="accuracy",
+            ),
+            build_figure(
+                "false_entailment_rate",
+                title="False entailments by operation",
+                about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
+                y="false-entailment rate",
+            ),
+        ]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most confident wrong predictions for each operation, one per source sentence."""
+        return self.iter_errors_by(PredictedPairs(rows, predictions), "operation")
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs whose gold label is not_entailment."""
+        pairs = PredictedPairs(rows, predictions)
+        is_not_entailed = read_numeric_column(rows, "label") == get_gold_id(NOT_ENTAILMENT)
+        for index in pairs.select_shortest(np.flatnonzero(is_not_entailed)):
+            yield self.build_example(pairs, pairs.get_row(index)["operation"], index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with marked negations."""
+        row = pairs.get_row(index)
+
+        def mark(side: str) -> tuple[TextMark, ...]:
+            return tuple(TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side]))
+
+        return pairs.build_example(kind, index, build_pair_lines(row, mark))
 
 
-Negation.BUILDER_CONFIGS = build_source_configs(NegationConfig, Negation.VERSION, language=_LANGUAGE)
+def _sort_operations(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Sort the scores by operation."""
+    return sorted(scores["by_operation"], key=lambda part: OPERATIONS.index(part["operation"]))

@@ -1,21 +1,25 @@
 """Permuted set: NLI pairs with permuted words and the gold label of the original pair."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from math import log
+from typing import Any, ClassVar, TypedDict
 
-import datasets
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_training_sources
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
-from unbag.challenge_sets.config import SourceConfig
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
 from unbag.challenge_sets.perturbations.permutation import (
     BOTH,
+    CLUMPS,
     DEFAULT_MIN_WORDS,
     DEFAULT_Q,
     DEFAULT_SEED,
@@ -23,9 +27,30 @@ from unbag.challenge_sets.perturbations.permutation import (
     Permuter,
 )
 from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_set_tables
-from unbag.challenge_sets.requirements import Requirement
-from unbag.data.corpora import CORPORA, Corpus
-from unbag.data.sources import Example, PairSource
+from unbag.challenge_sets.requirements import Requirement, iter_train_split_requirements
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    mark_unchanged_sequences,
+    round_probability,
+    select_top_rows,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, build_point_estimate
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    format_points,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
+from unbag.data.sources import PairSource
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
 from unbag.data.text.tokens import (
     SEGMENTER,
@@ -34,20 +59,48 @@ from unbag.data.text.tokens import (
     tokenize,
     validate_language,
 )
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.permutation_acceptance import ORIGINAL, PermutationAcceptanceScores, score_permuted
 from unbag.scoring.pos_minitree import validate_definition
+from unbag.scoring.skill import RowScores
+from unbag.scoring.validation import encode_names
 from unbag.utils import optional_deps
 
-_CITATION = """@inproceedings{sinha-etal-2021-unnatural,
-  title = {{UnNatural} {L}anguage {I}nference},
-  author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
-  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569},
-  eprint = {2101.00010}, archivePrefix = {arXiv}}"""
+_PAPER = "Sinha et al. 2021"
+_SIDES = ("premise", "hypothesis")
 _MIN_WORDS = 2  # a single word has no other position
 _MOST_PERMUTATIONS = 10_000  # up to 100 MB for a usual pair, 2 GB for the longest sentences
+_MIN_ORDERS = 50  # from 50 permutations in a bin the standard error of their share is below 0.1
+_MIN_EXAMPLES = 10  # per bin, times q permutations: smaller bins depend on one or two examples
+_MEANINGS = {
+    "accuracy": ("A", "correct in order"),
+    "omega_max": ("Ω_max", "accepted in some order"),
+    "omega_rand": ("Ω_rand", "… above chance"),
+    "omega_all": ("Ω_1.0", "… in every order"),
+    "acceptance": ("P", "accepted orders"),
+    "p_c": ("P^c", "accepted, pair is correct"),
+    "p_c_accepted": ("P^c′", "… if ever accepted"),
+    "p_f": ("P^f", "accepted, pair is flipped"),
+    "entropy_c": ("H^c", "entropy, pair is correct"),
+    "entropy_f": ("H^f", "entropy, pair is flipped"),
+}
+_BOXES = {"c": "correct in order", "f": "wrong in order, but accepted"}
+_CLUMP_BINS = frozenset({"by_bleu_3", "by_bleu_4"})  # close to 0 for all pairs if every word moves alone
+_BINS = {
+    "by_bleu": ("Acceptance by BLEU-2", "the share of adjacent word pairs that the permutation keeps", "BLEU-2, from"),
+    "by_bleu_3": ("Acceptance by BLEU-3", "the share of three-word runs that the permutation keeps", "BLEU-3, from"),
+    "by_bleu_4": ("Acceptance by BLEU-4", "the share of four-word runs that the permutation keeps", "BLEU-4, from"),
+    "by_length": ("Acceptance by length", "the number of words in premise and hypothesis together", "words, from"),
+    "by_minitree": (
+        "Acceptance by POS mini-tree",
+        "how usual the parts of speech of adjacent words are",
+        "ratio, from",
+    ),
+}
 
 
 @dataclass
-class PermutedConfig(SourceConfig):
+class PermutedOptions(SetOptions):
     """Options of the permutations (`unbag.challenge_sets.perturbations.permutation`).
 
     Attributes:
@@ -63,7 +116,7 @@ class PermutedConfig(SourceConfig):
         seed: Random seed of the permutations.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "minitrees", "pipeline")
+    FILES: ClassVar[tuple[str, ...]] = ("minitrees",)
 
     mode: str = BOTH
     q: int = DEFAULT_Q
@@ -75,12 +128,7 @@ class PermutedConfig(SourceConfig):
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value.
-        """
-        super().validate()
+        """Validate the limits, and that the options suit the language."""
         validate_language(self.sentence_language)
         Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
@@ -97,86 +145,327 @@ class PermutedConfig(SourceConfig):
             raise ValueError(f"characters: expected Chinese pairs, got the language {self.sentence_language!r}")
 
 
-def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
-    name = "-".join([corpus.name, split, *([mode] if mode != BOTH else [])])
-    return PermutedConfig(name=name, version=Permuted.VERSION, corpus=corpus.name, source_split=split, mode=mode)
+class PermutedRecord(TypedDict):
+    """Recorded options that the table reads."""
+
+    mode: str
 
 
-class Permuted(ChallengeSetBuilder):
+def _define(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> MetricDefinition:
+    """Define a metric of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
+    published_columns = (PublishedColumn(_PAPER, "2", theirs), PublishedColumn(_PAPER, "3", theirs, "ocnli validation"))
+    return MetricDefinition(
+        name,
+        label,
+        name,
+        higher_is_better,
+        build_metric_roles("quoted", "harness", *more_roles),
+        published_columns if theirs else (),
+    )
+
+
+class Permuted(ChallengeSet):
     """Examples of a corpus split, in original order and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
     your own data. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = PermutedConfig
-    SCHEMA = SCHEMA
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences"})
-    CITATION = _CITATION
-    EXCLUSION_REASON = "too short to permute"
+    name = "permuted"
+    title = "Permuted"
+    question = "Does the prediction change when no word keeps its position?"
+    paper = "Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569"
+    citation = """@inproceedings{sinha-etal-2021-unnatural,
+  title = {{UnNatural} {L}anguage {I}nference},
+  author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
+  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569},
+  eprint = {2101.00010}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The set has no shuffled control, since its rows are permuted. The row score of an example is 1 if it is "
+        "correct in the original order, minus the share of permutations with the same label. A model that ignores "
+        "word order has 0."
+    )
+    has_shuffled_control = False
+    Options = PermutedOptions
+    config_variants = ("mode", MODES)
+    schema = SCHEMA
+    machine_made = frozenset({"sentences"})
+    exclusion_reason = "too short to permute"
+    metrics = ("permutation_acceptance", "pos_minitree")
+    score_function = staticmethod(score_permuted)
+    scores_type = PermutationAcceptanceScores
+    options_type = PermutedRecord
+    columns = ("source_id", "permutation")
+    optional_columns = (
+        *(f"{side}_words" for side in _SIDES),
+        *(f"{side}_bleu_{n}" for side in _SIDES for n in (2, 3, 4)),
+        *(f"{side}_minitree" for side in _SIDES),
+    )
+    metric_definitions = (
+        _define("accuracy", "accuracy in order, A", "A", "compared", higher_is_better=True),
+        _define("omega_max", "Ω_max", "Ω_max", "compared"),
+        _define("omega_rand", "Ω_rand", "Ω_rand", "compared"),
+        _define("omega_all", "Ω_1.0", ""),
+        _define("p_c", "P^c", "", "compared"),
+        # The paper's tables come from its code, which excludes examples without any accepted permutation.
+        _define("p_c_accepted", "P^c as the paper's code has it", "P^c", "beside_papers"),
+        _define("p_f", "P^f", "P^f"),
+    )
+    sample = 500
+    # Precision depends on the number of examples: 500 with 10 permutations have narrower intervals than 240 with the
+    # 100 permutations of the paper, from a quarter of the rows (docs/studies/speed.md). A complete set has 100.
+    sample_options = {"q": 10}
+    corpus_pairs = {"permutation": ORIGINAL}
+    evaluation_order = 8
+    report_order = 2
+    example_rule = (
+        f"Up to {PER_KIND} examples of each kind. Most accepted: right in order, sorted by the share of accepted "
+        "permutations, then by the mean probability of the gold label. The accepted permutation with the most "
+        "confident prediction is shown. Flipped: wrong in order and accepted in some permutation, with the same "
+        "sorting. Most refused: right in order, sorted by the share of refused permutations. The permutation refused "
+        "with the highest probability is shown. Words that are still adjacent are marked."
+    )
+    mark_meanings = {"together": "words that are still adjacent"}
 
-    def validate_resources(self) -> None:
-        """Validate the names, and that the tokenizer package is installed."""
-        super().validate_resources()
-        if is_segmenter_required(self.config.sentence_language, characters=self.config.characters):
-            optional_deps.validate_dependency(SEGMENTER)
-
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows of each example: the original order, then the permutations."""
-        config = self.config
-        permuter = Permuter(config.q, config.mode, config.seed)
-        counts: Counter[str] = Counter()
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Build the rows of each example: the original order, then the permutations."""
+        options = pairs.options
+        ratios = None
+        if options.minitrees:
+            tagger = Tagger(options.pipeline)
+            trees = MiniTrees.from_sentences(_iter_training_texts(options), tagger, definition=options.minitree_by)
+            ratios = MiniTreeRatioCalculator(trees, tagger)
         yield from iter_permuted_set_tables(
-            examples,
-            permuter,
-            min_words=config.min_words,
-            language=source.language,
-            characters=config.characters,
-            ratios=self._ratios,
-            counts=counts,
+            pairs,
+            Permuter(options.q, options.mode, options.seed),
+            min_words=options.min_words,
+            language=pairs.source.language,
+            characters=options.characters,
+            ratios=ratios,
+            counts=pairs.counts,
         )
-        self.save_build_counts(counts)
 
-    def warm_caches(self, source: PairSource) -> None:
+    def warm_caches(self, source: PairSource, options: Any) -> None:
         """Load the tokenizer, and tag the sentences for counting mini-trees."""
         # Forked workers share the memory of a tokenizer that is loaded before forking.
-        tokenize("", source.language, characters=self.config.characters)
-        if self.config.minitrees:
-            precompute_tags(self.config.pipeline, self._training_texts())
+        tokenize("", source.language, characters=options.characters)
+        if options.minitrees:
+            precompute_tags(options.pipeline, _iter_training_texts(options))
 
-    def get_exclusion_counts(self) -> dict[str, int]:
+    def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         """Count the examples with enough words but fewer than q different permutations."""
-        return {f"with fewer than {self.config.q} different permutations": self.load_build_counts().get(TOO_FEW, 0)}
+        return {f"with fewer than {options.q} different permutations": counts.get(TOO_FEW, 0)}
 
-    def describe_provenance(self) -> dict[str, Any]:
+    def validate_resources(self, options: Any) -> None:
+        """Validate that the tokenizer package is installed."""
+        if is_segmenter_required(options.sentence_language, characters=options.characters):
+            optional_deps.validate_dependency(SEGMENTER)
+
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the corpora and the pipeline for mini-trees."""
+        if options.minitrees:
+            yield from iter_train_split_requirements(options.minitrees)
+            yield from super().iter_requirements(options)
+
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
         """Describe the tokenizer, unless it is spaCy, whose version is in all records."""
-        language, characters = self.config.sentence_language, self.config.characters
+        language, characters = builder.config.sentence_language, builder.config.characters
         if not is_segmenter_required(language, characters=characters):
             return {}
         return {"tokenizer": build_tokenizer_identity(language, characters=characters)}
 
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: pairs, and corpora and pipeline for mini-trees."""
-        yield from super().iter_requirements()
-        if self.config.minitrees:
-            yield from requirements.iter_train_split_requirements(self.config.minitrees)
-            yield requirements.build_pipeline_requirement(self.config.pipeline)
+    def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
+        """Compute the row scores: 1 for a correct prediction in order, minus the share of accepted permutations.
 
-    @cached_property
-    def _ratios(self) -> MiniTreeRatioCalculator | None:
-        if not self.config.minitrees:
-            return None
-        tagger = Tagger(self.config.pipeline)
-        return MiniTreeRatioCalculator(
-            MiniTrees.from_sentences(self._training_texts(), tagger, definition=self.config.minitree_by), tagger
+        A permutation without an answer counts as accepted. A bag of words and a constant prediction have 0 on every
+        example, and random guessing has 0 on average. A perfect model has 1 in order and guesses on permutations, which
+        gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not reward correct predictions in
+        order, so random guessing is at its top.
+        """
+        gold = predictions.to_label_positions(columns["label"])
+        right = predictions.predicted == gold
+        source, names = encode_names(columns["source_id"])
+        is_original = np.asarray(columns["permutation"]) == ORIGINAL
+        orders = np.bincount(source[~is_original], minlength=len(names))
+        is_accepted = right | (predictions.predicted == NO_ANSWER)
+        accepted = np.bincount(source[~is_original], weights=is_accepted[~is_original], minlength=len(names)) / orders
+        original_source = source[is_original]
+        perfect = 1 - 1 / len(predictions.label_space)
+        row_scores = right[is_original] - accepted[original_source]
+        return RowScores(row_scores, gold[is_original], original_source, chance_score=0.0, perfect_score=perfect)
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of all metrics. Additional columns show the values at higher confidence thresholds."""
+        scores = result.scores
+        confident: Mapping[str, Any] = scores.get("confident", {})
+        columns = ("", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident))
+        grid = create_result_table(self.title, result, *columns, n_text_columns=2)
+        for name, (symbol, meaning) in _MEANINGS.items():
+            if name in scores:
+                cells = [confident[tau].get(name) for tau in confident]
+                grid.add_row(symbol, meaning, format_interval(scores[name]), *map(format_value, cells))
+        notes = []
+        if bins := [row for row in scores.get("by_minitree", ()) if row["n"] >= _MIN_ORDERS]:
+            ratios = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
+            notes.append(f"accepted by POS mini-tree ratio, from: {ratios}")
+        orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
+        notes.append(f"{orders}, of {summarize_exclusions(result.data)}")
+        return Group(grid, *(Text(note, style="dim") for note in notes))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize Permutation Acceptance and compare it with a bag of words and with chance."""
+        scores = result.scores
+        if scores["p_c"].value is None:
+            return "no pair is correct in order, so no acceptance of correct pairs can be computed."
+        return (
+            f"on the {scores['n_c']:,} pairs that are correct in order, "
+            f"{format_percentage(scores['p_c'])} of the {scores['q']} "
+            "permutations per pair keep their label (a bag of words or a constant prediction: 100 %; chance: "
+            f"{format_points(1 / scores['n_labels'])} %)."
         )
 
-    def _training_texts(self) -> Iterator[str]:
-        sources = open_training_sources(LexicalTrainingOptions(tuple(self.config.minitrees), self.config.language))
-        return (text for source in sources for example in source.iter_examples() for text in example[1:3])
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the metrics, as tuples (name, symbol in the paper, value).
+
+        Ω_max and P^c are repeated for higher confidence thresholds.
+        """
+        for name, (symbol, meaning) in _MEANINGS.items():
+            if name in scores:
+                yield meaning.replace("…", "accepted"), _name_in_paper(symbol), scores[name]
+        for tau, estimates in scores.get("confident", {}).items():
+            for name in ("omega_max", "p_c"):
+                symbol, meaning = _MEANINGS[name]
+                note = f"{_name_in_paper(symbol)}, with this probability or more"
+                yield f"{meaning}, p ≥ {tau}", note, estimates[name]
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build figures of the Ω_x curve, the entropies, and the acceptance by BLEU, length and mini-tree ratio."""
+        curve = build_group_figure(
+            group,
+            lambda scores: (
+                (x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())
+            ),
+            title="The Ω_x curve",
+            about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
+            "that uses word order, the curve falls early. For a bag of words, the curve is constant at the "
+            "accuracy.",
+            x="x, share of permutations accepted",
+            y="Ω_x, share of examples",
+            kind="curve",
+        )
+        boxes = build_group_figure(
+            group,
+            _iter_quartiles,
+            title="Entropy of accepted permutations",
+            about="Mean entropy of the predictions for an example's accepted permutations, as a share of the maximum. "
+            "0 is fully confident, 100 % is uniform. A dot is the median example. The bar spans the first to third "
+            "quartile.",
+            x="examples",
+            y="entropy",
+            kind="dots",
+        )
+        clumped = group.scored_models[0].result.config.get("mode") in CLUMPS
+        names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
+        return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select example pairs. Each is shown with one of its permutations."""
+        orders = _Orders(rows, predictions)
+        pairs, share = orders.pairs, orders.accepted
+        gold = predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
+        confidence = round_probability(orders.mean(gold))
+        correct = pairs.right[orders.original_of]
+        kinds = (
+            ("most accepted", correct & (share > 0), (share, confidence), True),
+            ("flipped", ~correct & (share > 0), (share, confidence), True),
+            ("most refused", correct & (share < 1), (-share, -confidence), False),
+        )
+        for kind, wanted, keys, accepted in kinds:
+            for source in select_top_rows(np.flatnonzero(wanted), *keys):
+                candidates = orders.permutations_of(source)
+                candidates = candidates[pairs.right[candidates] == accepted]
+                yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs. Each is shown with its first permutation."""
+        orders = _Orders(rows, predictions)
+        for index in orders.pairs.select_shortest(orders.original_of):
+            source = int(orders.source[index])
+            yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
 
 
-Permuted.BUILDER_CONFIGS = [
-    _config(corpus, split, mode) for corpus in CORPORA.values() for split in corpus.splits for mode in MODES
-]
+def _iter_training_texts(options: Any) -> Iterator[str]:
+    sources = open_training_sources(LexicalTrainingOptions(tuple(options.minitrees), options.language))
+    return (text for source in sources for example in source.iter_examples() for text in example[1:3])
+
+
+def _name_in_paper(symbol: str) -> str:
+    return f"{symbol.replace('^c', 'ᶜ').replace('^f', 'ᶠ')} in the paper"
+
+
+def _iter_quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
+    """Iterate over the boxes of the paper's Figure 2, as shares of the maximum entropy for any number of labels."""
+    for name, place in _BOXES.items():
+        if quartiles := scores.get(f"entropy_quartiles_{name}"):
+            low, median, high = (share / log(scores["n_labels"]) for share in quartiles)
+            yield place, Estimate(median, low, high, scores[f"n_{name}"])
+
+
+def _build_bin_figure(group: ResultGroup, name: str) -> Figure | None:
+    title, about, x = _BINS[name]
+
+    def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+        for row in scores.get(name, ()):
+            if row["n"] >= _MIN_EXAMPLES * scores["q"]:
+                yield row["low"], build_point_estimate(row["acceptance"], row["n"])
+
+    return build_group_figure(
+        group,
+        points,
+        title=title,
+        about=f"Share of all permutations that get the gold label, by {about}. Bins with fewer permutations than "
+        f"{_MIN_EXAMPLES} examples have are omitted.",
+        x=x,
+        y="share of permutations accepted",
+        kind="curve",
+    )
+
+
+class _Orders:
+    """The original pairs, numbered by first occurrence, and the permutations of each."""
+
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        self.pairs = PredictedPairs(rows, predictions)
+        self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
+        is_original = read_numeric_column(rows, "permutation") == ORIGINAL
+        originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
+        self.original_of = np.empty(len(originals), dtype=np.int64)
+        self.original_of[self.source[originals]] = originals
+        self._source_of_permuted = self.source[self._permuted]
+        self._q = np.bincount(self._source_of_permuted, minlength=len(originals))
+        self.accepted = self.mean(self.pairs.right)
+
+    def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Compute the mean of `values` over the permutations of each pair, shape (pairs,)."""
+        total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
+        means: NDArray[np.float64] = total / self._q
+        return means
+
+    def permutations_of(self, source: int) -> NDArray[np.int64]:
+        """Find the row indices of the permutations of a pair."""
+        rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
+        return rows
+
+    def example(self, kind: str, source: int, index: int) -> ReportExample:
+        """Build an example that shows the original pair and one of its permutations."""
+        original = int(self.original_of[source])
+        first, row = self.pairs.get_row(original), self.pairs.get_row(index)
+        lines = build_pair_lines(first)
+        for name in ("premise", "hypothesis"):
+            if row[name] != first[name]:
+                lines.append(
+                    ExampleLine(f"{name} permuted", row[name], mark_unchanged_sequences(first[name], row[name]))
+                )
+        note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
+        before = self.pairs.get_prediction(original, "in order")
+        return self.pairs.build_example(kind, index, lines, note, before=before, where="permuted", has_order=False)

@@ -1,45 +1,75 @@
 """Plain set: the unchanged pairs of a corpus, as a reference for the challenge sets."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
-import datasets
 import pyarrow as pa
 
-from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.plain.rows import SCHEMA, iter_plain_set_tables
-from unbag.data.sources import Example, PairSource
-
-_CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
-  title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
-  author = {Talman, Aarne and Chatzikyriakidis, Stergios},
-  booktitle = {Proceedings of BlackboxNLP}, year = {2019}, url = {https://aclanthology.org/W19-4810},
-  eprint = {1810.09774}, archivePrefix = {arXiv}}"""
+from unbag.challenge_sets.base import ACCURACY, ChallengeSet
+from unbag.challenge_sets.pairs import Pairs
+from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.views.figures import build_point_estimate
+from unbag.data.columns import PAIR, ROWS_PER_TABLE
+from unbag.data.labels import get_gold_id
+from unbag.data.sources import compute_source_id
+from unbag.scoring.bootstrap import Estimate
 
 
-@dataclass
-class PlainConfig(SourceConfig):
-    """Options for selecting pairs. The set has no other options."""
-
-
-class Plain(ChallengeSetBuilder):
+class Plain(ChallengeSet):
     """All labelled pairs of a corpus split, unmodified.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = PlainConfig
-    SCHEMA = SCHEMA
-    CITATION = _CITATION
-    EXAMPLE_ID = "id"  # pairs of one document share a source
-    MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
-    ACCEPTS_CONTRADICTION_LABELS = True
+    name = "plain"
+    title = "Corpus"
+    question = "How accurate is the model on ordinary pairs?"
+    paper = "Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810"
+    citation = """@inproceedings{talman-chatzikyriakidis-2019-testing,
+  title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
+  author = {Talman, Aarne and Chatzikyriakidis, Stergios},
+  booktitle = {Proceedings of BlackboxNLP}, year = {2019}, url = {https://aclanthology.org/W19-4810},
+  eprint = {1810.09774}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the pair in the original order. The control measures how much of the corpus can be "
+        "solved without word order."
+    )
+    example_id = "id"  # pairs of one document share a source
+    tokenizes = False
+    accepts_contradiction_labels = True
+    metrics = ("category_accuracy", "verification")
+    metric_definitions = (
+        replace(
+            ACCURACY,
+            published_columns=(
+                PublishedColumn("Nie et al. 2019", "3", "original", same_rows=True),
+                PublishedColumn("ReSNLI 2019", "2", "accuracy", same_rows=True),
+            ),
+        ),
+    )
+    corpus_pairs = {}
+    is_control = True
+    is_accuracy = True
+    has_verification = True
+    evaluation_order = 1
+    report_order = 1
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
-        return iter_plain_set_tables(examples, label_space=source.labels)
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Convert the pairs to rows.
 
+        Pairs of your own with the same document have one `source_id`: their predictions are not independent, so that
+        intervals must be over documents. In a corpus, every example is a source, as in published results.
+        """
+        while some := list(islice(pairs, ROWS_PER_TABLE)):
+            names, premises, hypotheses, labels, _, _ = zip(*some, strict=True)
+            sources = list(map(compute_source_id, some))
+            ids = [get_gold_id(label, pairs.source.labels) for label in labels]
+            yield pa.table([names, sources, premises, hypotheses, ids], schema=pa.schema(PAIR))
 
-Plain.BUILDER_CONFIGS = build_source_configs(PlainConfig, Plain.VERSION)
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the accuracy and the accuracy of the best constant prediction."""
+        yield from super().iter_set_metrics(scores)
+        constant = build_point_estimate(scores["majority"], scores["accuracy"].n)
+        yield "majority", "accuracy of the best constant prediction", constant

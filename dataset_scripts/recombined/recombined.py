@@ -1,47 +1,64 @@
 """Recombined set: documents that contain all words of a claim, with or without a sentence that supports it."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Final
+from typing import Any
 
-import datasets
-import pyarrow as pa
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.perturbations.recombined import (
     DEFAULT_SEED,
     DEFAULT_SIZES,
+    EXCHANGES,
     LONG_EVIDENCE,
     NOT_ENTAILED,
     OTHER_WORDS,
-    SCHEMA,
+    REMOVED,
+    SUPPORTED,
     build_sentence_pool,
     draw_filler_sentences,
     find_example_exclusion_reason,
-    iter_recombined_set_tables,
+    iter_recombined_rows,
 )
-from unbag.challenge_sets.requirements import Requirement
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    mark_phrases,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    format_value,
+    summarize_exclusions,
+    summarize_rejections,
+)
+from unbag.data.columns import read_column
 from unbag.data.labels import TWO_WAY
-from unbag.data.sources import Example, PairSource
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.document_consistency import DocumentConsistencyScores, score_recombined
 
-_CITATION = """@article{nie-etal-2019-analyzing,
-  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
-  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
-  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
-  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
-  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LANGUAGE: Final = "en"  # the operator supports only English grammar
-_MOST_SENTENCES: Final = 1_000  # per document; longer rows exceed the maximum length of all models
+_MOST_SENTENCES = 1_000  # per document; longer rows exceed the maximum length of all models
+_ENOUGH = 20  # claims of an operation, below which its rate says little
+_OPERATIONS = (*EXCHANGES, REMOVED)  # in the order of tables
 
 
 @dataclass
-class RecombinedConfig(SourceConfig):
+class RecombinedOptions(SetOptions):
     """Options of the generated documents.
 
     Attributes:
@@ -50,15 +67,16 @@ class RecombinedConfig(SourceConfig):
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
-
     k: str = ",".join(map(str, DEFAULT_SIZES))
     seed: int = DEFAULT_SEED
     pipeline: str = PIPELINE
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Document sizes in sentences, in ascending order.
+    def validate(self) -> None:
+        """Validate the sizes."""
+        self.parse_sizes()
+
+    def parse_sizes(self) -> tuple[int, ...]:
+        """Parse the document sizes in sentences, in ascending order.
 
         Raises:
             ValueError: If `k` is not a list of whole numbers within the limits, or none is above 1.
@@ -74,69 +92,233 @@ class RecombinedConfig(SourceConfig):
             )
         return tuple(sizes)
 
-    def validate(self) -> None:
-        """Validate the options.
 
-        Raises:
-            ValueError: If an option has an invalid value, or the pairs are not in English.
-        """
-        super().validate()
-        _ = self.sizes
-        if self.sentence_language != _LANGUAGE:
-            raise ValueError(
-                f"recombined: expected English pairs, got the language {self.sentence_language!r}; choose an English "
-                "corpus"
-            )
-
-
-class Recombined(ChallengeSetBuilder):
+class Recombined(ChallengeSet):
     """Documents built from the premises of a corpus split, with supported and unsupported claims.
 
     Configs: `<corpus>-<split>` for every English corpus; `data=…` uses your own data. Options: `k`, `seed`,
     `pipeline`.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = RecombinedConfig
-    SCHEMA = SCHEMA
-    LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    CITATION = _CITATION
-    REQUIRES_ENGLISH = True
-    EXCLUSION_REASON = "whose claim has no argument to exchange"
+    name = "recombined"
+    title = "Recombined"
+    question = "Does the model reject unsupported claims whose words are all in the document?"
+    paper = "unbag, after Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
+    citation = """@article{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the row in the original order. The document contains all words of every claim, "
+        "supported or exchanged. Without word order, only the plausibility of the claim remains."
+    )
+    Options = RecombinedOptions
+    own_columns = {
+        "group": "string",  # rows of one claim and one document
+        "k": "int64",
+        "position": "int64",  # of the evidence among the sentences, from 0; of `removed`, of what is in its place
+        "operation": "string",
+        # Exchanged claims: the sentence that the words came from, and the words; null for the other rows.
+        "donor_position": "int64",
+        "donor_id": "string",
+        "replaced": "string",
+        "replacement": "string",
+    }
+    rows_per_table = 1_000  # of up to 64 sentences: some MB
+    language = "en"
+    from_text = True
+    label_names = TWO_WAY
+    machine_made = frozenset({"sentences", "labels"})
+    exclusion_reason = "whose claim has no argument to exchange"
+    metrics = ("document_consistency",)
+    score_function = staticmethod(score_recombined)
+    scores_type = DocumentConsistencyScores
+    options_type = CountedOptions
+    columns = ("source_id", "group", "k", "position", "operation")
+    optional_columns = ()
+    metric_definitions = (
+        MetricDefinition(
+            "balanced_accuracy",
+            "balanced accuracy",
+            "balanced_accuracy",
+            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+            meaning="mean of the shares of supported and of unsupported claims right",
+        ),
+        MetricDefinition(
+            "false_entailment_rate",
+            "false-entailment rate",
+            "false_entailment_rate",
+            False,
+            build_metric_roles("quoted", "compared", "harness"),
+            meaning="share of unsupported claims called entailed",
+        ),
+        MetricDefinition(
+            "paired_accuracy",
+            "paired accuracy",
+            "paired_accuracy",
+            roles=build_metric_roles("quoted", "compared", "harness"),
+            meaning="share of documents with every claim right",
+        ),
+    )
+    has_verification = True
+    sample = 100  # claims, of some dozen rows each, a third of which have 64 sentences
+    evaluation_order = 7
+    report_order = 9
+    example_rule = (
+        f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. The "
+        "inserted words are marked."
+    )
+    mark_meanings = {"moved": "words of another sentence"}
 
-    def warm_caches(self, source: PairSource) -> None:
+    def rows(self, pairs: Pairs) -> Iterator[Mapping[str, Any]]:
+        """Build the rows. The entire source is read first to collect sentences for the documents."""
+        options = pairs.options
+        parser = Parser(options.pipeline)
+        pool = build_sentence_pool(draw_filler_sentences(pairs.source.iter_examples(), options.seed), parser)
+        yield from iter_recombined_rows(
+            pairs, pool, parser, sizes=options.parse_sizes(), seed=options.seed, counts=pairs.counts
+        )
+
+    def warm_caches(self, source: PairSource, options: Any) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
         claims = (
             example.hypothesis for example in source.iter_examples() if find_example_exclusion_reason(example) is None
         )
-        texts = (text for _, text in draw_filler_sentences(source.iter_examples(), self.config.seed))
-        precompute_parses(self.config.pipeline, chain(texts, claims))
+        texts = (text for _, text in draw_filler_sentences(source.iter_examples(), options.seed))
+        precompute_parses(options.pipeline, chain(texts, claims))
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
-        config = self.config
-        parser = Parser(config.pipeline)
-        pool = build_sentence_pool(draw_filler_sentences(source.iter_examples(), config.seed), parser)
-        counts: Counter[str] = Counter()
-        yield from iter_recombined_set_tables(
-            examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts
-        )
-        self.save_build_counts(counts)
-
-    def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the examples that are not used as claims, by reason."""
-        counts = self.load_build_counts()
+    def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
+        """Select the numbers of examples that are not used as claims, by reason."""
         return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, LONG_EVIDENCE, OTHER_WORDS)}
 
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: the pairs and the parser's pipeline."""
-        yield from super().iter_requirements()
-        yield requirements.build_pipeline_requirement(self.config.pipeline)
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Describe the parser, with the counts of claims, rows per operation and excluded examples by reason."""
+        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
 
-    def describe_provenance(self) -> dict[str, Any]:
-        """Describe the parser, and count the claims, the rows per operation and the excluded examples by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
+    def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
+        """Compute a mask of the rows whose document contains the evidence and other sentences, shape (n,).
+
+        In these rows, the document has all content words of the claim. The labels of the other rows follow from words
+        alone: a document without the evidence has none of these words, and the claim of a single-sentence document is
+        never changed.
+        """
+        has_exchange = np.asarray(columns["k"]) > 1
+        decisive: NDArray[np.bool_] = has_exchange & (np.asarray(columns["operation"], dtype=object) != REMOVED)
+        return decisive
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of the metrics: overall, by document size, by evidence position and by operation."""
+        scores = result.scores
+        grid = create_result_table(self.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
+        views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
+            [("all", scores)],
+            [(f"k = {row['k']}", row) for row in scores["by_k"]],
+            [(f"evidence at the {row['third']}", row) for row in scores["by_position"]],
+            [(row["operation"], row) for row in _sort_operations(scores)],
+        )
+        for view in views:
+            for number, (name, part) in enumerate(view, start=1):
+                single = (format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
+                grid.add_row(name, format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
+        rows = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents"
+        reasons = summarize_rejections(result, "excluded: ")
+        notes = [f"{rows}, of {summarize_exclusions(result.data)}"]
+        notes += [f"Most frequent reasons for sentences without a claim: {reasons}"] if reasons else []
+        return Group(grid, *(Text(note, style="dim") for note in notes))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the false-entailment rate on unsupported claims, and the fraction of documents without errors."""
+        scores = result.scores
+        # Few rows or a tie leave the worst exchange open. A constant prediction has the same rate for every exchange.
+        rates = [
+            (row["false_entailment_rate"].value, row)
+            for row in _sort_operations(scores)
+            if row["operation"] in EXCHANGES and row["false_entailment_rate"].n >= _ENOUGH
+        ]
+        highest = max((rate for rate, _ in rates), default=0)
+        worst = [row for rate, row in rates if rate == highest]
+        most = ""
+        if len(rates) > 1 and len(worst) == 1:
+            rate = format_percentage(worst[0]["false_entailment_rate"])
+            most = f", most often those with another {worst[0]['operation']} ({rate})"
+        return (
+            f"predicts entailment for {format_percentage(scores['false_entailment_rate'])} of the unsupported claims"
+            f"{most}; all "
+            f"rows are correct for {format_percentage(scores['paired_accuracy'])} of the documents (a constant "
+            "prediction, or a model that uses only the claim: 0 %)."
+        )
+
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the metrics of the set and the paired accuracy for each operation."""
+        yield from super().iter_set_metrics(scores)
+        for row in scores["by_operation"]:
+            meaning = "share of documents with the supported claim and this one right"
+            yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build figures by document size, evidence position and operation."""
+
+        def build_figure(view: str, name: str, metric: str, **texts: Any) -> Figure | None:
+            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+                return ((str(row[name]), row[metric]) for row in scores[view])
+
+            return build_group_figure(group, points, kind="dots", **texts)
+
+        return [
+            build_figure(
+                "by_k",
+                "k",
+                "paired_accuracy",
+                title="Paired accuracy by size of the document",
+                about="Share of the documents with k sentences for which every claim is correct. With k = 1, nothing "
+                "is exchanged.",
+                x="sentences, k",
+                y="paired accuracy",
+            ),
+            build_figure(
+                "by_position",
+                "third",
+                "balanced_accuracy",
+                title="Balanced accuracy by position of the evidence",
+                about="Third of the document that contains the evidence, in documents with three or more sentences.",
+                x="position",
+                y="balanced accuracy",
+            ),
+            build_figure(
+                "by_operation",
+                "operation",
+                "false_entailment_rate",
+                title="False entailments by operation",
+                about="Share predicted as entailment among claims with an exchanged subject, object or number, or "
+                "without evidence. Lower is better.",
+                x="operation",
+                y="false-entailment rate",
+            ),
+        ]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most confident wrong predictions for each operation, one per claim."""
+        return self.iter_errors_by(PredictedPairs(rows, predictions), "operation", (*_OPERATIONS, SUPPORTED))
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest documents whose claim has a replaced phrase."""
+        pairs = PredictedPairs(rows, predictions)
+        operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
+        for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGES))):
+            yield self.build_example(pairs, f"another {pairs.get_row(index)['operation']}", index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with marked words and the position of the evidence."""
+        row = pairs.get_row(index)
+        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [row["replacement"]], "moved"))
+        place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
+        is_removed = row["operation"] == REMOVED
+        evidence = "without the evidence" if is_removed else f"evidence in number {row['position'] + 1}"
+        return pairs.build_example(kind, index, lines, f"{place}, {evidence}")
 
 
-Recombined.BUILDER_CONFIGS = build_source_configs(RecombinedConfig, Recombined.VERSION, language=_LANGUAGE)
+def _sort_operations(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Sort the scores by operation: the exchanges, then the documents without evidence."""
+    return sorted(scores["by_operation"], key=lambda row: _OPERATIONS.index(row["operation"]))

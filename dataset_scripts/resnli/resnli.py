@@ -1,275 +1,218 @@
 """ReSNLI set: a corpus rearranged so that a bag of words is least certain about the test labels."""
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
-import datasets
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical import rearrangement as averaged
-from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearrange_examples
-from unbag.challenge_sets import build_stats, requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.loading import UnsuitablePairsError
-from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import PAIR, declare_float_field, round_to_field
-from unbag.data.corpora import CORPORA, Corpus
-from unbag.data.labels import LABELS, get_label_id
-from unbag.data.sources import Example, PairSource, compute_source_id
-from unbag.utils.safe_io import DataError
-
-_CITATION = """@misc{resnli-2019-refining,
-  title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
-    {I}nference},
-  note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
-_UNCERTAINTY = declare_float_field("uncertainty", 7)
-_SCHEMA = pa.schema(
-    [
-        *PAIR,
-        ("source_split", pa.string()),
-        _UNCERTAINTY,
-        ("partition", pa.int32()),
-    ]
+from unbag.baselines.lexical.predictors import BASELINES
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    select_top_rows,
 )
-_SHARE = 10  # default for user-provided data: one tenth of the pairs each for test and validation
-_BATCH = 5000  # rows per table
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    describe_accuracy_drop,
+    format_interval,
+    format_percentage,
+    format_points,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.uncertainty_partitions import ResnliScores, find_unseen_rows, score_resnli
 
-Span = tuple[int, int, int | None, int]
-"""Span of rows: index of the source, first row, end (exclusive), and index of the first example among all examples."""
+_PAPER = "ReSNLI 2019"
+_UNKNOWN = "The model's training data are unknown and may include any of these pairs."
+_BAR = 30  # characters of a bar for an accuracy of 1
 
 
-@dataclass
-class ResnliConfig(SourceConfig):
-    """Sizes of the rearranged splits, and the word embeddings that determine the order of the pairs.
+class Resnli(ChallengeSet):
+    """All labelled pairs of a corpus in rearranged train, validation and test splits."""
 
-    Attributes:
-        embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
-            (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
-        test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
-        validation_size: Number of examples in the validation split (default: as for `test_size`).
-        seed: Random seed for sampling validation examples.
-    """
+    name = "resnli"
+    title = "ReSNLI"
+    question = "Is the model correct on pairs whose words reveal least about the label?"
+    paper = "anonymous EMNLP-IJCNLP submission 2019"
+    shuffled = (
+        "The gold label of the pair in the original order. The mean word embedding hardly predicts this label. "
+        "Accuracy without word order therefore shows other lexical knowledge."
+    )
+    metrics = ("uncertainty_partitions",)
+    score_function = staticmethod(score_resnli)
+    scores_type = ResnliScores
+    columns = ("partition",)
+    optional_columns = ("source_split",)
+    metric_definitions = (
+        # Most test pairs come from the corpus's training split, which most models were trained on. The paper's models
+        # were not trained on them.
+        MetricDefinition(
+            "accuracy_unseen",
+            "accuracy, pairs not from train",
+            "unseen",
+            roles=build_metric_roles("quoted", "compared", "beside_papers"),
+            published_columns=(PublishedColumn(_PAPER, "3", "ReSNLI", "snli"),),
+            meaning="pairs from the corpus's other splits; a model may have been trained on these too",
+        ),
+        MetricDefinition(
+            "accuracy",
+            "accuracy, all pairs",
+            "accuracy",
+            roles=build_metric_roles("quoted", "harness"),
+            meaning="includes pairs from train, which a model may have been trained on",
+        ),
+        MetricDefinition(
+            "accuracy_easiest",
+            "accuracy, easiest partition",
+            "easiest",
+            roles=build_metric_roles("quoted", "harness"),
+            meaning="pairs whose words give the label away most",
+        ),
+        MetricDefinition(
+            "accuracy_hardest",
+            "accuracy, hardest partition",
+            "hardest",
+            roles=build_metric_roles("quoted", "harness"),
+            meaning="pairs whose words give the label away least",
+        ),
+        MetricDefinition(
+            "drop",
+            "drop, easiest to hardest",
+            "drop",
+            False,
+            build_metric_roles("quoted", "compared", "harness"),
+            limits=DIFFERENCE,
+            meaning="accuracy on the easiest minus accuracy on the hardest partition",
+        ),
+    )
+    is_accuracy = True
+    has_verification = True
+    corpus_pairs = {}
+    sample = 2000  # a hundred in each partition
+    evaluation_order = 7
+    report_order = 4
+    example_rule = f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
+    def get_builder_class(self) -> Any:
+        """Import the builder, which merges and rearranges the splits of a corpus."""
+        return import_module(f"{__package__}.builder").ResnliBuilder
 
-    embeddings: str = ""
-    test_size: int | None = None
-    validation_size: int | None = None
-    seed: int = DEFAULT_SEED
+    def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
+        """Compute a mask of the rows outside the training splits, shape (n,). If there are none, select all rows."""
+        unseen = find_unseen_rows(columns)
+        return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
-    def validate(self) -> None:
-        """Validate the options.
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of accuracy, overall and per difficulty partition (easiest first). Bars show the accuracy."""
+        scores = result.scores
+        grid = create_result_table(self.title, result, "", "accuracy [95 %]", "")
+        grid.columns[-1].justify = "left"
+        grid.add_row("all", format_interval(scores["accuracy"]), _draw_bar(scores["accuracy"]))
+        if "unseen" in scores:
+            unseen = scores["unseen"]
+            grid.add_row("… not from train", format_interval(unseen), _draw_bar(unseen), end_section=True)
+        last = scores["n_partitions"] - 1
+        for row in scores["by_partition"]:
+            number, accuracy = row["partition"], row["accuracy"]
+            end = "  easiest" if number == 0 else "  hardest" if number == last else ""
+            cells = (f"{number:>2}{end}", format_interval(accuracy), _draw_bar(accuracy))
+            grid.add_row(*cells, end_section=number == last)
+        grid.add_row("drop, easiest to hardest", format_interval(scores["drop"]))
+        trend = Estimate(scores["rank_correlation"], None, None, scores["n_partitions"])
+        grid.add_row("rank correlation", format_value(trend))
+        partitions = _describe_partitions(scores)
+        counts = f"{scores['n_examples']:,} examples in {partitions}, of {summarize_exclusions(result.data)}"
+        trained_on = result.model.get("training")
+        return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 
-        Raises:
-            ValueError: If an option has an invalid value; `UnsuitablePairsError` if the embeddings are for another
-                language than the pairs.
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the accuracy outside the training split, and the change from easiest to hardest partition.
+
+        If the training data of the model are unknown, the last sentence says so.
         """
-        super().validate()
-        if self.corpus and self.source_split is not None:
-            raise ValueError(
-                f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
-            )
-        if self.test_size is not None and self.test_size < 1:
-            raise ValueError(f"test_size: expected at least 1, got {self.test_size}")
-        if self.validation_size is not None and self.validation_size < 0:
-            raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
-        if self.sentence_language != "en" and not self.embeddings:
-            raise UnsuitablePairsError(
-                f"embeddings: expected embeddings for the language {self.sentence_language!r}, got none (the default "
-                "is for "
-                "English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
-            )
-
-
-class Plan(NamedTuple):
-    """Assignment of n examples to splits and partitions.
-
-    Attributes:
-        spans: Ranges of rows to read.
-        uncertainty: Rounded uncertainty of each example, shape (n,).
-        rearrangement: Split and partition of each example.
-    """
-
-    spans: list[Span]
-    uncertainty: NDArray[np.float64]
-    rearrangement: Rearrangement
-
-
-class Resnli(ChallengeSetBuilder):
-    """All labelled pairs of a corpus in rearranged train, validation and test splits.
-
-    Configs: `<corpus>` merges all of its splits. `data=…` uses your own data; a Hub dataset may name several splits
-    (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
-    """
-
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = ResnliConfig
-    SCHEMA = _SCHEMA
-    CITATION = _CITATION
-    EXCLUSION_REASON = "in the other splits"
-    EVALUATION_SPLIT = "test"
-    EXAMPLE_ID = "id"  # pairs of one document share a source
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("embeddings"):
-            # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
-            kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
-        super().__init__(*args, **kwargs)
-
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the splits to merge: training data first, test data last."""
-        if not self.config.corpus:
-            parts = (self.config.source_split or "").split("+")
-            return [self.open_pairs(streaming=streaming, split=part or None) for part in parts]
-        base = CORPORA[self.config.corpus]
-        splits = (*base.train, *base.validation, *base.test)
-        return [self.open_pairs(streaming=streaming, split=split) for split in splits]
-
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: all splits and the embeddings."""
-        yield from super().iter_requirements()
-        yield requirements.build_embeddings_requirement(self.config.embeddings or embeddings.DEFAULT)
-
-    def describe_provenance(self) -> dict[str, Any]:
-        """Describe the embeddings by name and revision or hash."""
-        return {"embeddings": embeddings.compute_embedding_table_identity(self.config.embeddings or embeddings.DEFAULT)}
-
-    def plan(self, sources: list[PairSource]) -> Plan:
-        """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
-
-        Raises:
-            DataError: If two pairs have the same id.
-            UnsuitablePairsError: If one of the three labels does not occur, or there are too few pairs for the
-                embeddings.
-            ValueError: If there are too few pairs for the splits.
-        """
-        table = embeddings.load_embeddings(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
-        spans: list[Span] = []
-        labels: list[int] = []
-        ids: dict[str, None] = {}  # an ordered set
-        read: Counter[str] = Counter()
-
-        def pairs() -> Iterator[tuple[str, str]]:
-            for number, source in enumerate(sources):
-                for start, stop in source.spans:
-                    spans.append((number, start, stop, len(labels)))
-                    for example in source.iter_examples(start, stop, counts=read):
-                        if example.source_id in ids:
-                            raise DataError(
-                                f"{source.name}, split {source.split}: expected unique ids over all splits, got "
-                                f"{example.source_id!r} twice; number the rows instead (--columns id=)"
-                            )
-                        ids[example.source_id] = None
-                        labels.append(get_label_id(example.label))
-                        read[build_stats.ANNOTATED] += bool(example.annotators)
-                        yield example.premise, example.hypothesis
-
-        counts = table.count_tokens(pairs()).matrix
-        if self._is_prepared:
-            build_stats.save_row_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
-        _require_each_label(labels, sources[0].name)
-        gold = np.array(labels, dtype=np.int64)
-        try:
-            fitted = averaged.fit_mean_embedding_model(counts, table.vectors, gold)
-        except averaged.SeparablePairsError as error:
-            raise UnsuitablePairsError(str(error)) from None
-        uncertainty = round_to_field(
-            fitted.compute_uncertainty(counts, gold),
-            _UNCERTAINTY,
+        scores = result.scores
+        accuracy = scores.get("unseen", scores["accuracy"])
+        pairs = f"the {accuracy.n:,} pairs not from train" if "unseen" in scores else f"all {accuracy.n:,} pairs"
+        easiest, hardest = scores["easiest"], scores["hardest"]
+        ends = (
+            f"{format_points(easiest.value)} % on the easiest partition and {format_points(hardest.value)} % on the "
+            "hardest"
         )
-        firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
-        k_te, k_dv = self._sizes(
-            dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
+        # In a complete set the sizes differ by at most one pair, in a sample by more.
+        is_even = abs(easiest.n - hardest.n) <= 1
+        sizes = f"{hardest.n:,} pairs each" if is_even else f"{easiest.n:,} and {hardest.n:,} pairs"
+        # The training data of our baselines are known, even if there are none.
+        is_known = bool(result.model.get("training")) or result.model["name"] in BASELINES
+        return (
+            f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): "
+            f"{describe_accuracy_drop(scores['drop'])}."
+            f"{'' if is_known else ' ' + _UNKNOWN}"
         )
-        return Plan(spans, uncertainty, rearrange_examples(uncertainty, list(ids), k_te, k_dv, seed=self.config.seed))
 
-    def _sizes(self, labelled: dict[str, int]) -> tuple[int, int]:
-        """Compute the sizes of the test and validation splits from the labelled examples of each source split."""
-        config = self.config
-        k_te = k_dv = max(1, sum(labelled.values()) // _SHARE)
-        if config.corpus:
-            base = CORPORA[config.corpus]
-            k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
-        k_te, k_dv = (
-            default if size is None else size
-            for default, size in ((k_te, config.test_size), (k_dv, config.validation_size))
-        )
-        return int(k_te), int(k_dv)
-
-    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        sources = self.open_sources(streaming=dl_manager.is_streaming)
-        plan = self.plan(sources)
-        present = set(plan.rearrangement.split.tolist())
-        # `datasets` distributes list arguments over its processes, so only the spans are a list.
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build the figure of accuracy by difficulty partition."""
         return [
-            datasets.SplitGenerator(name, {"split": code, "sources": tuple(sources), **plan._asdict()})
-            for code, name in enumerate(SPLITS)
-            if code in present
+            build_group_figure(
+                group,
+                lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
+                title="Accuracy by partition",
+                about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
+                x="partition",
+                y="accuracy",
+                kind="curve",
+            )
         ]
 
-    def _generate_tables(  # type: ignore[override]  # `datasets` passes the arguments from `_split_generators`
-        self,
-        split: int,
-        sources: tuple[PairSource, ...],
-        spans: list[Span],
-        uncertainty: NDArray[np.float64],
-        rearrangement: Rearrangement,
-    ) -> Iterator[tuple[tuple[int, int, int], pa.Table]]:
-        split_rows = (
-            (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
-            for number, start, stop, first in spans
-            for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
-            if rearrangement.split[i] == split
-        )
-        number, start, *_ = spans[0]
-        part = 0
-        while rows := list(islice(split_rows, _BATCH)):
-            yield (number, start, part), _table(rows)
-            part += 1
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
+        pairs = PredictedPairs(rows, predictions)
+        uncertainty = read_numeric_column(rows, "uncertainty").astype(np.float64)
+        for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
+            for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
+                yield self.build_example(pairs, kind, index)
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs from the partitions with above-median difficulty.
+
+        If the split of each pair is known, pairs from a training split are omitted.
+        """
+        pairs = PredictedPairs(rows, predictions)
+        partition = read_numeric_column(rows, "partition")
+        harder = 2 * partition >= partition.max()
+        columns = {
+            name: read_column(rows, name).to_pylist() for name in ("partition", "source_split") if name in rows.features
+        }
+        for index in pairs.select_shortest(np.flatnonzero(harder & self.counts_for_skill(columns))):
+            yield self.build_example(pairs, "words give little away", index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with its uncertainty and its partition."""
+        row = pairs.get_row(index)
+        note = f"u' {row['uncertainty']:.3f}, partition {row['partition']}"
+        return pairs.build_example(kind, index, build_pair_lines(row), note)
 
 
-def _require_each_label(labels: list[int], where: str) -> None:
-    """Validate that each of the three labels occurs, since the lexical model is fitted to all of them."""
-    counts = Counter(labels)
-    label_counts = ", ".join(f"{counts[get_label_id(name)]:,} {name}" for name in LABELS)
-    if labels and len(counts) < len(LABELS):
-        raise UnsuitablePairsError(
-            f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
-            f"each label, got {label_counts}; add pairs of the missing label, or choose other sets"
-        )
+def _describe_partitions(scores: Mapping[str, Any]) -> str:
+    """Describe the number of partitions, and how many partitions of the complete set each one joins."""
+    n, total = scores["n_partitions"], scores.get("set_partitions")
+    if total is None:
+        return f"{n} partitions"
+    few = f"{n} partition{'' if n == 1 else 's'}"
+    return f"{few} (each joins {total // n} of the set's {total}, since there are too few examples)"
 
 
-def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
-    examples, source_splits, uncertainty, partition = zip(*rows, strict=True)
-    ids = [example.source_id for example in examples]
-    columns = {
-        "id": ids,
-        "source_id": list(map(compute_source_id, examples)),
-        "premise": [example.premise for example in examples],
-        "hypothesis": [example.hypothesis for example in examples],
-        "label": [get_label_id(example.label) for example in examples],
-        "source_split": source_splits,
-        "uncertainty": uncertainty,
-        "partition": partition,
-    }
-    return pa.table(columns, schema=_SCHEMA)
-
-
-def _config(corpus: Corpus) -> ResnliConfig:
-    return ResnliConfig(name=corpus.name, version=Resnli.VERSION, corpus=corpus.name)
-
-
-_LANGUAGES = ("en", "zh")  # languages with tested embeddings
-
-Resnli.BUILDER_CONFIGS = [
-    _config(corpus) for corpus in CORPORA.values() if corpus.language in _LANGUAGES and not corpus.is_two_way
-]
+def _draw_bar(accuracy: Estimate) -> str:
+    return "█" * round((accuracy.value or 0) * _BAR)

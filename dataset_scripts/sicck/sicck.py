@@ -1,156 +1,268 @@
 """SICCK: pairs with inserted quantifiers, negations and adjectives, labelled by natural logic."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
-import datasets
-import pyarrow as pa
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import PairPart
-from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
-from unbag.challenge_sets.perturbations import sicck
-from unbag.challenge_sets.perturbations.modifiers import NONE
-from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.perturbations.sicck import (
-    CONTIGUOUS,
-    FILE,
-    FOLDINGS,
-    FOUR_WAY,
-    PAIRS,
-    SEED_PAIRS,
-    SPACES,
-    WHOLE_SEEDS,
-    SicckRow,
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    TextMark,
+    build_pair_lines,
+    mark_phrases,
+    select_top_rows,
 )
-from unbag.challenge_sets.requirements import Requirement
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    create_table,
+    format_interval,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import OFFICIAL
-from unbag.data.sources import Example, PairSource
-from unbag.data.text.tagging import Tagger
-from unbag.utils.options import validate_int
+from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.natural_logic import (
+    MEASURES,
+    NaturalLogicScores,
+    apply_reverse_rule,
+    build_four_way_labels,
+    map_four_way_label,
+    score_sicck,
+)
+from unbag.scoring.skill import RowScores
 
-_CITATION = """@inproceedings{akoju-etal-2023-synthetic,
-  title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
-  author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
-  booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
-  year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}, eprint = {2307.05034},
-  archivePrefix = {arXiv}}"""
+_PAPER = "Akoju et al. 2023"
+_TYPES = {
+    "universal": "universal quantifiers",
+    "existential": "existential quantifiers",
+    "negation": "negation",
+    "adjective/adverb": "adjectives, adverbs",
+}
+_PARTS = {
+    "subject": "subject modified",
+    "verb": "verb modified",
+    "object": "object modified",
+    "subject+object": "subject, object modified",
+    "verb+object": "verb, object modified",
+}
+_NEUTRAL = {
+    ("modifier_type", "negation"): "negation",
+    ("modifier_type+part", "negation+subject"): "  subject",
+    ("modifier_type+part", "negation+verb"): "  verb",
+    ("modifier_type+part", "negation+object"): "  object",
+    ("modifier_type+part", "universal+verb"): "universal, verb",
+}
+"""Groups whose neutral pairs are analysed in Table 10 and section 5."""
+_MIN_PAIRS = 100  # from 100 pairs the standard error of a share is below .05
+_GROUPS = {"modifier_type": "type of modifier", "part": "modified part", "modifier": "modifier"}
+_NONE = "none"
+_PER_MODIFIER = 2
 
 
-@dataclass
-class SicckConfig(OfficialConfig):
-    """Options for selecting pairs and the label space.
+def _define(name: str, label: str, theirs: str, meaning: str, *more_roles: Role) -> MetricDefinition:
+    """Define one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
+    return MetricDefinition(
+        name,
+        label,
+        name,
+        roles=build_metric_roles("quoted", "harness", *more_roles),
+        published_columns=(PublishedColumn(_PAPER, "8", theirs, OFFICIAL, same_rows=True),),
+        meaning=meaning,
+    )
 
-    Attributes:
-        space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
-            space are excluded (four-way: equivalence).
-        folds: Official configs only. Number of cross-validation folds in the column `fold`.
-        folding: Assignment of pairs to folds: `contiguous` (blocks of the file, as the authors' folds), `spread` (the
-            pairs of each seed over all folds) or `whole_seeds` (all pairs of a seed in one fold).
-        seed: Random seed of the folds with `spread` and `whole_seeds`.
-        combinations: Generated configs only. Whether to also modify subject and object, or verb and object, together.
-        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags
-            sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
-    """
 
-    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
+class Sicck(ChallengeSet):
+    """Modified pairs, each in both orders of premise and hypothesis."""
 
-    space: str = FOUR_WAY
-    folds: int = 5
-    folding: str = CONTIGUOUS
-    seed: int = DEFAULT_SEED
-    combinations: bool = False
-    pipeline: str | None = None
+    name = "sicck"
+    title = "SICCK"
+    question = "Does the model interpret words such as every, not and at most?"
+    paper = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
+    shuffled = (
+        "The four-way label of the pair in the original order. Shuffling keeps modifiers such as not and every, "
+        "but hides what they modify. The control measures how much their presence reveals."
+    )
+    metrics = ("natural_logic",)
+    score_function = staticmethod(score_sicck)
+    scores_type = NaturalLogicScores
+    columns = ("pair", "reverse", "four_way")
+    optional_columns = ("source_id", "modifier_type", "part", "modifier", "position", "relation")
+    metric_definitions = (
+        _define("f1", "macro F1", "F1", "mean over the labels", "compared", "beside_papers"),
+        _define("precision", "macro precision", "precision", "mean over the labels"),
+        _define("recall", "macro recall", "recall", "mean over the labels"),
+        _define("accuracy", "accuracy", "accuracy", "share of correct pairs", "compared"),
+    )
+    sample = 100  # seeds; the authors' pairs have fifteen, so that all of them are used
+    evaluation_order = 4
+    report_order = 8
+    example_rule = (
+        f"Up to {PER_KIND} pairs of each kind, at most {_PER_MODIFIER} per modifier, sorted by the probability of the "
+        "three-way prediction that determines the four-way one. The modifier is marked."
+    )
+    mark_meanings = {"modifier": "the modifier"}
 
-    def validate(self) -> None:
-        """Validate the options.
+    def get_builder_class(self) -> Any:
+        """Import the builder, which has configs with the authors' pairs."""
+        return import_module(f"{__package__}.builder").SicckBuilder
 
-        Raises:
-            ValueError: If an option has an invalid value, or the config does not support the option.
+    def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
+        """Compute the row scores: 1 if the four-way label is correct, else 0.
+
+        Pairs from one seed are resampled together.
         """
-        if self.space not in SPACES:
-            raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
-        if self.folding not in FOLDINGS:
-            raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
-        super().validate()
-        validate_int("folds", self.folds, minimum=2)
-        most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
-        if self.is_official and self.folds > most:
-            raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
-        if self.is_official and (self.combinations or self.pipeline):
-            raise ValueError(
-                f"combinations, pipeline: expected a corpus, got the config {self.name!r}, which modifies no "
-                "sentences; omit them, or choose a corpus"
+        scored, predicted, gold = build_four_way_labels(columns, predictions)
+        names, numbers = np.unique(gold, return_inverse=True)
+        source = [columns["source_id"][row] for row in scored]
+        return RowScores(predicted == gold, numbers, source, names=names.tolist())
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of metrics by modifier type and modified part, and that of predictions for neutral pairs."""
+        scores = result.scores
+        grid = create_result_table(self.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
+        overall = [scores[name] for name in MEASURES]
+        grid.add_row("all", *map(format_value, overall), f"{scores['n_examples']:,}")
+        for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):
+            grid.add_section()
+            groups = scores["by"][column]
+            for name, words in names.items():
+                if name in groups:
+                    values = (format_value(groups[name][measure]) for measure in MEASURES)
+                    grid.add_row(words, *values, f"{groups[name]['accuracy'].n:,}")
+        intervals = f"F1 {format_interval(scores['f1'])}, accuracy {format_interval(scores['accuracy'])}"
+        about = f"{intervals}, with 95 % intervals over the seeds. Seeds: {summarize_exclusions(result.data)}"
+        return Group(grid, *_iter_neutral_tables(scores["by"]), Text(about, style="dim"))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize macro F1, that of the best constant prediction, and the best and worst type of modifier."""
+        scores = result.scores
+        constant = _compute_constant_f1(scores["by_label"])
+        pairs = f"{scores['n_examples']:,} pairs (the best constant prediction: {constant:.2f})"
+        f1 = f"macro F1 {format_interval(scores['f1'])} on {pairs}"
+        groups = {name: scores["by"]["modifier_type"].get(name) for name in _TYPES}
+        large = {
+            name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _MIN_PAIRS
+        }
+        if len(large) < 2:
+            return f"{f1}."
+        best, worst = (pick(large, key=lambda name: large[name].value) for pick in (max, min))
+        kinds = (
+            f"{word} for {_TYPES[name]} ({large[name].value:.2f} on {large[name].n:,})"
+            for word, name in (("highest", best), ("lowest", worst))
+        )
+        return f"{f1}; {', '.join(kinds)}."
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build figures of macro F1 by type of modifier and by modified part, and of accuracy by modifier."""
+
+        def build_figure(column: str, name: str) -> Figure | None:
+            # The pairs of one modifier have one or two of the labels, and the macro F1 over few labels is unstable.
+            metric, title = ("accuracy", "accuracy") if column == "modifier" else ("f1", "macro F1")
+
+            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+                return ((key, values[metric]) for key, values in scores["by"][column].items() if key != _NONE)
+
+            return build_group_figure(
+                group,
+                points,
+                title=f"{title[0].upper()}{title[1:]} by {name}",
+                about="Four-way labels are derived by the reverse rule. Lines are 95 % intervals over the seeds.",
+                x=name,
+                y=title,
+                kind="dots",
             )
 
+        return [build_figure(column, name) for column, name in _GROUPS.items()]
 
-class Sicck(OfficialSetBuilder):
-    """Modified pairs, each in both orders of premise and hypothesis.
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most confident wrong and correct four-way predictions.
 
-    Configs: `official`, the authors' 1,304 pairs from 15 seeds with four-way labels as target, `official-seven_way`,
-    `official-three_way`. `<corpus>-<split>` generates pairs from a corpus, `data=…` from your own data.
+        A four-way prediction combines the predictions for both orders of the two sentences.
+        """
+        both_ways = _BothWays(rows, predictions)
+        forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
+        right = both_ways.predictions[forth] == both_ways.gold[forth]
+        confidence = both_ways.pairs.confidence
+        for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
+            for index in select_top_rows(forth[wanted], confidence, per_group=_PER_MODIFIER, groups=modifiers):
+                yield both_ways.example(kind, index)
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs that have a four-way label."""
+        both_ways = _BothWays(rows, predictions)
+        for index in both_ways.pairs.select_shortest(both_ways.forth):
+            yield both_ways.example("modified", index)
+
+
+def _iter_neutral_tables(by: Mapping[str, Any]) -> Iterator[Table]:
+    """Build the table of the predictions for neutral pairs, if there are neutral pairs."""
+    grid = create_table(
+        "Neutral pairs and their predicted labels (Table 10, section 5)",
+        *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
+    )
+    for (column, name), words in _NEUTRAL.items():
+        confusion = by.get(column, {}).get(name, {}).get("confusion", {})
+        answers = confusion.get(NEUTRAL, {})
+        if n := sum(answers.values()):
+            pairs = sum(sum(each.values()) for each in confusion.values())
+            wrong = n - answers.get(NEUTRAL, 0)
+            others = (answers.get(label, 0) for label in (CONTRADICTION, FORWARD_ENTAILMENT, REVERSE_ENTAILMENT))
+            grid.add_row(words, *(f"{each:,}" for each in (pairs, n)), f"{wrong / n:.1%}", *map(str, others))
+    if grid.row_count:
+        yield grid
+
+
+def _compute_constant_f1(by_label: Mapping[str, Any]) -> float:
+    """Compute the macro F1 of the best constant prediction.
+
+    A constant prediction of a label with a share s of the pairs has precision s and recall 1 on that label, hence an
+    F1 of 2s / (1 + s), and 0 on all others.
     """
-
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = SicckConfig
-    FILE = FILE
-    LICENSE = "cc-by-nc-sa-4.0"
-    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
-        "sentences": ("crowdsourced", "machine-generated"),
-        "labels": ("expert-generated",),
-    }
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    SCHEMA = sicck.SCHEMA
-    CITATION = _CITATION
-    EXCLUSION_REASON = "without the form subject, verb, object"
-
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the seeds."""
-        if not self.config.is_official:
-            return [self.open_pairs(streaming=streaming)]
-        # The authors' file contains the seeds as ordinary rows without a modifier and with the authors' labels.
-        lines = [
-            json.dumps(
-                {
-                    "id": sicck.build_seed_source_id(row),
-                    "premise": row.premise,
-                    "hypothesis": row.hypothesis,
-                    "label": row.label,
-                }
-            )
-            for row in self._official()
-            if row.type == NONE
-        ]
-        return [self.open_official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
-
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: the pairs, and the pipeline if the options set one."""
-        yield from super().iter_requirements()
-        if self.config.pipeline:
-            yield requirements.build_pipeline_requirement(self.config.pipeline)
-
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over both rows of each pair built from the seeds."""
-        config = self.config
-        if not config.is_official:
-            tagger = Tagger(config.pipeline) if config.pipeline else None
-            pairs = sicck.generate_sicck_pairs(examples, combinations=config.combinations, tagger=tagger)
-            return sicck.iter_sicck_tables(pairs, config.space)
-        rows = self._official()
-        folds = sicck.assign_folds([row.seed for row in rows], config.folds, method=config.folding, seed=config.seed)
-        source_ids = {example.source_id for example in examples}
-        pairs = (pair for pair in sicck.build_official_pairs(rows, folds) if pair.source_id in source_ids)
-        return sicck.iter_sicck_tables(pairs, config.space)
-
-    def _official(self) -> list[SicckRow]:
-        rows, _ = sicck.read_sicck(self.find_official_file())
-        return rows
+    gold = [each["gold"] for each in by_label.values() if each["gold"]]
+    if not gold:
+        return 0.0
+    share = max(gold) / sum(gold)
+    return float(2 * share / (1 + share) / len(gold))
 
 
-Sicck.BUILDER_CONFIGS = [
-    SicckConfig(name=OFFICIAL if space == FOUR_WAY else f"{OFFICIAL}-{space}", version=Sicck.VERSION, space=space)
-    for space in SPACES
-] + build_source_configs(SicckConfig, Sicck.VERSION, language="en", has_two_label_corpora=False)
+class _BothWays:
+    """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
+
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        self.pairs = PredictedPairs(rows, predictions)
+        reverse = read_numeric_column(rows, "reverse").astype(bool)
+        names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
+        back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
+        labelled = [index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None]
+        self.forth = np.array(labelled, dtype=np.int64)
+        self._back = {index: back[names[index]] for index in labelled}
+        predicted = self.pairs.names
+        self.predictions = np.full(len(gold), "", dtype=object)
+        self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
+        self.gold = np.array([map_four_way_label(str(label), predictions) for label in gold], dtype=object)
+
+    def example(self, kind: str, index: int) -> ReportExample:
+        """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
+        row = self.pairs.get_row(index)
+        phrase = None if row["modifier"] == _NONE else row["modifier"]
+
+        def mark(side: str) -> tuple[TextMark, ...]:
+            return mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
+
+        lines = build_pair_lines(row, mark)
+        predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
+        note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
+        return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.predictions[index])))

@@ -1,17 +1,17 @@
 """SOSwap and AddAmod set: premise and hypothesis with the same words but different meanings."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
-import datasets
+import numpy as np
 import pyarrow as pa
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.perturbations import vocabulary_split
+from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     BOTH,
@@ -23,22 +23,41 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     iter_distinct_premises,
     iter_soswap_addamod_tables,
 )
-from unbag.challenge_sets.requirements import Requirement
-from unbag.data.sources import Example, PairSource
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
+from unbag.challenge_sets.requirements import Requirement, iter_corpus_requirements
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    mark_phrases,
+    select_top_rows,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    summarize_exclusions,
+    summarize_rejections,
+)
+from unbag.data.columns import read_column
+from unbag.data.labels import ENTAILMENT
+from unbag.data.predictions import SetPredictions
+from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.label_distribution import LabelFractions, score_soswap_addamod
+from unbag.scoring.skill import MIN_LABEL_ROWS
 
-_CITATION = """@article{nie-etal-2019-analyzing,
-  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
-  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
-  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
-  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
-  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LANGUAGE = "en"  # the operators implement only English grammar
+_PAPER = "Nie et al. 2019"
+_TITLES = {"soswap": "SOSwap", "addamod": "AddAmod"}
 
 
 @dataclass
-class SoswapAddamodConfig(SourceConfig):
+class SoswapAddamodOptions(SetOptions):
     """Options of the generated pairs.
 
     Attributes:
@@ -51,53 +70,42 @@ class SoswapAddamodConfig(SourceConfig):
             vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
-
     kind: str = BOTH
     seed: int = DEFAULT_SEED
     min_count: int = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
-    words: str = vocabulary_split.ALL
-
-    def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, except `words` if it has its default."""
-        return {
-            name: value
-            for name, value in super().get_set_options().items()
-            if (name, value) != ("words", vocabulary_split.ALL)
-        }
+    words: str = ALL
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value.
-        """
-        super().validate()
+        """Validate the kind, the count, the vocabulary and the split."""
         if self.kind not in KINDS:
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
-        vocabulary_split.validate_vocabulary_option(self.words)
-        if self.sentence_language != _LANGUAGE:
-            raise ValueError(
-                f"soswap_addamod: expected English pairs, got the language {self.sentence_language!r}; choose an "
-                "English "
-                "corpus"
-            )
+        validate_vocabulary_option(self.words)
         if self.attested_split and not self.corpus:
             raise ValueError(f"attested_split: expected a corpus, got data={self.data!r}; omit attested_split")
 
 
-def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
-    copy = replace(config, kind=kind)
-    if kind != BOTH:
-        copy.name += f"-{kind}"
-    return copy
+class SoswapAddamodScores(LabelFractions):
+    """Label distribution on all pairs, and on the pairs of each kind."""
+
+    by_subset: dict[str, LabelFractions]
 
 
-class SoswapAddamod(ChallengeSetBuilder):
+def _define_accuracy(kind: str, theirs: str) -> MetricDefinition:
+    """Define the share of the correct label on one kind of pair, as in Table 2 of the paper."""
+    return MetricDefinition(
+        f"accuracy_{kind}",
+        f"accuracy, {_TITLES[kind]}",
+        f"by_subset.{kind}.accuracy",
+        roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+        published_columns=(PublishedColumn(_PAPER, "2", theirs, "snli"),),
+    )
+
+
+class SoswapAddamod(ChallengeSet):
     """Pairs built from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
@@ -105,73 +113,175 @@ class SoswapAddamod(ChallengeSetBuilder):
     `words`.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = SoswapAddamodConfig
-    SCHEMA = SCHEMA
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    CITATION = _CITATION
-    REQUIRES_ENGLISH = True
-    EXCLUSION_REASON = "with a repeated premise or one that makes no pair"
+    name = "soswap_addamod"
+    title = "SOSwap/AddAmod"
+    question = "Does the model notice exchanged subjects and objects, or a moved adjective?"
+    paper = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
+    citation = """@article{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the pair in the original order. Shuffling destroys all evidence for this label, since "
+        "both sentences have the same words. The control can at most guess the kind of the pair."
+    )
+    Options = SoswapAddamodOptions
+    unrecorded_defaults = frozenset({"words"})
+    config_variants = ("kind", KINDS)
+    schema = SCHEMA
+    language = "en"
+    has_two_label_corpora = False
+    from_text = True
+    is_sequential = True  # each distinct premise is used once
+    machine_made = frozenset({"sentences", "labels"})
+    exclusion_reason = "with a repeated premise or one that makes no pair"
+    metrics = ("label_distribution",)
+    score_function = staticmethod(score_soswap_addamod)
+    scores_type = SoswapAddamodScores
+    options_type = CountedOptions
+    columns = ("source_id", "kind")
+    optional_columns = ()
+    metric_definitions = (
+        MetricDefinition("accuracy", "accuracy", "accuracy", roles=build_metric_roles("quoted", "harness")),
+        _define_accuracy("soswap", "SOSwap C"),
+        _define_accuracy("addamod", "AddAmod N"),
+    )
+    is_accuracy = True
+    evaluation_order = 5
+    report_order = 6
+    example_rule = (
+        f"Up to {PER_KIND} pairs of each kind, sorted by the probability of the prediction. Marks show the phrases "
+        "that changed places, or the adjective and its noun."
+    )
+    mark_meanings = {"moved": "moved words"}
 
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the pairs for a single process, so that each distinct premise is used once."""
-        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Build the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""
+        options = pairs.options
+        parser = Parser(options.pipeline)
+        adjectives = None
+        if options.kind != SOSWAP:
+            for source in _list_attesting_sources(pairs.source, options):
+                adjectives = count_adjectives(source.iter_examples(), parser, adjectives)
+        operators = build_soswap_addamod_operators(
+            options.kind,
+            adjectives=adjectives,
+            seed=options.seed,
+            min_count=options.min_count,
+            words=options.words,
+            is_written_text=bool(options.text),
+        )
+        yield from iter_soswap_addamod_tables(pairs, parser, operators, pairs.counts)
 
-    def warm_caches(self, source: PairSource) -> None:
-        """Parse the sentences with several processes. `tables` then reads the cached parses in one process."""
+    def warm_caches(self, source: PairSource, options: Any) -> None:
+        """Parse the sentences with several processes. `rows` then reads the cached parses in one process."""
         premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
-        precompute_parses(self.config.pipeline, premises)
-        if self.config.kind != SOSWAP:
+        precompute_parses(options.pipeline, premises)
+        if options.kind != SOSWAP:
             sentences = (
                 text
-                for attesting in self._attesting(source)
+                for attesting in _list_attesting_sources(source, options)
                 for example in attesting.iter_examples()
                 for text in (example.premise, example.hypothesis)
             )
-            precompute_parses(self.config.pipeline, sentences, tag=ADJECTIVE)
+            precompute_parses(options.pipeline, sentences, tag=ADJECTIVE)
 
-    def _attesting(self, source: PairSource) -> list[PairSource]:
-        """List the sources in which combinations of adjectives and nouns are counted."""
-        split = self.config.attested_split
-        return [source, *([replace(self.config, source_split=split).open_pairs()] if split else [])]
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the split for counting adjectives and the parser's pipeline."""
+        if options.attested_split:
+            yield from iter_corpus_requirements(options.corpus, [options.attested_split], options.revision)
+        yield from super().iter_requirements(options)
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""
-        config = self.config
-        parser = Parser(config.pipeline)
-        adjectives = None
-        if config.kind != SOSWAP:
-            for attesting in self._attesting(source):
-                adjectives = count_adjectives(attesting.iter_examples(), parser, adjectives)
-        counts: Counter[str] = Counter()
-        operators = build_soswap_addamod_operators(
-            config.kind,
-            adjectives=adjectives,
-            seed=config.seed,
-            min_count=config.min_count,
-            words=config.words,
-            is_written_text=bool(config.text),
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Describe the parser, with the counts of premises, pairs per type and rejections by reason."""
+        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of accuracy and predicted label fractions, for SOSwap and for AddAmod pairs."""
+        parts = _select_parts(result.scores)
+        grid = create_result_table(self.title, result, "predicted [95 %]", *(_TITLES[kind] for kind in parts))
+        for label in result.scores["shares"]:
+            grid.add_row(label, *(format_interval(part["shares"][label]) for part in parts.values()))
+        grid.add_row("right", *(format_interval(part["accuracy"]) for part in parts.values()))
+        pairs = ", ".join(f"{part['n_examples']:,} {_TITLES[kind]}" for kind, part in parts.items())
+        notes = [f"{pairs} pairs, of {summarize_exclusions(result.data)}"]
+        for kind, title in _TITLES.items():  # a text may yield too few pairs of a kind for a skill score
+            n = parts[kind]["n_examples"] if kind in parts else 0
+            reasons = summarize_rejections(result, f"{kind}: ")
+            if n < MIN_LABEL_ROWS and reasons:
+                notes.append(f"Few {title} pairs ({n:,}). Most frequent reasons: {reasons}")
+        return Group(grid, *(Text(note, style="dim") for note in notes))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize the accuracy and the fraction of entailment predictions on SOSwap and on AddAmod pairs."""
+        parts = _select_parts(result.scores)
+        right = " and ".join(
+            f"{format_percentage(part['accuracy'])} of {part['n_examples']:,} {_TITLES[kind]} pairs"
+            for kind, part in parts.items()
         )
-        yield from iter_soswap_addamod_tables(examples, parser, operators, counts)
-        self.save_build_counts(counts)
+        # A single kind has a single gold label, so a constant prediction is perfect on it.
+        alone = "" if len(parts) > 1 else " (a constant prediction can reach 100 % on one kind)"
+        entailed = result.scores["shares"].get(ENTAILMENT)
+        wrong = ""
+        if entailed is not None:
+            wrong = f"; entailment, never the gold label, is predicted for {format_percentage(entailed)}"
+        return f"correct on {right}{alone}{wrong}."
 
-    def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the requirements: pairs, the split for counting adjectives, and the parser's pipeline."""
-        yield from super().iter_requirements()
-        if self.config.attested_split:
-            splits = [self.config.attested_split]
-            yield from requirements.iter_corpus_requirements(self.config.corpus, splits, self.config.revision)
-        yield requirements.build_pipeline_requirement(self.config.pipeline)
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the accuracy and the fraction of each predicted label, for SOSwap and for AddAmod pairs."""
+        for kind, part in _select_parts(scores).items():
+            yield _TITLES[kind], f"share of correct pairs among {part['n_examples']:,}", part["accuracy"]
+            for label, share in part["shares"].items():
+                yield f"{_TITLES[kind]}: {label}", "share of predictions", share
 
-    def describe_provenance(self) -> dict[str, Any]:
-        """Describe the parser, and count the premises, the pairs per type and the rejections by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build two figures of the distribution of predicted labels: one for SOSwap, one for AddAmod."""
+
+        def build_figure(kind: str, label: str) -> Figure | None:
+            return build_group_figure(
+                group,
+                lambda scores: scores["by_subset"].get(kind, {}).get("shares", {}).items(),
+                title=f"Predictions for {_TITLES[kind]}",
+                about=f"Share of the pairs by predicted label. The correct label is {label}. For a bag of words, "
+                "premise and hypothesis are identical.",
+                x="predicted label",
+                y="share of pairs",
+                kind="dots",
+            )
+
+        return [build_figure("soswap", "contradiction"), build_figure("addamod", "neutral")]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the most confident wrong and correct predictions for SOSwap and for AddAmod pairs."""
+        pairs = PredictedPairs(rows, predictions)
+        kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
+        for kind, title in _TITLES.items():
+            for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
+                for index in select_top_rows(np.flatnonzero(wanted & (kinds == kind)), pairs.confidence):
+                    yield self.build_example(pairs, f"{title}, most confident {outcome}", index)
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs."""
+        pairs = PredictedPairs(rows, predictions)
+        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
+            yield self.build_example(pairs, _TITLES[pairs.get_row(index)["kind"]], index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example with marked phrases."""
+        row = pairs.get_row(index)
+        moved = [row["subject"], row["object"], row["adjective"]]
+        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [*moved, row[f"{side}_noun"]], "moved"))
+        return pairs.build_example(kind, index, lines)
 
 
-SoswapAddamod.BUILDER_CONFIGS = [
-    _of_kind(config, kind)
-    for config in build_source_configs(
-        SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, has_two_label_corpora=False
-    )
-    for kind in KINDS
-]
+def _list_attesting_sources(source: PairSource, options: Any) -> list[PairSource]:
+    """List the sources in which combinations of adjectives and nouns are counted."""
+    split = options.attested_split
+    return [source, *([replace(options, source_split=split).open_pairs()] if split else [])]
+
+
+def _select_parts(scores: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Select the scores of each kind of pair, in the order of tables."""
+    return {kind: scores["by_subset"][kind] for kind in _TITLES if kind in scores["by_subset"]}

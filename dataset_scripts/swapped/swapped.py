@@ -1,44 +1,236 @@
 """Swapped set: NLI pairs, and neutral pairs and contradictions with premise and hypothesis exchanged."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
-import datasets
-import pyarrow as pa
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
-from unbag.challenge_sets.perturbations.swapped import SCHEMA, iter_swapped_set_tables
-from unbag.data.sources import Example, PairSource
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.pairs import Pairs
+from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.result import Result
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    round_probability,
+    select_top_rows,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    describe_accuracy_drop,
+    format_interval,
+    format_percentage,
+    format_points,
+    format_value,
+    summarize_exclusions,
+)
+from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.labels import ENTAILMENT, get_label_id
+from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.skill import RowScores
+from unbag.scoring.swap_consistency import SwapConsistencyScores, score_swapped
 
-_CITATION = """@inproceedings{wang-etal-2019-swap,
-  title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
-    of Methods to Confounding Signals in Nature Language Inference Tasks},
-  author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
-  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136},
-  eprint = {1809.02719}, archivePrefix = {arXiv}}"""
+_PAPER = "ReSNLI 2019"
+_DEFAULT_ROLES = build_metric_roles("quoted", "harness")
+_COMPARED = build_metric_roles("quoted", "compared", "harness")
 
 
-@dataclass
-class SwappedConfig(SourceConfig):
-    """Options for selecting pairs. The set has no other options."""
-
-
-class Swapped(ChallengeSetBuilder):
+class Swapped(ChallengeSet):
     """All pairs of a corpus split, and a copy of each neutral or contradiction pair with the two sentences swapped.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """
 
-    VERSION = datasets.Version("1.0.0")
-    BUILDER_CONFIG_CLASS = SwappedConfig
-    SCHEMA = SCHEMA
-    CITATION = _CITATION
-    MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
+    name = "swapped"
+    title = "Swapped"
+    question = "Does the prediction stay the same when both sentences are exchanged?"
+    paper = "Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136"
+    citation = """@inproceedings{wang-etal-2019-swap,
+  title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
+    of Methods to Confounding Signals in Nature Language Inference Tasks},
+  author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136},
+  eprint = {1809.02719}, archivePrefix = {arXiv}}"""
+    shuffled = (
+        "The gold label of the exchanged pair in the original word order. Without word order, a pair and the "
+        "exchanged pair differ only in the words on each side."
+    )
+    own_columns = {"swapped": "bool"}
+    tokenizes = False
+    has_two_label_corpora = False
+    metrics = ("swap_consistency",)
+    score_function = staticmethod(score_swapped)
+    scores_type = SwapConsistencyScores
+    columns = ("source_id", "swapped")
+    optional_columns = ()
+    # Over neutral pairs and contradictions, which are exchanged; the last one over the whole set.
+    metric_definitions = (
+        MetricDefinition(
+            "accuracy_before",
+            "accuracy, as given",
+            "accuracy_before",
+            roles=_DEFAULT_ROLES,
+            meaning="of neutral pairs and contradictions",
+        ),
+        MetricDefinition(
+            "accuracy_after",
+            "accuracy, exchanged",
+            "accuracy_after",
+            roles=_DEFAULT_ROLES,
+            meaning="of the same pairs",
+        ),
+        MetricDefinition(
+            "drop",
+            "drop",
+            "drop",
+            False,
+            _COMPARED,
+            limits=DIFFERENCE,
+            meaning="accuracy as given minus accuracy exchanged",
+        ),
+        MetricDefinition(
+            "agreement",
+            "same prediction both ways",
+            "agreement",
+            roles=_COMPARED,
+            meaning="share of the same pairs",
+        ),
+        MetricDefinition(
+            "accuracy_after_whole",
+            "accuracy on the whole set, Table 1",
+            "overall.accuracy_after",
+            roles=build_metric_roles("beside_papers"),
+            published_columns=(PublishedColumn(_PAPER, "1", "after", "snli"),),
+            meaning="these pairs exchanged, entailment pairs as given",
+        ),
+    )
+    corpus_pairs = {"swapped": False}
+    evaluation_order = 2
+    report_order = 5
+    example_rule = (
+        f"Up to {PER_KIND} examples of each kind, sorted by the mean probability of the two predictions. The exchanged "
+        "pair is shown with both predictions."
+    )
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows, one or two per example."""
-        return iter_swapped_set_tables(examples)
+    def rows(self, pairs: Pairs) -> Iterator[dict[str, Any]]:
+        """Build one row per pair, and a second row with premise and hypothesis exchanged (ReSNLI paper, 5.2).
+
+        Neutral and contradiction are taken to hold in both orders. Entailment need not, so an entailment pair has no
+        second row.
+        """
+        for name, premise, hypothesis, label, *_ in pairs:
+            shared = {"source_id": name, "label": get_label_id(label)}
+            yield {"id": name, "premise": premise, "hypothesis": hypothesis, "swapped": False, **shared}
+            if label != ENTAILMENT:
+                yield {"id": f"{name}#swapped", "premise": hypothesis, "hypothesis": premise, "swapped": True, **shared}
+
+    def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
+        """Compute a mask of the rows whose premise and hypothesis are exchanged, shape (n,)."""
+        return to_boolean_array(columns["swapped"])
+
+    def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
+        """Compute the row scores: 1 if the prediction is correct after the sentences are exchanged, else 0.
+
+        There is one row score per pair. Pairs without an exchanged row do not count.
+        """
+        swapped = to_boolean_array(columns["swapped"])
+        gold = predictions.to_label_positions(columns["label"])
+        right = predictions.predicted == gold
+        names = np.array(columns["source_id"], dtype=object)
+        after = dict(zip(names[swapped], right[swapped], strict=True))
+        counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
+        row_scores = np.array([after.get(name, False) for name in names[~swapped]])
+        return RowScores(row_scores, gold[~swapped], range(len(row_scores)), is_counted=counts)
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the table of accuracy by label, before and after the sentences are exchanged, as in Table 1."""
+        scores = result.scores
+        columns = ("accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
+        grid = create_result_table(self.title, result, *columns)
+        grid.collapse_padding = True  # with intervals, the table fits 80 columns
+        parts = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
+        for name, part in parts.items():
+            before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
+            grid.add_row(
+                name, format_value(before), format_value(after), format_interval(drop), format_value(part["agreement"])
+            )
+        whole = (format_value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
+        note = (
+            f"{summarize_exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged. "
+            "Accuracy on all pairs, with these in the original order (Table 1): {} before, {} after, drop {}."
+        )
+        return Group(grid, Text(note.format(*whole), style="dim"))
+
+    def summarize_result(self, result: Result) -> str:
+        """Summarize how the accuracy changes when premise and hypothesis are exchanged."""
+        scores = result.scores
+        if scores["drop"].value is None:
+            return "no pair is neutral or a contradiction."
+        before, after = scores["accuracy_before"], scores["accuracy_after"]
+        return (
+            f"correct on {format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
+            f"{format_percentage(after)} "
+            f"with premise and hypothesis exchanged: {describe_accuracy_drop(scores['drop'])}; "
+            f"{format_points(scores['agreement'].value)} % have the same prediction both times."
+        )
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build the figure of accuracy by label, before and after premise and hypothesis are exchanged."""
+        return [
+            build_group_figure(
+                group,
+                _iter_accuracies,
+                title="Accuracy as given and exchanged",
+                about="The closer the two dots of a label, the less the model depends on the order of the two "
+                "sentences.",
+                x="gold label",
+                y="accuracy",
+                kind="dots",
+            )
+        ]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select pairs whose prediction became wrong, became correct, or stayed wrong after the exchange."""
+        pairs, originals = PredictedPairs(rows, predictions), _find_originals(rows)
+        after, before = (np.array(list(indices), dtype=np.int64) for indices in (originals, originals.values()))
+        key = np.zeros(len(pairs.right))
+        key[after] = round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
+        kinds = (
+            ("right, then wrong", pairs.right[before] & ~pairs.right[after]),
+            ("wrong, then right", ~pairs.right[before] & pairs.right[after]),
+            ("wrong both times", ~pairs.right[before] & ~pairs.right[after]),
+        )
+        for kind, wanted in kinds:
+            for index in select_top_rows(after[wanted], key):
+                yield _build_example(pairs, kind, index, originals[index])
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest pairs with premise and hypothesis exchanged."""
+        pairs, originals = PredictedPairs(rows, predictions), _find_originals(rows)
+        for index in pairs.select_shortest(np.array(list(originals), dtype=np.int64)):
+            yield _build_example(pairs, "exchanged", index, originals[index])
 
 
-Swapped.BUILDER_CONFIGS = build_source_configs(SwappedConfig, Swapped.VERSION, has_two_label_corpora=False)
+def _find_originals(rows: Any) -> dict[int, int]:
+    """Map the index of each exchanged row to that of the same pair as given."""
+    names, swapped = read_column(rows, "source_id").to_pylist(), read_numeric_column(rows, "swapped").astype(bool)
+    as_given = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
+    return {index: as_given[names[index]] for index in np.flatnonzero(swapped).tolist()}
+
+
+def _build_example(pairs: PredictedPairs, kind: str, index: int, was: int) -> ReportExample:
+    lines = build_pair_lines(pairs.get_row(index))
+    return pairs.build_example(kind, index, lines, before=pairs.get_prediction(was, "as given"), where="exchanged")
+
+
+def _iter_accuracies(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+    for label, accuracies in scores["by_label"].items():
+        yield f"{label}, as given", accuracies["accuracy_before"]
+        yield f"{label}, exchanged", accuracies["accuracy_after"]

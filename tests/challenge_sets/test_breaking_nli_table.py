@@ -2,9 +2,11 @@ import io
 
 from rich.console import Console
 
-from unbag.challenge_sets.breaking_nli.report import build_table, iter_set_metrics, summarize_result
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
+
+breaking_nli = challenge_sets.get_challenge_set("breaking_nli")
 
 
 def _build_result(entailment, contradiction, n=100, names=("entailment", "neutral", "contradiction"), **more):
@@ -33,7 +35,7 @@ def _build_result(entailment, contradiction, n=100, names=("entailment", "neutra
 
 
 def test_reading_states_accuracy_by_label_and_lowest_category():
-    assert summarize_result(_build_result(0.7, 0.9)) == (
+    assert breaking_nli.summarize_result(_build_result(0.7, 0.9)) == (
         "correct on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; lowest "
         "category: synonyms, 70.0 % [65.0, 75.0] of 100."
     )
@@ -42,21 +44,21 @@ def test_reading_states_accuracy_by_label_and_lowest_category():
 def test_reading_without_unique_lowest_category_names_none():
     few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
     two = _build_result(0.7, 0.9).scores["by_category"]
-    assert "lowest" not in summarize_result(_build_result(0.7, 0.9, by_category=[two[0], few]))
-    assert "lowest" not in summarize_result(_build_result(0.7, 0.7))
-    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in summarize_result(
+    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.7, 0.9, by_category=[two[0], few]))
+    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.7, 0.7))
+    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in breaking_nli.summarize_result(
         _build_result(0.7, 0.9, by_category=[*two, few])
     )
 
 
 def test_two_label_reading_uses_its_labels():
-    assert "of 100 pairs labelled not entailment" in summarize_result(
+    assert "of 100 pairs labelled not entailment" in breaking_nli.summarize_result(
         _build_result(0.9, 0.9, names=("entailment", "not_entailment"))
     )
 
 
 def test_small_category_is_not_named_as_lowest():
-    assert "lowest" not in summarize_result(_build_result(0.9, 0.9, n=10))
+    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.9, 0.9, n=10))
 
 
 def test_table_shows_available_views():
@@ -68,7 +70,11 @@ def test_table_shows_available_views():
     ]
     similarity = [{"low": 0.9, "high": 1.0, "accuracy": Estimate(0.5, 0.4, 0.6, 80)}]
     console = Console(width=80, file=io.StringIO())
-    console.print(build_table(_build_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)))
+    console.print(
+        breaking_nli.build_table(
+            _build_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)
+        )
+    )
     shown = console.file.getvalue()
     for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "0 training pairs", "100+ training pairs"):
         assert words in shown
@@ -84,7 +90,7 @@ def test_table_shows_human_accuracy_and_kappa():
     for row in (*result.scores["by_label"], *result.scores["by_category"]):
         row["human"] = shown
     console = Console(width=80, file=io.StringIO())
-    console.print(build_table(result))
+    console.print(breaking_nli.build_table(result))
     text = console.file.getvalue()
     assert "human" in text
     assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
@@ -96,7 +102,9 @@ def test_report_includes_human_scores():
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
     with_people = {
         name: build_estimate
-        for name, _, build_estimate in iter_set_metrics(_build_result(0.7, 0.9, human=shown, kappa=kappa).scores)
+        for name, _, build_estimate in breaking_nli.iter_set_metrics(
+            _build_result(0.7, 0.9, human=shown, kappa=kappa).scores
+        )
     }
     assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
-    assert "human" not in {name for name, *_ in iter_set_metrics(_build_result(0.7, 0.9).scores)}
+    assert "human" not in {name for name, *_ in breaking_nli.iter_set_metrics(_build_result(0.7, 0.9).scores)}

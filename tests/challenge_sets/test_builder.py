@@ -1,5 +1,6 @@
 """Tests of the builder cache: a set is rebuilt if and only if its inputs change."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import fields
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag import challenge_sets, scripts
+from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.builder import compute_builder_hash
 
@@ -27,7 +28,7 @@ LISTS = {"train_data", "minitrees", "text"}
 OPTIONS = [
     (name, field.name)
     for name in challenge_sets.list_set_names()
-    for field in fields(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
+    for field in fields(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS)
 ]
 
 
@@ -38,10 +39,8 @@ def _write_pairs(path, n):
 
 
 def _compute_hash(name, /, **options):
-    module = scripts.import_script_module("dataset_scripts", name)
-    return compute_builder_hash(
-        module.__file__, challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, options
-    )
+    cls = challenge_sets.get_challenge_set(name).get_builder_class()
+    return compute_builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, options)
 
 
 @pytest.mark.parametrize("kind", [str, Path])

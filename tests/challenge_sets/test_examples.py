@@ -4,19 +4,21 @@ import datasets
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.breaking_nli import report as breaking_nli
-from unbag.challenge_sets.cs_lambda import report as cs_lambda
-from unbag.challenge_sets.permuted import report as permuted
-from unbag.challenge_sets.plain import report as plain
-from unbag.challenge_sets.resnli import report as resnli
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck import report as sicck
-from unbag.challenge_sets.soswap_addamod import report as soswap_addamod
-from unbag.challenge_sets.swapped import report as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
+
+plain = challenge_sets.get_challenge_set("plain")
+swapped = challenge_sets.get_challenge_set("swapped")
+breaking_nli = challenge_sets.get_challenge_set("breaking_nli")
+sicck = challenge_sets.get_challenge_set("sicck")
+resnli = challenge_sets.get_challenge_set("resnli")
+permuted = challenge_sets.get_challenge_set("permuted")
+cs_lambda = challenge_sets.get_challenge_set("cs_lambda")
+soswap_addamod = challenge_sets.get_challenge_set("soswap_addamod")
 
 
 def _build_predictions(*labels, probability=0.8):

@@ -7,16 +7,16 @@ from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.challenge_sets import results
-from unbag.challenge_sets.negation import OPERATIONS, SET, report
-from unbag.challenge_sets.negation import report as negation
-from unbag.challenge_sets.negation.scores import compute_negation_row_scores, compute_negation_scores
 from unbag.challenge_sets.perturbations import negation_operations
-from unbag.challenge_sets.perturbations.negation import SCHEMA
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels
 from unbag.reports import terminal
+from unbag.scoring.negation_consistency import score_negation
 from unbag.scoring.skill import skill_score
+
+negation = challenge_sets.get_challenge_set("negation")
+SCHEMA = negation.get_builder_class().SCHEMA
 
 COLUMNS = ("source_id", "mirror", "operation", "label")
 PREMISES = ("The man is asleep. The kettle is not on the stove.", "The man is not asleep. The kettle is on the stove.")
@@ -50,9 +50,7 @@ def _build_columns(rows):
 
 def _build_result(predict, sources=30):
     rows = _build_rows(sources)
-    scores = compute_negation_scores(
-        _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
-    )
+    scores = score_negation(_build_columns(rows), build_predictions_from_labels([predict(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     data |= {"origin": "stanfordnlp/snli", "revision": "1", "sha256": "2"}
     return Result("negation", {}, {"name": "an-organisation/a-model"}, data, scores, {})
@@ -67,22 +65,17 @@ def _predict_without_double(row):
     return row["label"] if row["operation"] == "sentence" else 0
 
 
-def test_package_operations_equal_operator_operations():
-    assert negation_operations.OPERATIONS == OPERATIONS
-    assert set(SET.columns) <= set(SCHEMA.names)
-
-
 @pytest.mark.parametrize("not_entailed", [1, 2])
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _build_rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels(right))
+    scores = score_negation(_build_columns(rows), build_predictions_from_labels(right))
     assert scores["accuracy"].value == scores["mirror_consistency"].value == 1
 
 
 def test_missing_prediction_is_wrong():
     rows = _build_rows()
-    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
+    scores = score_negation(_build_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["accuracy"].value == 0
 
 
@@ -93,7 +86,7 @@ def test_missing_prediction_is_wrong():
 )
 def test_order_blind_skill_is_zero_and_oracle_one(predict, score):
     rows = _build_rows()
-    row_scores = compute_negation_row_scores(
+    row_scores = negation.score_examples(
         _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
     )
     found = skill_score(row_scores, resamples=0)
@@ -103,11 +96,9 @@ def test_order_blind_skill_is_zero_and_oracle_one(predict, score):
 
 def test_partial_rows_are_scored_by_their_mirrors():
     rows = _build_rows()[:6]
-    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
+    scores = score_negation(_build_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
-    assert (
-        compute_negation_scores({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
-    )
+    assert score_negation({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
 
 
 def test_table_fits_terminal_and_orders_operations():
@@ -117,7 +108,7 @@ def test_table_fits_terminal_and_orders_operations():
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]
-    assert [name for name in names if name in ("all", *OPERATIONS)] == ["all", "sentence", "double"]
+    assert [name for name in names if name in ("all", *negation_operations.OPERATIONS)] == ["all", "sentence", "double"]
     assert "240 rows, 120 mirrors, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
 
 
@@ -136,7 +127,7 @@ def test_reading_of_tie_or_few_sources_names_no_operation(predict, sources):
 
 def test_measures_and_figures_include_every_operation():
     scores = _build_result(_predict_without_double).scores
-    names = [name for name, *_ in report.iter_set_metrics(scores)]
+    names = [name for name, *_ in negation.iter_set_metrics(scores)]
     assert names == [
         "accuracy",
         "false-entailment rate",
@@ -160,13 +151,13 @@ def test_examples_are_mistakes_by_operation_with_marked_negations():
     rows = _build_rows(sources=2)
     probabilities = np.where(np.arange(2) == 0, 0.8, 0.2) * np.ones((len(rows), 1))
     answers = SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
-    shown = list(report.select_examples(_render_table(rows), answers))
+    shown = list(negation.select_examples(_render_table(rows), answers))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("sentence", "double") for _ in range(2)
     ]
     assert {each.outcome for each in shown} == {"wrong"}
     assert {line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks} == {"not"}
-    candidates = list(report.select_short_examples(_render_table(rows), answers))
+    candidates = list(negation.select_short_examples(_render_table(rows), answers))
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 
@@ -174,8 +165,8 @@ def test_set_scores_include_skill_score():
     rows = _build_rows()
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_predict_from_negations(row) for row in rows]], LABELS, has_probabilities=True)
-    scores = SET.score_rows(_render_table(rows), answers, lexical)
-    assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
+    scores = negation.score_rows(_render_table(rows), answers, lexical)
+    assert negation.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)
 
 
@@ -183,7 +174,3 @@ def test_read_result_equals_written_one(tmp_path):
     result = _build_result(lambda row: row["label"])
     results.write_results([result], tmp_path / results.FILE)
     assert results.read_results(tmp_path / results.FILE) == [result]
-    result.scores["by_operation"][0]["operation"] = "unheard"
-    results.write_results([result], tmp_path / results.FILE)
-    with pytest.raises(ValueError, match=r"results\.0\.scores\.by_operation, with the unknown operation 'unheard'"):
-        results.read_results(tmp_path / results.FILE)

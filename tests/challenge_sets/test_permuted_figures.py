@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.permuted.report import build_figures
-from unbag.challenge_sets.permuted.scores import compute_permuted_scores
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
+from unbag.scoring.permutation_acceptance import score_permuted
 
+permuted = challenge_sets.get_challenge_set("permuted")
 Q = 40
 
 
@@ -39,25 +40,25 @@ def _build_group(scores, mode):
 
 
 def _list_titles(mode, columns):
-    scores = compute_permuted_scores(columns, _build_predictions(0.5), resamples=0)
-    return {figure.title: figure for figure in build_figures(_build_group(scores, mode)) if figure is not None}
+    scores = score_permuted(columns, _build_predictions(0.5), resamples=0)
+    return {figure.title: figure for figure in permuted.build_figures(_build_group(scores, mode)) if figure is not None}
 
 
 def test_minitree_ratio_uses_means_of_both_sentences():
     # original .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, while the mean of the ratios is (1 + .7) / 2
     premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
     columns = _build_columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
-    [row] = compute_permuted_scores(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
+    [row] = score_permuted(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
 
 
 def test_pair_without_original_overlap_has_no_minitree_ratio():
     overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the original order of the first example
     columns = _build_columns(premise_minitree=overlap, hypothesis_minitree=overlap)
-    [row] = compute_permuted_scores(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
+    [row] = score_permuted(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"]) == (1.0, Q)
     nothing = np.full(2 * (Q + 1), np.nan)
-    assert "by_minitree" not in compute_permuted_scores(
+    assert "by_minitree" not in score_permuted(
         _build_columns(premise_minitree=nothing, hypothesis_minitree=nothing), _build_predictions(0.5), resamples=0
     )
 
@@ -71,7 +72,7 @@ def test_uniform_model_has_maximum_entropy():
 
 
 def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.permuted.report._MIN_EXAMPLES", 1)
+    monkeypatch.setattr("unbag.scripts.dataset_scripts.permuted.permuted._MIN_EXAMPLES", 1)
     assert "Acceptance by BLEU-2" in (both := _list_titles("both", _build_columns()))
     assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
     clumped = _list_titles("clumped_50", _build_columns())
@@ -82,8 +83,10 @@ def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
 
 def test_scores_without_probabilities_have_no_box_plots():
     answers = _build_predictions(0.5)._replace(has_probabilities=False)
-    scores = compute_permuted_scores(_build_columns(), answers, resamples=0)
+    scores = score_permuted(_build_columns(), answers, resamples=0)
     assert "entropy_quartiles_c" not in scores
     assert all(
-        "sure" not in figure.title for figure in build_figures(_build_group(scores, "both")) if figure is not None
+        "sure" not in figure.title
+        for figure in permuted.build_figures(_build_group(scores, "both"))
+        if figure is not None
     )

@@ -5,31 +5,10 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.permuted.scores import compute_permuted_row_scores
 from unbag.data.predictions import build_predictions_from_labels
-from unbag.scoring.accuracy import accuracy
-from unbag.scoring.category_accuracy import category_accuracy
-from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
-from unbag.scoring.document_consistency import document_consistency
-from unbag.scoring.label_distribution import label_distribution
-from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.negation_consistency import negation_consistency
-from unbag.scoring.nested import iter_estimates
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
-from unbag.scoring.skill import RowScores, skill_score
+from unbag.scoring.skill import skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
-
-
-def score_permuted(predictions, q):
-    """Score n examples, each with the original pair first, followed by q permutations."""
-    rows = np.asarray(predictions)
-    n = len(rows)
-    sources, orders = np.repeat(np.arange(n), q + 1), np.tile(np.arange(-1, q), n)
-    gold = np.repeat(np.arange(n) % 3, q + 1)
-    return permutation_acceptance(PermutedRows(rows.ravel(), gold, sources, orders), resamples=20)
 
 
 def build_row_scores(predictions, q):
@@ -41,7 +20,9 @@ def build_row_scores(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return compute_permuted_row_scores(columns, build_predictions_from_labels(rows.ravel().tolist()))
+    return challenge_sets.get_challenge_set("permuted").score_examples(
+        columns, build_predictions_from_labels(rows.ravel().tolist())
+    )
 
 
 def get_skill_score(name, scores):
@@ -76,62 +57,14 @@ def test_metric_without_examples_is_omitted():
     assert get_skill_score("swapped", scores) is None
 
 
-def _score_random_predictions():
-    """Return scores of every set for random predictions."""
-    rng = np.random.default_rng(5)
-    gold, predicted = np.tile(np.arange(3), 20), rng.integers(0, 3, 60)
-    names = ["entailment", "neutral", "contradiction"]
-    groups = [f"s{i // 2}" for i in range(60)]
-    kinds = ["soswap", "addamod"] * 30
-    few = {"resamples": 20}
-    words = ["contradiction", "neutral", "forward_entailment"]
-    beyond = {SKILL: skill_score(RowScores(predicted == gold, gold, range(60)), **few)}
-    scores = {
-        "permuted": score_permuted(rng.integers(0, 3, (60, 5)), q=4),
-        "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
-        "resnli": uncertainty_partitions(predicted, gold, np.arange(60) % 4, **few),
-        "swapped": swap_consistency_of_pairs(predicted, gold, rng.integers(0, 3, 60), **few),
-        "soswap_addamod": label_distribution(predicted, gold, groups, kind=kinds, **few),
-        "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
-        "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
-        "plain": accuracy(predicted, gold, **few) | {"labels": names},
-        "negation": negation_consistency(
-            predicted, gold, groups, np.arange(60) // 2, ["sentence", "double"] * 30, **few
-        ),
-        "recombined": document_consistency(
-            predicted, gold, groups, groups, [4] * 60, [0] * 60, ["subject", "removed"] * 30, **few
-        ),
-    }
-    return {name: {**each, **beyond} for name, each in scores.items()}
-
-
-@pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_declared_metrics_exist_in_scores(name):
-    described, scores = challenge_sets.get_challenge_set(name), _score_random_predictions()[name]
-    assert get_skill_score(name, scores).definition.higher_is_better, "the Hub wants one that is higher the better"
-    names = [quantity.name for quantity in described.metric_definitions]
-    assert len(set(names)) == len(names)
-    assert all(quantity.roles for quantity in described.metric_definitions), "a number that is shown nowhere"
-    for role in ("quoted", "compared", "beside_papers", "harness"):
-        values = [
-            estimate for _, estimate in described.list_metric_values(scores | {"unseen": scores.get("accuracy")}, role)
-        ]
-        assert values, "every surface shows a number of every set"
-        assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
-    for quantity in described.list_metrics_with_role("compared"):
-        found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
-        assert quantity.path in found, "its examples are found by the path"
-
-
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_descriptions_refer_to_existing_tables(name):
     described = challenge_sets.get_challenge_set(name)
     assert described.name == name
-    assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
+    assert issubclass(described.get_builder_class(), ChallengeSetBuilder)
     columns = {*described.columns, *described.optional_columns}
-    assert columns <= set(described.import_builder_class().SCHEMA.names)
-    for function in ("scores", "row_scores"):
-        assert callable(getattr(described.import_set_module("scores"), f"compute_{name}_{function}"))
+    assert columns <= set(described.get_builder_class().SCHEMA.names)
+    assert callable(described.score_function)
     for quantity in described.metric_definitions:
         for paper, table, column, *_ in quantity.published_columns:
             assert papers.get_paper_table(paper, table).read_shares(column)

@@ -6,18 +6,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.challenge_sets.resnli import report as resnli
-from unbag.challenge_sets.resnli.scores import (
-    compute_resnli_row_scores,
-    compute_resnli_scores,
-    merge_sparse_partitions,
-)
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+from unbag.scoring.uncertainty_partitions import merge_sparse_partitions, score_resnli, uncertainty_partitions
+
+resnli = challenge_sets.get_challenge_set("resnli")
 
 # Four test pairs, easiest first. Gold labels e n c e, predictions e n n c.
 ROWS = datasets.Dataset.from_dict(
@@ -35,7 +31,7 @@ def _build_predictions(predicted, label_space=LABELS):
 
 
 def test_partitions_are_scored_with_unseen_pairs_separate():
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _build_predictions(PREDICTED))
+    scores = resnli.score_rows(ROWS, _build_predictions(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores.pop("verification")["n_entailed"] == 2
@@ -47,14 +43,14 @@ def test_partitions_are_scored_with_unseen_pairs_separate():
 @pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
 def test_single_source_split_gives_no_unseen_score(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
-    assert "unseen" not in challenge_sets.get_challenge_set("resnli").score_rows(rows, _build_predictions(PREDICTED))
+    assert "unseen" not in resnli.score_rows(rows, _build_predictions(PREDICTED))
 
 
 def test_all_rows_count_without_column_of_splits():
     columns = {"label": [0, 1, 2, 0], "partition": [0, 1, 2, 3]}
-    row_scores = compute_resnli_row_scores(columns, _build_predictions(PREDICTED))
+    row_scores = resnli.score_examples(columns, _build_predictions(PREDICTED))
     assert row_scores.is_counted.tolist() == [True] * 4
-    assert "unseen" not in compute_resnli_scores(columns, _build_predictions(PREDICTED))
+    assert "unseen" not in score_resnli(columns, _build_predictions(PREDICTED))
 
 
 # Partitions of a set with 20, by hand: the largest of 20, 10, 5, 4, 2 and 1 without an empty partition.
@@ -95,7 +91,7 @@ def test_few_examples_are_scored_in_fewer_partitions():
     drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, with two of the twenty partitions empty
     labels = [n % 3 for n in range(len(drawn))]
     rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(rows, _build_predictions(labels))
+    scores = resnli.score_rows(rows, _build_predictions(labels))
     assert (scores["n_partitions"], scores["set_partitions"]) == (10, 20)
     assert [row["accuracy"].n for row in scores["by_partition"]] == [6, 3, 6, 6, 6, 6, 6, 6, 6, 3]
     shown = " ".join(_render_table(scores).split())
@@ -104,7 +100,7 @@ def test_few_examples_are_scored_in_fewer_partitions():
 
 
 def test_two_label_model_is_scored_on_entailment_or_not():
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _build_predictions([0, 1, 1, 1], TWO_WAY))
+    scores = resnli.score_rows(ROWS, _build_predictions([0, 1, 1, 1], TWO_WAY))
     assert scores["accuracy"].value == 0.75
 
 

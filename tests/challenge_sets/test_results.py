@@ -54,33 +54,16 @@ def test_every_set_declares_type_of_scores(name):
 
 NO_VALUE = {"value": None, "low": None, "high": None, "n": 5}
 CHANGES = (
-    ("plain", "scores/by_label", [], "by_label, with 0 values for 3 labels"),
     ("plain", "scores/accuracy/value", 1.5, "accuracy.value = 1.5, which is not between 0 and 1"),
     ("plain", "scores/accuracy/n", -1, "scores.accuracy.n: input should be greater than or equal to 0"),
     ("plain", "scores/accuracy/low", 1e300, "scores.accuracy.low: input should be less than"),
-    ("plain", "scores/verification/thresholds/0/threshold", 2.0, "verification.thresholds"),
-    ("plain", "scores/verification/risk_coverage/risk", [0.5], "coverage and risk have different lengths"),
     ("plain", "model/options", {"train_data": "snli"}, "model.options.train_data: input should be a valid array"),
-    ("breaking_nli", "scores/labels/0", "x", "labels, with the unknown label 'x'"),
-    ("breaking_nli", "scores/by_label/0/label", 7, "labels, without a name for the label 7"),
-    ("cs_lambda", "scores/subsets", [], "subsets = []"),
-    ("cs_lambda", "scores/subsets/0/human", None, "subsets, some without human accuracy"),
-    ("cs_lambda", "scores/subsets/0/n", 3, "subsets.0, whose numbers of pairs differ"),
     ("cs_lambda", "config/lexical_models/0/training", None, "config.lexical_models.0.training: field required"),
     ("permuted", "config/mode", None, "config.mode: field required"),
-    ("permuted", "scores/n_labels", 1, "n_labels = 1"),
-    ("permuted", "scores/entropy_quartiles_c", [0.5], "entropy_quartiles_c"),
     ("permuted", "scores/by_length/0/acceptance", None, "by_length.0.acceptance: field required"),
     ("soswap_addamod", "config/counts", {"addamod": "many"}, "config.counts.addamod: input should be a valid integer"),
-    ("resnli", "scores/n_partitions", 0, "n_partitions = 0"),
-    ("resnli", "scores/by_partition/0/accuracy/value", 9.0, "not between 0 and 1"),
-    ("sicck", "scores/by/part", None, "by, without part"),
-    ("soswap_addamod", "scores/shares/entailment", None, "with other labels than shares"),
-    ("swapped", "scores/agreement", {"value": None, "low": None, "high": None, "n": 0}, "agreement"),
     ("swapped", "scores/drop/value", None, "scores.drop.value: field required"),
     ("swapped", "scores/drop", {"value": None, "low": 0.1, "high": 0.2, "n": 5}, "there is no value"),
-    ("sicck", "scores/by/part/verb/f1", NO_VALUE, "by.part.verb.f1, without a value"),
-    ("plain", "scores/verification/safe_thresholds/2/recall", NO_VALUE, "a recall without a value"),
     ("swapped", "scores/skill/n_sources", "many", "scores.skill.n_sources: input should be a valid integer"),
 )
 

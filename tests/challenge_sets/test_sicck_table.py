@@ -2,11 +2,13 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck import report as sicck
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
+
+sicck = challenge_sets.get_challenge_set("sicck")
 
 
 def _build_group(value, n):

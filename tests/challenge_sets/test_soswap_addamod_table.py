@@ -2,10 +2,12 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.soswap_addamod import report as soswap_addamod
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
+
+soswap_addamod = challenge_sets.get_challenge_set("soswap_addamod")
 
 
 def _build_part(right, n=600, entailment=None):

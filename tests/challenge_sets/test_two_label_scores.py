@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets.breaking_nli.report import summarize_result
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck.scores import map_four_way_label
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import SetPredictions
+from unbag.scoring.natural_logic import map_four_way_label
 
 C, NOT_C = 0, 1  # columns of the predictions
 
@@ -18,8 +17,7 @@ def build_predictions(predicted):
 
 
 def compute_scores(name, predicted, **columns):
-    module = challenge_sets.get_challenge_set(name).import_set_module("scores")
-    return getattr(module, f"compute_{name}_scores")(columns, build_predictions(predicted), resamples=0)
+    return challenge_sets.get_challenge_set(name).score_function(columns, build_predictions(predicted), resamples=0)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +79,7 @@ def test_breaking_nli_reading_names_folded_labels():
     scores = compute_scores(
         "breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc")
     )
-    said = summarize_result(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
+    said = challenge_sets.get_challenge_set("breaking_nli").summarize_result(
+        Result("breaking_nli", {}, {"name": "m"}, {}, scores, {})
+    )
     assert "of 2 pairs labelled not contradiction" in said

@@ -3,6 +3,7 @@ import json
 import zipfile
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,9 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.reports.terminal import build_result_view
-from unbag.scripts import import_script_module
 from unbag.utils.safe_io import DataError
 
-builder = import_script_module("dataset_scripts", "breaking_nli")
+builder = import_module("unbag.scripts.dataset_scripts.breaking_nli.builder")
 
 PAIRS = [
     ("A man plays a guitar.", "A person plays an instrument.", "entailment"),

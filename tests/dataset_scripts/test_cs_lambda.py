@@ -3,11 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from unbag import evaluate
+from unbag import challenge_sets, evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
-from unbag.scripts import import_script_module
 
 VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
 
@@ -112,5 +111,5 @@ def test_invalid_option_raises(options, wrong, words):
 
 
 def test_every_corpus_has_config():
-    configs = import_script_module("dataset_scripts", "cs_lambda").CsLambda.builder_configs
+    configs = challenge_sets.get_challenge_set("cs_lambda").get_builder_class().builder_configs
     assert {"snli-validation", "snli-train", "mnli-validation_matched", "sick-test", "ocnli-validation"} <= set(configs)

@@ -209,7 +209,7 @@ def test_segmenter_version_is_part_of_cache_key(monkeypatch):
     def key():
         return compute_builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
 
-    cls = challenge_sets.get_challenge_set("permuted").import_builder_class()
+    cls = challenge_sets.get_challenge_set("permuted").get_builder_class()
     before = key()
     assert key() == before
     monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "rjieba" else version(name))

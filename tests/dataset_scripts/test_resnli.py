@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.fake_hub.client_process import runs_in
-from unbag import challenge_sets, scripts
+from unbag import challenge_sets
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rearrange_examples
 from unbag.challenge_sets import loading
@@ -77,7 +77,7 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
     }
     assert found == labelled
     assert splits["test"].features["label"].names == list(LABELS)
-    assert splits["test"].column_names == scripts.import_script_module("dataset_scripts", "resnli").Resnli.SCHEMA.names
+    assert splits["test"].column_names == challenge_sets.get_challenge_set("resnli").get_builder_class().SCHEMA.names
 
 
 def test_rows_equal_output_of_library(pairs, words):

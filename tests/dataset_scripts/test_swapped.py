@@ -6,7 +6,6 @@ import pytest
 from unbag import evaluate
 from unbag.baselines.lexical.features import iter_features
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.swapped import iter_swapped_set_tables
 from unbag.challenge_sets.request import SetRequest
 
 ROWS = [
@@ -45,10 +44,6 @@ def test_swapping_mirrors_lexical_features():
     words = ("dog", "run"), ("animal",)
     mirrored = {(f.hypothesis, f.premise) for f in iter_features(*words)}
     assert mirrored == {tuple(f) for f in iter_features(*reversed(words))}
-
-
-def test_no_rows_give_no_tables():
-    assert list(iter_swapped_set_tables([])) == []
 
 
 def _predict_by_first_letters(premises, hypotheses):

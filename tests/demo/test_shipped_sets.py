@@ -3,7 +3,7 @@
 import pytest
 
 from tools.demo_corpus.built_sets import build_set
-from unbag.challenge_sets.negation import OPERATIONS
+from unbag.challenge_sets.perturbations.negation_operations import OPERATIONS
 from unbag.challenge_sets.perturbations.recombined import join_sentences
 from unbag.challenge_sets.request import read_exported_set
 from unbag.data import demo

@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from unbag.challenge_sets.perturbations import sicck
 from unbag.data import demo
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS
-from unbag.scripts import import_script_module
 
 SPLIT_SIZES = {"train": 600, "validation": 90, "test": 90}
 LARGE = ("mnli", 450)  # the human study needs more pairs
@@ -44,7 +44,7 @@ _WELL_KNOWN = (
     "nli-fixtures/minilm-l6-snli",
     "sentence-transformers/all-MiniLM-L6-v2",
 )
-OFFICIAL_FILES = (import_script_module("dataset_scripts", "breaking_nli").PINNED, sicck.FILE)
+OFFICIAL_FILES = (import_module("unbag.scripts.dataset_scripts.breaking_nli.builder").PINNED, sicck.FILE)
 """The authors' files, which users download."""
 _DATASET_CARD = """---
 configs:

@@ -184,7 +184,7 @@ def test_publisher_and_question_of_set_are_same_on_readme_card_and_code(name):
 def test_example_row_of_card_has_columns_of_set(name):
     blocks = iter_blocks((ROOT / "dataset_scripts" / name / "README.md").read_text(encoding="utf-8"))
     [row] = [json.loads(block.text) for block in blocks if block.language == "json"]
-    builder = get_challenge_set(name).import_builder_class()
+    builder = get_challenge_set(name).get_builder_class()
     assert list(row) == builder.SCHEMA.names
     assert row["id"].startswith("demo-validation-")
     if name in BUILT_SETS:

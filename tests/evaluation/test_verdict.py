@@ -213,7 +213,5 @@ def test_all_outputs_state_the_same_verdict(results, kind, tmp_path):
         number = f"{each.score.value:.3f}"
         assert number in shown
         assert number.replace("-0.000", "0.000").replace("-", "−") in page
-        reading = (
-            challenge_sets.get_challenge_set(each.result.set).import_set_module("report").summarize_result(each.result)
-        )
+        reading = challenge_sets.get_challenge_set(each.result.set).summarize_result(each.result)
         assert reading[1:] in shown

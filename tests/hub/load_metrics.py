@@ -17,7 +17,7 @@ class PackageHider(PathFinder):
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        hidden = name in ("unbag", "torch", "transformers", "sklearn", "scipy", "spacy", "nltk")
+        hidden = name in ("unbag", "torch", "transformers", "sklearn", "spacy", "nltk")
         return None if hidden else super().find_spec(name, path, target)
 
 

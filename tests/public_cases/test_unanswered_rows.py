@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.integrations.harness.test_collected import build_rows
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.plain import scores as plain_scores
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
@@ -35,9 +34,8 @@ def get_numbers(name, predictions):
     """Compute all numbers of a set with a direction, as (value, sign), with sign 1 where higher is better."""
     described = challenge_sets.get_challenge_set(name)
     columns = _build_columns(name)
-    module = described.import_set_module("scores")
-    scores = dict(getattr(module, f"compute_{name}_scores")(columns, predictions, resamples=0))
-    own = getattr(module, f"compute_{name}_row_scores")(columns, predictions)
+    scores = dict(described.score_function(columns, predictions, resamples=0))
+    own = described.score_examples(columns, predictions)
     scores["skill"] = skill_score(own, resamples=0)
     if described.has_verification:
         scores["verification"] = compute_verifier_scores(columns["label"], predictions, own.source, resamples=0)
@@ -92,7 +90,7 @@ def test_unanswered_rows_of_the_shuffled_control_never_raise_the_skill_score(see
         np.where(draw.random(len(gold)) < share, gold, draw.integers(3, size=len(gold))) for share in (0.8, 0.3)
     )
     own, *controls = (
-        plain_scores.compute_plain_row_scores(
+        challenge_sets.get_challenge_set("plain").score_examples(
             columns, SetPredictions(np.eye(3)[ids], LABELS, False, mask).count_unanswered_as_correct(gold)
         )
         for ids, mask in ((model, None), (control, None), (control, draw.random(len(gold)) < draw.random()))

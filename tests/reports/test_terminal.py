@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from unbag.challenge_sets.permuted import report as permuted
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
@@ -61,7 +61,9 @@ def test_metric_without_examples_is_shown_as_dash():
     ],
 )
 def test_reading_states_only_p_c(p_c, words):
-    assert words in permuted.summarize_result(replace(RESULT, scores=SCORES | {"p_c": p_c}))
+    assert words in challenge_sets.get_challenge_set("permuted").summarize_result(
+        replace(RESULT, scores=SCORES | {"p_c": p_c})
+    )
 
 
 def test_written_table_equals_shown_table(tmp_path):

@@ -24,7 +24,7 @@ OF_DATASETS = {"name", "version", "data_dir", "data_files", "description"}
 OPTIONS = [
     (name, field.name)
     for name in challenge_sets.list_set_names()
-    for field in fields(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
+    for field in fields(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS)
     if field.name not in OF_DATASETS
 ]
 LABELS = "entailment,neutral,contradiction"

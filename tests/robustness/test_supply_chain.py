@@ -6,6 +6,7 @@ Known vulnerabilities of dependencies are checked by `pip-audit`, which needs a 
 import ast
 import re
 import tomllib
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata, requires
 from itertools import chain
 from pathlib import Path
@@ -79,9 +80,8 @@ def test_downloaded_files_have_hash_and_fixed_address():
     assert all({"url", "sha256", "name"} <= given for given in pinned.values())
     from unbag.challenge_sets.perturbations import sicck
     from unbag.data.downloads import PinnedFile
-    from unbag.scripts import import_script_module
 
-    breaking_nli = import_script_module("dataset_scripts", "breaking_nli")
+    breaking_nli = import_module("unbag.scripts.dataset_scripts.breaking_nli.builder")
     files = [
         each
         for place in (sicck, breaking_nli)

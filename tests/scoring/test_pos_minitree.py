@@ -147,7 +147,7 @@ def test_ratios_and_acceptance_equal_hand_computed_values():
     assert scores["ratios"] == [pytest.approx(0.8), 1.0, pytest.approx(1.1), pytest.approx(0.4), None, None]
     assert scores["ratio"] == pytest.approx((0.8 + 1 + 1.1 + 0.4) / 4)
     assert scores["n"] == 4
-    assert [(row.low, row.n, row.acceptance) for row in scores["by_ratio"]] == [
+    assert [(row["low"], row["n"], row["acceptance"]) for row in scores["by_ratio"]] == [
         (0.4, 1, 0.0), (0.8, 1, 1.0), (1.0, 1, 1.0), (1.1, 1, 0.0),
     ]  # fmt: skip
 

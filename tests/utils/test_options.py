@@ -58,7 +58,7 @@ def test_options_have_descriptions():
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_every_option_of_every_set_is_parsed_and_described(name):
-    config = challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS
+    config = challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in loading.describe_set_options(name) if option.name in {f.name for f in fields(config)}]
     assert len(known) == len(loading.list_set_options(name))
     for option in known:

@@ -1,22 +1,22 @@
-"""The challenge sets by name. Each set is a package with a description in `SET` (`base.ChallengeSet`).
+"""The challenge sets by name. Each set is one class in `dataset_scripts/<set>/<set>.py` (`base.ChallengeSet`).
 
 Other packages add sets by an entry point of the group `unbag.challenge_sets`. The name of the entry point is the name
-of the set, and its object is the description.
+of the set, and its object is the class.
 
     [project.entry-points."unbag.challenge_sets"]
-    my_set = "my_package.my_set:SET"
+    my_set = "my_package.my_set:MySet"
 """
 
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from unbag import scripts
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.utils.options import suggest_name
 
 GROUP: Final = "unbag.challenge_sets"
+_FOLDER: Final = "dataset_scripts"
 
 
 def list_set_names() -> list[str]:
@@ -26,27 +26,34 @@ def list_set_names() -> list[str]:
 
 @cache
 def get_challenge_set(name: str) -> ChallengeSet:
-    """Load the description of a challenge set.
-
-    Raises:
-        ValueError: If no set has that name, or an entry point of that name describes another set.
-    """
-    challenge_set: ChallengeSet
+    """Load the description of a challenge set."""
+    set_class: type[ChallengeSet]
     if name in _builtin_names():
-        challenge_set = import_module(f"{__name__}.{name}").SET
+        set_class = _find_set_class(scripts.import_script_module(_FOLDER, name))
     elif name in _entry_points():
-        challenge_set = _entry_points()[name].load()
+        set_class = _entry_points()[name].load()
     else:
         raise ValueError(
             f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
             "for a set from another package, install that package"
         )
+    challenge_set = set_class()
     if challenge_set.name != name:
         raise ValueError(
-            f"{challenge_set.package}: expected a ChallengeSet with the name {name}, got the name "
+            f"{set_class.__module__}: expected a ChallengeSet with the name {name}, got the name "
             f"{challenge_set.name}; correct the entry point"
         )
     return challenge_set
+
+
+def _find_set_class(module: Any) -> type[ChallengeSet]:
+    """Find the challenge set that a module defines."""
+    [found] = (
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, ChallengeSet) and value.__module__ == module.__name__
+    )
+    return found
 
 
 def _suggestion(name: str) -> str:
@@ -86,7 +93,7 @@ def list_challenge_sets() -> list[ChallengeSet]:
 
 @cache
 def _builtin_names() -> frozenset[str]:
-    return frozenset(path.parent.name for path in Path(__file__).parent.glob("*/scores.py"))
+    return frozenset(scripts.list_script_folders(_FOLDER))
 
 
 @cache

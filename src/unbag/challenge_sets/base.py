@@ -1,18 +1,41 @@
-"""Description of a challenge set, used by evaluation, tables, reports and Hub code."""
+"""Base class of the challenge sets, and the definitions of their metrics."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.text import Text
 
+from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.score_validation import find_invalid_verifier_score
+from unbag.challenge_sets.requirements import Requirement, build_pipeline_requirement
+from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.verifier_scores import compute_detection_scores, compute_verifier_scores
-from unbag.data.predictions import SetPredictions
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    PredictedPairs,
+    ReportExample,
+    build_pair_lines,
+    select_top_rows,
+)
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_percentage,
+    format_points,
+    summarize_exclusions,
+)
+from unbag.data.columns import ROWS_PER_TABLE, read_column, read_column_values
+from unbag.data.labels import ENTAILMENT
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.sources import PairSource
+from unbag.scoring.accuracy import SetAccuracyScores, score_accuracy
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import RowScores, SkillScores, skill_score
@@ -82,6 +105,7 @@ class MetricDefinition:
         compute: Function from the scores to the number, or to None if the scores lack it.
         limits: Smallest and largest possible value.
         other_path: Path in the scores of models that have no value at `path`; empty for none.
+        meaning: Meaning in the report.
     """
 
     name: str
@@ -93,6 +117,11 @@ class MetricDefinition:
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
     other_path: str = ""
+    meaning: str = ""
+
+    def explain(self, meaning: str) -> "MetricDefinition":
+        """Copy the definition with another meaning."""
+        return replace(self, meaning=meaning)
 
     def get_estimate(self, scores: Scores) -> Estimate | None:
         """Look up or compute the value of the metric. Return None if the scores do not contain it."""
@@ -150,83 +179,283 @@ class MeasuredMetric(NamedTuple):
     estimate: Estimate
 
 
-@dataclass(frozen=True, kw_only=True)
+ACCURACY: Final = MetricDefinition(
+    "accuracy",
+    "accuracy",
+    "accuracy",
+    roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+    meaning="share of correct pairs",
+)
+"""The accuracy, the metric of a set that defines no other."""
+
+
 class ChallengeSet:
-    """Description of a challenge set: name, metrics, columns, builder and default sample size.
+    """Base class of the challenge sets. A set is one class in `dataset_scripts/<set>/<set>.py`.
 
-    The package of the set has two more modules, which are imported on first use:
+    A set must have the first group of attributes and the method `rows`. By default, its score is the accuracy, its
+    table and figure show the accuracy by gold label, and its examples are the most confident errors.
 
-    - `scores.py`: `compute_<name>_scores(columns, predictions, *, resamples, partial)`, and
-      `compute_<name>_row_scores(columns, predictions)`, the input of the skill score. The optional
-      `compute_<name>_skill_score_mask(columns)` selects the rows that the skill score uses. This module needs only
-      numpy.
-    - `report.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
-      with the main scores; `iter_set_metrics(scores)`, tuples of name, meaning and estimate, and
-      `build_figures(group)`; `EXAMPLE_RULE`, the selection rule of the examples as text; `MARK_MEANINGS`, the meanings
-      of highlighted words; `select_examples(rows, predictions)`; and `select_short_examples(rows, predictions)`, which
-      depends only on the rows and provides the first example of the report.
+    The module of a set is imported whenever its results are shown. It does not import `datasets`, spaCy or torch.
 
     Attributes:
-        name: Name in commands.
+        name: Name in commands, which is also the name of its module.
         title: Display name of one or two words, used everywhere except in commands.
         question: Question that the set answers about a model.
         paper: Who published the test, followed by the address of the paper.
+        citation: BibTeX of the paper. The citation of the corpus is appended.
+
+        version: Version of the rows.
+        Options: Options of the set.
+        unrecorded_defaults: Options that a result records only if they differ from their default.
+        config_variants: An option and its values that have configs of their own, `<corpus>-<split>-<value>`; the
+            default value has no suffix.
+        own_columns: Arrow types of the columns that follow `id`, `source_id`, `premise`, `hypothesis` and `label`.
+        schema: All columns, if the set declares more than their types; None for `own_columns`.
+        rows_per_table: Number of rows that are in memory at the same time.
+        language: Language of the pairs that the set can use; "" for all languages.
+        has_two_label_corpora: Whether the set can use corpora without the label contradiction.
+        accepts_contradiction_labels: Whether your own pairs may be labelled contradiction or not_contradiction.
+        from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Each
+            sentence is then a pair with itself, labelled entailment (`data.user_text`).
+        is_sequential: Whether a single process builds the rows, since they depend on earlier pairs.
+        tokenizes: Whether the set tokenizes sentences, and therefore excludes very long ones.
+        label_names: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
+        machine_made: Parts of a pair, `sentences` or `labels`, that the set generates itself.
+        exclusion_reason: Reason why the set excludes labelled pairs, as a phrase after a number.
+        example_id: Column that identifies the example of a row: `source_id`, or another one for a set in which several
+            examples share a source.
+
         metrics: Modules of `metrics/` that read the set's columns. The first one computes its scores.
-        package: Python package of the modules above.
-        builder: `datasets` builder, as `module:Class`.
-        columns: Columns that the metric needs beside the label.
-        optional_columns: Columns that the metric also uses where complete rows are available.
+        score_function: Function `(columns, predictions, *, resamples, partial)` that computes the scores. Its module
+            needs only numpy, so that other harnesses can use a copy.
+        columns: Columns that the score function needs beside the label.
+        optional_columns: Columns that it also uses where complete rows are available.
         metric_definitions: Metrics of the scores that are shown elsewhere, in display order.
-        scores_type: `TypedDict` of the scores of the set's own metric. Stored results are validated against it.
-        options_type: `TypedDict` of the recorded options that `report.py` reads.
-        find_contradiction: Function that describes a stored score that contradicts the others, "" for none; None for
-            no such check.
+        scores_type: `TypedDict` of the scores. Stored results are validated against it.
+        options_type: `TypedDict` of the recorded options that the table reads.
+        is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
+        has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
+            the pairs as shown, and some are entailment. Its scores then include those of a verifier.
+        shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
+            shuffled control (`challenge_sets.perturbations.shuffled`) that the score is compared with.
+        has_shuffled_control: Whether the set has a shuffled control. A set of permuted rows needs none.
+        is_control: Whether the set is an unchanged corpus, which challenge sets are compared with.
+        corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
+            rows, None for no rows. The label order of a file of predictions is checked on them
+            (`evaluation.label_check.check_label_order_on_corpus_rows`).
+
         sample: Number of source examples that the suite draws.
         sample_options: Options that the suite sets if the user gives none of them.
         sample_options_unless: Further options that switch `sample_options` off.
         sample_options_language: Language of the corpora to which `sample_options` are restricted; "" for all pairs.
         evaluation_order: Position in an evaluation. Sets that are cheap to build and to evaluate come first.
         report_order: Position in a report.
-        shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
-            shuffled control (`challenge_sets.perturbations.shuffled`) that the score is compared with.
-        has_shuffled_control: Whether the set has a shuffled control. A set of permuted rows needs none.
-        is_control: Whether the set is an unchanged corpus, which challenge sets are compared with.
-        is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
-        has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
-            the pairs as shown, and some are entailment. Its scores then include those of a verifier.
-        from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Its builder
-            then reads each sentence as a pair with itself, labelled entailment (`data.user_text`).
-        corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
-            rows, None for no rows. The label order of a file of predictions is checked on them
-            (`evaluation.label_check.check_label_order_on_corpus_rows`).
+
+        example_rule: Rule of `select_examples` in words.
+        mark_meanings: Meaning of the marked words of examples, by the kind of mark.
     """
 
     name: str
     title: str
     question: str
     paper: str
+    citation: str = ""
+
+    version: str = "1.0.0"
+    Options: type[SetOptions] = SetOptions
+    unrecorded_defaults: frozenset[str] = frozenset()
+    config_variants: tuple[str, Sequence[str]] | None = None
+    own_columns: Mapping[str, str] = {}
+    schema: pa.Schema | None = None
+    rows_per_table: int = ROWS_PER_TABLE
+    language: str = ""
+    has_two_label_corpora: bool = True
+    accepts_contradiction_labels: bool = False
+    from_text: bool = False
+    is_sequential: bool = False
+    tokenizes: bool = True
+    label_names: Sequence[str] | None = None
+    machine_made: frozenset[str] = frozenset()
+    exclusion_reason: str = "unfit"
+    example_id: str = "source_id"
+
     metrics: tuple[str, ...] = ()
-    package: str
-    builder: str
     columns: tuple[str, ...] = ()
-    optional_columns: tuple[str, ...] = ()
-    metric_definitions: tuple[MetricDefinition, ...]
-    scores_type: type | None = None
+    optional_columns: tuple[str, ...] = ("source_id",)
+    metric_definitions: tuple[MetricDefinition, ...] = (ACCURACY,)
+    scores_type: type | None = SetAccuracyScores
     options_type: type | None = None
-    find_contradiction: Callable[[Any], str] | None = None
+    is_accuracy: bool = False
+    has_verification: bool = False
+    shuffled: str = ""
+    has_shuffled_control: bool = True
+    is_control: bool = False
+    corpus_pairs: Mapping[str, Any] | None = None
+
     sample: int = DEFAULT_SAMPLE
-    sample_options: Mapping[str, Any] = field(default_factory=dict)
+    sample_options: Mapping[str, Any] = {}
     sample_options_unless: frozenset[str] = frozenset()
     sample_options_language: str = ""
     evaluation_order: int = LAST
     report_order: int = LAST
-    shuffled: str = ""
-    has_shuffled_control: bool = True
-    is_control: bool = False
-    is_accuracy: bool = False
-    has_verification: bool = False
-    from_text: bool = False
-    corpus_pairs: Mapping[str, Any] | None = None
+
+    example_rule: str = (
+        f"Up to {PER_KIND} mistakes per gold label, sorted by the probability of the prediction, false entailments "
+        "first."
+    )
+    mark_meanings: Mapping[str, str] = {}
+
+    # Rows
+
+    def rows(self, pairs: Pairs) -> Iterable[Mapping[str, Any] | pa.Table]:
+        """Build the rows, as dicts with all columns, or as tables of some thousand rows.
+
+        Args:
+            pairs: Labelled pairs of one range of the source. The rows do not depend on how the source is divided.
+        """
+        raise NotImplementedError
+
+    def warm_caches(self, source: PairSource, options: Any) -> None:
+        """Fill caches in the main process, so that the worker processes do not repeat the same work."""
+
+    def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
+        """Select the numbers of excluded labelled pairs by reason from the stored counts of `rows`.
+
+        All other excluded pairs have the general reason `exclusion_reason`.
+        """
+        return {}
+
+    def validate_resources(self, options: Any) -> None:
+        """Validate that packages and files exist, beyond those of the options in `FILES`, before anything is built."""
+
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the external resources that are needed beside the pairs: by default the option `pipeline`."""
+        if pipeline := getattr(options, "pipeline", None):
+            yield build_pipeline_requirement(pipeline)
+
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model.
+
+        Args:
+            builder: Builder of the set (`builder.ChallengeSetBuilder`).
+        """
+        return {}
+
+    def get_builder_class(self) -> Any:
+        """Return the `datasets` builder class of the set.
+
+        The return type is `Any`, because the base class has no type annotations.
+        """
+        from unbag.challenge_sets.set_builder import create_builder_class
+
+        set_class: Any = type(self)  # mypy does not find the class hashable
+        return create_builder_class(set_class)
+
+    # Scores
+
+    score_function: Callable[..., Any] = staticmethod(score_accuracy)
+
+    def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
+        """Compute the row scores that enter the skill score: 1 if the prediction is correct, else 0.
+
+        Rows with the same source are resampled together.
+
+        Args:
+            columns: Columns of n rows.
+            predictions: Predictions, n rows.
+        """
+        if self.label_names:
+            predictions = predictions.align_to_gold(self.label_names)
+        gold = predictions.to_label_positions(columns["label"])
+        return RowScores(
+            predictions.predicted == gold,
+            gold,
+            columns.get("source_id", range(len(gold))),
+            is_counted=self.counts_for_skill(columns),
+            names=self.label_names,
+        )
+
+    def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
+        """Compute a mask of the rows that the skill score uses, shape (n,)."""
+        return np.ones(len(columns["label"]), dtype=np.bool_)
+
+    # Views of a result
+
+    def build_table(self, result: Result) -> RenderableType:
+        """Build the terminal table, with at most 80 columns."""
+        scores = result.scores
+        # Pairs of one document are not independent, so the number of documents qualifies n.
+        documents = {"documents": f"{result.data['documents']:,}"} if "documents" in result.data else {}
+        grid = create_result_table(self.title, result, "pairs", "n", *documents, "accuracy [95 %]")
+        for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
+            of_all = [text if name == "all" else "" for text in documents.values()]
+            grid.add_row(name, f"{estimate.n:,}", *of_all, format_interval(estimate))
+        return Group(grid, Text(f"{summarize_exclusions(result.data)}", style="dim"))
+
+    def summarize_result(self, result: Result) -> str:
+        """Write one sentence with the main scores, which begins with a small letter."""
+        accuracy = result.scores["accuracy"]
+        constant = format_points(result.scores["majority"])
+        correct = f"correct on {format_percentage(accuracy)} of {accuracy.n:,} pairs"
+        return f"{correct} (the best constant prediction: {constant} %)."
+
+    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+        """Iterate over the metrics of the report, as tuples (label, meaning, value)."""
+        for metric in self.metric_definitions:
+            if (estimate := metric.get_estimate(scores)) is not None:
+                yield metric.label, metric.meaning, estimate
+
+    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+        """Build the figures of the report. A figure without values is None."""
+        return [
+            build_group_figure(
+                group,
+                lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
+                title="Accuracy by gold label",
+                about="Dots are the accuracy on the pairs of a label. Lines are 95 % intervals.",
+                x="gold label",
+                y="accuracy",
+                kind="dots",
+            )
+        ]
+
+    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select examples of one model: the most confident errors for each gold label, false entailments first."""
+        pairs = PredictedPairs(rows, predictions)
+        accepted = ~pairs.right & (pairs.names == ENTAILMENT)
+        for kind, wrong in (("false entailment", accepted), ("most confident wrong", ~pairs.right & ~accepted)):
+            for number, label in enumerate(predictions.label_space):
+                for index in select_top_rows(np.flatnonzero(wrong & (pairs.gold == number)), pairs.confidence):
+                    yield self.build_example(pairs, f"{kind}, {label}", index)
+
+    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+        """Select the shortest rows, whatever the predictions. A report begins with one of them."""
+        pairs = PredictedPairs(rows, predictions)
+        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
+            yield self.build_example(pairs, "unchanged" if self.is_control else "shortest", index)
+
+    def iter_errors_by(
+        self, pairs: PredictedPairs, column: str, values: Sequence[str] | None = None
+    ) -> Iterator[ReportExample]:
+        """Iterate over the most confident errors for each value of a column, one per source.
+
+        Args:
+            pairs: Rows and predictions.
+            column: Column of names.
+            values: Order of the values (default: order of first occurrence).
+        """
+        names = np.array(read_column(pairs.rows, column).to_pylist(), dtype=np.str_)
+        sources = read_column(pairs.rows, "source_id").to_pylist()
+        for value in dict.fromkeys(names.tolist()) if values is None else values:
+            wrong = np.flatnonzero(~pairs.right & (names == value))
+            for index in select_top_rows(wrong, pairs.confidence, per_group=1, groups=sources):
+                yield self.build_example(pairs, f"{value}, surest wrong", index)
+
+    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+        """Build an example from a row, with the reason for its choice."""
+        return pairs.build_example(kind, index, build_pair_lines(pairs.get_row(index)))
+
+    # Metrics and skill score
 
     @property
     def publisher(self) -> tuple[str, str]:
@@ -291,29 +520,23 @@ class ChallengeSet:
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
             lexical_model: Record of the lexical baseline.
         """
-        from unbag.data.columns import read_column_values
-
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_column_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
-        scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
-        row_scores_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_row_scores", None)
+        scores: Scores = self.score_function(columns, predictions)
 
         def worth(given: SetPredictions) -> RowScores:
             aligned = given.to_label_space(predictions.label_space)._replace(gold_labels=predictions.gold_labels)
-            row_scores: RowScores = row_scores_of(columns, aligned)
+            row_scores = self.score_examples(columns, aligned)
             return row_scores if row_scores.names is not None else row_scores._replace(names=predictions.label_space)
 
-        own = None if row_scores_of is None else worth(predictions)
+        own = worth(predictions)
         verified: dict[str, Any] = {}
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
-            sources = read_column_values(rows, "source_id") if own is None else own.source
-            given_rows = columns["label"], predictions, sources
+            given_rows = columns["label"], predictions, own.source
             verified[VERIFICATION] = compute_verifier_scores(*given_rows)
             if (detected := compute_detection_scores(*given_rows)) is not None:
                 verified[DETECTION] = detected
-        if own is None:  # a set of another package may define no skill score
-            return {**scores, **verified}
 
         # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
@@ -338,44 +561,17 @@ class ChallengeSet:
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
         """
-        from unbag.data.columns import read_column_values
-
-        decisive = getattr(self.import_set_module("scores"), f"compute_{self.name}_skill_score_mask", None)
-        if decisive is None:
-            return np.ones(len(rows), dtype=np.bool_)
-        columns = {name: read_column_values(rows, name) for name in (*self.columns, *self.optional_columns)}
-        mask: NDArray[np.bool_] = decisive(columns)
-        return mask
+        names = ("label", *self.columns, *self.optional_columns)
+        return self.counts_for_skill({name: read_column_values(rows, name) for name in names})
 
     def find_invalid_score(self, scores: Scores) -> str:
-        """Describe the first score that is outside its limits or contradicts the others. Return "" if all are valid.
-
-        Args:
-            scores: Scores that match `scores_type`.
-        """
-        if self.find_contradiction is not None and (fault := self.find_contradiction(scores)):
-            return fault
-        for key in (VERIFICATION, DETECTION):
-            if (verified := scores.get(key)) and (fault := find_invalid_verifier_score(verified)):
-                return f"{key}.{fault}"
+        """Describe the first score that is outside its limits. Return "" if all are valid."""
         definitions = self.map_metrics_by_path()
         for path, (value, *_) in iter_estimates(scores):
             lowest, highest = definitions[path].limits if path in definitions else (-math.inf, math.inf)
             if value is not None and not lowest - _ROUNDING <= value <= highest + _ROUNDING:
                 return f"{path}.value = {value:g}, which is not between {lowest:g} and {highest:g}"
         return ""
-
-    def import_set_module(self, part: Literal["scores", "report"]) -> Any:
-        """Import the module `scores` or `report` of the set's package."""
-        return import_module(f"{self.package}.{part}")
-
-    def import_builder_class(self) -> Any:
-        """Import the `datasets` builder class of the set.
-
-        The return type is `Any`, because the base class has no type annotations.
-        """
-        module, _, name = self.builder.partition(":")
-        return getattr(import_module(module), name)
 
     def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[MeasuredMetric]:
         for metric in self.list_metrics_with_role(role):

@@ -15,7 +15,6 @@ LABELLED: Final = "labelled"
 ANNOTATED: Final = "annotated"
 """Keys of the number of labelled examples, and of the labelled examples that also have each annotator's label."""
 
-_MOST_REASONS: Final = 3
 _IDS: Final = "ids"
 _READ: Final = "read"
 
@@ -36,16 +35,6 @@ def load_total_counts(folder: Path, count_type: str) -> Counter[str]:
     for file in folder.glob(f"{count_type}-*.json"):
         total.update(json.loads(file.read_text()))
     return total
-
-
-def format_top_reasons(counts: Mapping[str, int]) -> str:
-    """Format the three most frequent reasons for exclusions, with their counts. Ties are sorted alphabetically.
-
-    >>> format_top_reasons({"a question": 1, "a negation": 24, "a passive": 1271, "a copula": 24})
-    'a passive (1,271), a copula (24), a negation (24)'
-    """
-    sorted_counts = sorted((-n, reason) for reason, n in counts.items())
-    return ", ".join(f"{reason} ({-n:,})" for n, reason in sorted_counts[:_MOST_REASONS])
 
 
 def iter_and_count_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:

@@ -43,7 +43,7 @@ _MAKES_ROWS: Final = (
             "text",
         )
     ),
-    *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
+    *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "pairs", "set_builder")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
@@ -200,11 +200,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_resources(self) -> None:
-        """Validate that all files, pipelines and corpora in the options exist and that the first labelled row is valid.
-
-        Raises:
-            ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.
-        """
+        """Validate that the files, pipelines and corpora in the options exist, and that the first row is valid."""
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
             pipelines.validate_pipeline(pipeline)

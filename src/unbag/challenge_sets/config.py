@@ -47,11 +47,7 @@ class SourceConfig(datasets.BuilderConfig):
     join_passages: bool = False
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If the config has not exactly one of a corpus, data and text, or an unknown language.
-        """
+        """Validate the options."""
         given = {"corpus": self.corpus, "data": self.data, "text": self.text}
         if sum(map(bool, given.values())) != 1:
             values = ", ".join(f"{name}={value!r}" for name, value in given.items())

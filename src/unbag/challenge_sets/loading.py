@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.build_stats import LABELLED, format_top_reasons
+from unbag.challenge_sets.build_stats import LABELLED
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
+from unbag.challenge_sets.views.tables import format_top_reasons
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corrupted_cache_error
@@ -30,14 +31,11 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
             the option `data` or `text` names the pairs.
         cache_dir: Folder of built sets (default: the cache of `datasets`).
         options: Options of the set (`q=10`); for data of your own also `data`, `columns`, `labels`, `language`, …
-
-    Raises:
-        ValueError: If the set, the config or an option does not exist, or an option has an invalid value.
     """
     for what, value in (("a challenge set", name), ("a config", "" if config is None else config)):
         if not isinstance(value, str):
             raise ValueError(f"expected the name of {what}, got {value!r}")
-    cls = challenge_sets.get_challenge_set(name).import_builder_class()
+    cls = challenge_sets.get_challenge_set(name).get_builder_class()
     if options.get("text") is not None and not challenge_sets.get_challenge_set(name).from_text:
         raise UnsuitablePairsError(
             f"the {name} set: expected labelled pairs, got a text; use one of the sets "
@@ -90,31 +88,21 @@ def _as_text(value: Any) -> Any:
 
 
 def list_set_options(name: str) -> frozenset[str]:
-    """List the options that are specific to a set. Options that select the pairs are omitted.
-
-    Raises:
-        ValueError: If the set does not exist.
-    """
+    """List the options that are specific to a set. Options that select the pairs are omitted."""
     from unbag.challenge_sets.config import list_set_option_names
 
-    return list_set_option_names(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
+    return list_set_option_names(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS)
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
     """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
-    return parse_option(
-        challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
-    )
+    return parse_option(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
-    """Describe the options that are specific to a set: name, default and meaning.
-
-    Raises:
-        ValueError: If the set does not exist.
-    """
+    """Describe the options that are specific to a set: name, default and meaning."""
     return describe_options(
-        challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, list_set_options(name)
+        challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS, list_set_options(name)
     )
 
 
@@ -124,11 +112,8 @@ def has_split_config(name: str, corpus: str | None) -> bool:
     Args:
         name: Name of the set.
         corpus: Base corpus; None for the set's default corpus.
-
-    Raises:
-        ValueError: If the set does not exist.
     """
-    cls = challenge_sets.get_challenge_set(name).import_builder_class()
+    cls = challenge_sets.get_challenge_set(name).get_builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
@@ -138,7 +123,7 @@ def get_official_config(name: str) -> str | None:
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
     """
-    default = challenge_sets.get_challenge_set(name).import_builder_class().DEFAULT_CONFIG_NAME
+    default = challenge_sets.get_challenge_set(name).get_builder_class().DEFAULT_CONFIG_NAME
     return default if default == corpora.OFFICIAL else None
 
 
@@ -156,11 +141,8 @@ def resolve_config(
 
     Returns:
         The name of the config and the remaining options.
-
-    Raises:
-        ValueError: If the set, the corpus or the config does not exist.
     """
-    cls = challenge_sets.get_challenge_set(name).import_builder_class()
+    cls = challenge_sets.get_challenge_set(name).get_builder_class()
     if corpus is None:
         corpus, _, default_split = (cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")
         split = split or default_split or None
@@ -303,9 +285,7 @@ def list_set_summaries() -> list[dict[str, str]]:
         {
             "name": name,
             "title": describe_options.title,
-            "summary": (inspect.getmodule(describe_options.import_builder_class()).__doc__ or "")
-            .strip()
-            .splitlines()[0],
+            "summary": (inspect.getmodule(describe_options.get_builder_class()).__doc__ or "").strip().splitlines()[0],
             "paper": describe_options.paper,
         }
         for name in challenge_sets.list_set_names()
@@ -314,10 +294,6 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the dataset card of a set: the README.md in the folder of its builder.
-
-    Raises:
-        ValueError: If the set does not exist.
-    """
-    builder_file = Path(inspect.getfile(challenge_sets.get_challenge_set(name).import_builder_class()))
+    """Read the dataset card of a set: the README.md in the folder of its builder."""
+    builder_file = Path(inspect.getfile(challenge_sets.get_challenge_set(name).get_builder_class()))
     return builder_file.with_name("README.md").read_text(encoding="utf-8")

@@ -44,11 +44,7 @@ class OfficialConfig(SourceConfig):
         return {name: value for name, value in super().get_set_options().items() if name != "file"}
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If an option has an invalid value, or the config does not support the option.
-        """
+        """Validate the options."""
         if self.is_official:
             return
         super().validate()

@@ -59,11 +59,7 @@ class SetRequest:
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
-        """Validate the fields, for commands and for Python callers.
-
-        Raises:
-            ValueError: If a field has an invalid value.
-        """
+        """Validate the fields, for commands and for Python callers."""
         validate_options(SetRequest, vars(self))
         if self.max_examples is not None:
             validate_int("max_examples", self.max_examples, minimum=1)
@@ -126,11 +122,7 @@ class BuiltSet:
 
 
 def create_validated_builder(request: SetRequest) -> Any:
-    """Create the builder of a set and validate its options, before any rows are built.
-
-    Raises:
-        ValueError: If the set, the config or an option does not exist, or an option names a missing file or pipeline.
-    """
+    """Create the builder of a set and validate its options, before any rows are built."""
     builder = loading.create_builder(request.name, request.config, **request.options)
     builder.validate_resources()
     return builder
@@ -156,12 +148,7 @@ def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int],
 
 
 def build_requested_set(request: SetRequest) -> BuiltSet:
-    """Load a challenge set from the cache, or build it, and draw the requested number of examples.
-
-    Raises:
-        ValueError: If the set, the config or an option does not exist, the pairs cannot be read, or no pair can be
-            used.
-    """
+    """Load a challenge set from the cache, or build it, and draw the requested number of examples."""
     builder = create_validated_builder(request)
     return build_set_from_rows(request, builder, loading.load_evaluation_split(builder))
 
@@ -222,7 +209,7 @@ def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -
     """
     if is_predicted.all():
         return built, is_predicted
-    example_id = challenge_sets.get_challenge_set(built.name).import_builder_class().EXAMPLE_ID
+    example_id = challenge_sets.get_challenge_set(built.name).get_builder_class().EXAMPLE_ID
     examples = read_column(built.rows, example_id).dictionary_encode().indices.to_numpy(zero_copy_only=False)
     lacking = np.unique(examples[~is_predicted])
     mask = ~np.isin(examples, lacking)
@@ -274,9 +261,6 @@ def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
         path: File or folder to write. A path that ends in `.parquet` becomes one file with the split that models are
             evaluated on. Any other path becomes a folder with one file per split, which `datasets.load_dataset` reads
             as splits; the record then has `splits` with the `examples` and `rows` of each.
-
-    Raises:
-        ValueError: As `build_requested_set`.
     """
     built = build_requested_set(request)
     if path.suffix == _PARQUET:
@@ -308,7 +292,7 @@ def build_split_records(
         record = _record(built_set, rows, built_set.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
     # For a set with several splits, `EXCLUSION_REASON` counts examples of the other splits. The folder includes these.
-    builder = challenge_sets.get_challenge_set(built_set.request.name).import_builder_class()
+    builder = challenge_sets.get_challenge_set(built_set.request.name).get_builder_class()
     elsewhere = builder.EXCLUSION_REASON
     excluded = {reason: n for reason, n in built_set.data["excluded"].items() if reason != elsewhere}
     examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_by_split.items()}
@@ -396,7 +380,7 @@ def read_exported_set(path: Path) -> BuiltSet:
         raise DataError(f"{expected}, got an error ({extract_first_line(error)}); build the set again") from None
     validate_record(record, ExportedSetRecord, expected)
     validate_set_fields(record, expected)
-    schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
+    schema = challenge_sets.get_challenge_set(record["set"]).get_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
             f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got a file without "

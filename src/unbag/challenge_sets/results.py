@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,6 +37,7 @@ import typing_extensions
 
 from unbag import challenge_sets, scripts
 from unbag.challenge_sets.base import SharedScores
+from unbag.challenge_sets.result import Result as Result
 from unbag.inference.single_output import RankingResult
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_json_object, write_json
@@ -199,9 +200,6 @@ def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
         path: JSON file.
         schema: One of the record types above.
         description: Noun phrase for the expected file, for messages.
-
-    Raises:
-        ValueError: If the file does not match the schema. The message names the file and the fields.
     """
     return validate_record(read_json_object(path, expected=description), schema, f"{path}: expected {description}")
 
@@ -214,9 +212,6 @@ def validate_record(record: Mapping[str, Any], schema: type, expected: str, path
         schema: One of the record types above.
         expected: Beginning of the error message, e.g. "results.json: expected a results file".
         path: Path of the record in its file, for the error message, e.g. "results.0.scores".
-
-    Raises:
-        ValueError: If the record does not match the schema, or has NaN or infinite numbers.
     """
     parse_record(record, schema, expected, path)
     return dict(record)
@@ -256,9 +251,6 @@ def validate_set_fields(record: Mapping[str, Any], expected: str, prefix: str = 
         record: Record with the fields `set` and `config`, and perhaps `scores`.
         expected: As in `validate_record`.
         prefix: Prefix of the fields in error messages.
-
-    Raises:
-        ValueError: If a field does not have the type of the set.
     """
     described = challenge_sets.find_challenge_set(record["set"])
     types = {} if described is None else {"config": described.options_type, "scores": described.scores_type}
@@ -345,57 +337,6 @@ _PACKAGES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Result:
-    """Scores of one model on one challenge set.
-
-    The record holds only what the scores depend on, without times and local paths. A run that was killed and resumed
-    therefore writes the same file as an uninterrupted run.
-
-    Attributes:
-        set: Name of the challenge set.
-        config: Options of the set: mode, q, seed, … and the number of examples drawn, if not all.
-        model: Description of the model: `name`, and everything that determines its numbers (revision, dtype, label
-            order, …). `options` are the options that the user set to other values than the default; a model given as a
-            Python object has none.
-        data: Origin of the pairs (`origin`, `split`, `revision`), their reading options (`load_options`), the counts of
-            excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`human`).
-        scores: Output of the metric. Each number is an `Estimate`.
-        environment: Versions of Python and the packages.
-    """
-
-    set: str
-    config: Mapping[str, Any]
-    model: Mapping[str, Any]
-    data: Mapping[str, Any]
-    scores: Mapping[str, Any]
-    environment: Mapping[str, str]
-
-    @property
-    def corpus(self) -> str:
-        """Name of the corpus and, if it has one, of its split, e.g. `snli validation`."""
-        return f"{self.data['name']} {self.data['split']}".strip()
-
-    @property
-    def unbag_version(self) -> str:
-        """Version of unbag that computed the scores; `unknown` if unbag was run without being installed."""
-        return self.environment.get("unbag", "unknown")
-
-    @property
-    def truncated_share(self) -> float:
-        """Fraction of the pairs that were truncated to the model's maximum length."""
-        return float(self.model.get("truncated_share", 0.0))
-
-    @property
-    def unanswered(self) -> str:
-        """Number of pairs without an answer by reason, e.g. `60 of 120 pairs (60 cut)`; "" if there are none."""
-        reasons = self.model.get("unanswered")
-        if not reasons:
-            return ""
-        listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        return f"{self.model['n_abstained']:,} of {self.model['abstained_share'].n:,} pairs ({listed})"
-
-
 def collect_environment() -> dict[str, str]:
     """Collect the versions of Python and of the packages that affect the numbers. In a git checkout, add the commit."""
     versions = {"python": platform.python_version()}
@@ -444,20 +385,12 @@ def write_results(results: Sequence[Result], path: Path, skipped: Sequence[Skipp
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read the results that `write_results` wrote.
-
-    Raises:
-        ValueError: If the file is not a results file, or has another schema version.
-    """
+    """Read the results that `write_results` wrote."""
     return read_results_with_skipped(path)[0]
 
 
 def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and the skipped sets that `write_results` wrote.
-
-    Raises:
-        ValueError: As `read_results`.
-    """
+    """Read the results and the skipped sets that `write_results` wrote."""
     expected = "a results file of unbag"
     record = read_json_object(path, expected=expected)
     if record.get("schema", SCHEMA) != SCHEMA:
@@ -471,11 +404,7 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
 
 
 def _parse_result(record: Mapping[str, Any], expected: str, path: str) -> Result:
-    """Build a result from its record, which matches `ResultRecord`.
-
-    Raises:
-        ValueError: If the options and scores do not match the types of the set, or contradict each other.
-    """
+    """Build a result from its record, which matches `ResultRecord`."""
     validate_set_fields(record, expected, f"{path}.")
     result = Result(**{each.name: _parse_estimates(record[each.name]) for each in fields(Result)})
     described = challenge_sets.find_challenge_set(result.set)

@@ -63,11 +63,7 @@ class PairSelection:
     read: Callable[[str, str, Any], Any] = field(default=lambda name, option, value: value)
 
     def __post_init__(self) -> None:
-        """Validate the types of the fields, for commands and for Python callers.
-
-        Raises:
-            ValueError: If a field has a value of the wrong type. The message names the first such field.
-        """
+        """Validate the types of the fields, for commands and for Python callers."""
         validate_options(PairSelection, vars(self))
 
     def build_requests(

@@ -30,16 +30,14 @@ def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> E
         rows: Predicted rows of the set.
         predictions: Predictions of the model, in the order of the rows.
     """
-    chooser = challenge_sets.get_challenge_set(result.set).import_set_module("report")
-    examples = tuple(chooser.select_examples(rows, predictions))
-    candidates = getattr(chooser, "select_short_examples", None)  # optional for sets of other packages
+    described = challenge_sets.get_challenge_set(result.set)
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],
         sha256=result.data["sha256"],
-        rule=chooser.EXAMPLE_RULE,
-        examples=examples,
-        candidates=tuple(candidates(rows, predictions)) if candidates else (),
+        rule=described.example_rule,
+        examples=tuple(described.select_examples(rows, predictions)),
+        candidates=tuple(described.select_short_examples(rows, predictions)),
     )
 
 

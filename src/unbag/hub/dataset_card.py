@@ -386,7 +386,7 @@ def _fill_in_example(
     if label_names and tuple(label_names) != LABELS and _THREE_LABELS in card:
         card = card.replace(_THREE_LABELS, ", ".join(f"{number} {label}" for number, label in enumerate(label_names)))
         card = card.replace(_REFERENCES, f'{_REFERENCES}    names=rows.features["label"].names,\n')
-    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATION_SPLIT
+    evaluated = challenge_sets.get_challenge_set(set_name).get_builder_class().EVALUATION_SPLIT
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     return load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)

@@ -9,8 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
-from functools import wraps
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -145,26 +144,6 @@ def _parse_cell(value: Any) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return text
-
-
-def flatten_input_table(metric: Callable[..., Scores]) -> Callable[..., Scores]:
-    """Convert a metric of an input table, a dataclass, to a function of the columns of the table.
-
-    A metric whose first parameter is a column is returned unchanged.
-    """
-    first, *options = inspect.signature(metric).parameters.values()
-    table = first.annotation
-    if not (isinstance(table, type) and is_dataclass(table)):
-        return metric
-    columns = inspect.signature(table).parameters
-
-    @wraps(metric)
-    def score(**arguments: Any) -> Scores:
-        given = {name: arguments.pop(name) for name in columns if name in arguments}
-        return metric(table(**given), **arguments)
-
-    score.__signature__ = inspect.Signature([*columns.values(), *options])  # type: ignore[attr-defined]
-    return score
 
 
 def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -337,12 +316,11 @@ def build_page(metric: Callable[..., Scores], folder: Path) -> "gr.Blocks":
     """Build the Gradio page of a metric Space.
 
     Args:
-        metric: Function of columns, or of an input table, and of options.
+        metric: Function of columns and options.
         folder: Folder of the Space, with README.md and example.csv.
     """
     import gradio as gr
 
-    metric = flatten_input_table(metric)
     card = MetricCard.parse((folder / "README.md").read_text(encoding="utf-8"))
     header, rows = parse_table((folder / "example.csv").read_text(encoding="utf-8"))
     optional = [name for name, one in inspect.signature(metric).parameters.items() if one.default is not one.empty]

@@ -64,12 +64,13 @@ def add_space_settings(card: str, **extra_settings: Any) -> str:
 _METRICS_FOLDER: Final = "metrics"
 _SCORING: Final = "unbag_scoring"
 _METRIC_PAGE: Final = "metric_page"
+_METRIC_PACKAGES: Final = frozenset({"numpy", "scipy", "datasets", "evaluate"})  # the page needs no `evaluate`
 _METRIC_APP: Final = """from pathlib import Path
 
 from {page} import build_page
-from {scoring} import {function}
+from {scoring} import flatten_input_table, {function}
 
-demo = build_page({function}, Path(__file__).parent)
+demo = build_page(flatten_input_table({function}), Path(__file__).parent)
 
 if __name__ == "__main__":
     demo.launch()
@@ -80,8 +81,8 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     """Build the Space for one of the metrics in the folder `metrics/`.
 
     The Space contains the metric's module and a copy of the unbag functions that it imports (`hub.vendoring`), so that
-    numpy is its only requirement. The page is `hub/metric_page.py`. It starts with the metric's `example.csv` and uses
-    the descriptions of scores in the card.
+    numpy and scipy are its only requirements. The page is `hub/metric_page.py`. It starts with the metric's
+    `example.csv` and uses the descriptions of scores in the card.
 
     Args:
         name: Name of the metric.
@@ -101,11 +102,11 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     files = {
         "README.md": card.replace(f'evaluate.load("{_METRICS_FOLDER}/{name}")', f'evaluate.load("{repo}")'),
         f"{module}.py": build_source_notice() + source,
-        f"{_SCORING}.py": build_source_notice() + bundle_modules(needed),
+        f"{_SCORING}.py": build_source_notice() + bundle_modules(needed, allowed_packages=_METRIC_PACKAGES),
         f"{_METRIC_PAGE}.py": build_source_notice() + read_page_source(_METRIC_PAGE),
         "app.py": build_source_notice() + _METRIC_APP.format(page=_METRIC_PAGE, scoring=_SCORING, function=name),
         "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
-        "requirements.txt": build_requirements("numpy"),
+        "requirements.txt": build_requirements("numpy", "scipy"),
     }
     contents = {path: text.encode() for path, text in files.items()}
     return HubUpload(repo, "space", contents, f"Publish the metric {name}", owned_patterns=("*.py",))

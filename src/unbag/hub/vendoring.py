@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 _OURS: Final = "unbag"
-_NUMPY: Final = frozenset({"numpy"})
-_ARITHMETIC: Final = "Metric computations, which require only numpy."
+_NUMERIC: Final = frozenset({"numpy", "scipy"})
+_ARITHMETIC: Final = "Metric computations, which require numpy, and scipy for intervals."
 
 
 def build_source_notice() -> str:
@@ -60,7 +60,7 @@ def bundle_modules(
     modules: Iterable[str],
     *,
     title: str = _ARITHMETIC,
-    allowed_packages: frozenset[str] = _NUMPY,
+    allowed_packages: frozenset[str] = _NUMERIC,
     replacements: Mapping[str, str] | None = None,
 ) -> str:
     """Bundle unbag modules and their unbag imports into a single module.
@@ -71,7 +71,7 @@ def bundle_modules(
     Args:
         modules: Names of the modules.
         title: Docstring of the bundle.
-        allowed_packages: Packages that the bundle may import besides the standard library (default: numpy).
+        allowed_packages: Packages that the bundle may import besides the standard library (default: numpy, scipy).
         replacements: Replacements of modules, by the name of the replaced module. A replacement must define the same
             names.
 

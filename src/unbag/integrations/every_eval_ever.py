@@ -291,7 +291,7 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _meanings(result: Result) -> dict[int, str]:
     """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
-    measures = challenge_sets.get_challenge_set(result.set).import_set_module("report").iter_set_metrics
+    measures = challenge_sets.get_challenge_set(result.set).iter_set_metrics
     return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 
 

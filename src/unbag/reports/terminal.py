@@ -139,12 +139,14 @@ FILE: Final = "table.txt"
 
 def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
-    tables = challenge_sets.get_challenge_set(result.set).import_set_module("report")
-    reading = tables.summarize_result(result)
+    described = challenge_sets.get_challenge_set(result.set)
+    reading = described.summarize_result(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
     warnings += [Text(each) for each in list_remarks(result)]
-    return Group(tables.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings)
+    return Group(
+        described.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings
+    )
 
 
 def _verifier(result: Result) -> list[RenderableType]:

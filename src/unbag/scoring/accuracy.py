@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, resample_sums, sum_by_source
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio, resample_sums
 from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids
 
 
@@ -24,6 +25,12 @@ class AccuracyScores(TypedDict):
     accuracy: Estimate
     by_label: list[Estimate]
     majority: float
+
+
+class SetAccuracyScores(AccuracyScores):
+    """Scores on a challenge set, with the names of the label ids."""
+
+    labels: list[str]
 
 
 def accuracy(
@@ -57,31 +64,44 @@ def accuracy(
     (0.75, [1.0, 1.0, 0.5])
     """
     gold, predicted = validate_columns(references, predictions=predictions)
-    right = predicted == gold
-    ratios = {"all": (right, np.ones(len(gold)))}
-    ratios |= {str(label): (right & (gold == label), gold == label) for label in range(n_labels)}
+    source = None
     if source_id is not None:
         if len(source_id) != len(gold):
             raise ValueError(
                 f"source_id: expected one source per example ({len(gold)}), got {len(source_id)}; pass one source "
                 "per row"
             )
-        source, names = encode_names(source_id)
-        ratios = {
-            name: (sum_by_source(above, source, len(names)), sum_by_source(below, source, len(names)))
-            for name, (above, below) in ratios.items()
-        }
-    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
-    if source_id is not None:  # n counts examples, not sources
-        counts = {"all": len(gold)} | {str(label): int((gold == label).sum()) for label in range(n_labels)}
-        estimates = {
-            name: estimate.copy_with_sample(estimate.sample, counts[name]) for name, estimate in estimates.items()
-        }
+        source = encode_names(source_id)[0]
+
+    def score(rows: NDArray[np.bool_]) -> Estimate:
+        return estimate_ratio(predicted == gold, rows, source, is_count_of_rows=True, resamples=resamples)
+
     return {
-        "accuracy": estimates["all"],
-        "by_label": [estimates[str(label)] for label in range(n_labels)],
+        "accuracy": score(np.ones(len(gold), dtype=np.bool_)),
+        "by_label": [score(gold == label) for label in range(n_labels)],
         "majority": float(np.bincount(gold).max() / len(gold)),
     }
+
+
+def score_accuracy(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> SetAccuracyScores:
+    """Compute the accuracy on the rows of a challenge set, overall and per gold label.
+
+    Args:
+        columns: Columns of n rows: `label`, and optionally `source_id`.
+        predictions: Predictions, n rows.
+        resamples: 0 disables the intervals.
+        partial: Whether the rows are a part of the set.
+    """
+    scores = accuracy(
+        predictions.predicted,
+        predictions.to_label_positions(columns["label"]),
+        columns.get("source_id"),
+        n_labels=len(predictions.label_space),
+        resamples=resamples,
+    )
+    return {**scores, "labels": list(predictions.label_space)}
 
 
 NO_ANNOTATION: Final = -1

@@ -234,6 +234,37 @@ def estimate_named_ratios(
     return dict(zip((*ratios, *differences), estimates, strict=True))
 
 
+def estimate_ratio(
+    values: ArrayLike,
+    weights: ArrayLike,
+    source: NDArray[np.int64] | None = None,
+    *,
+    is_count_of_rows: bool = False,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> Estimate:
+    """Estimate the weighted mean of values in [0, 1], with a confidence interval.
+
+    Args:
+        values: Values of the rows, e.g. whether each prediction is correct, shape (n,).
+        weights: Weights of the rows, e.g. whether each row is in a subset, shape (n,).
+        source: Source index of each row, shape (n,). Rows with the same source are not independent (default: one source
+            per row).
+        is_count_of_rows: Whether `n` counts the rows in the subset and not their sources.
+        resamples: 0 disables the interval, which has a closed form.
+
+    >>> right, inside = np.array([True, False, True, True]), np.array([True, True, False, True])
+    >>> estimate_ratio(right, inside, np.array([0, 0, 1, 1])).value
+    0.6666666666666666
+    """
+    below = np.asarray(weights, dtype=np.float64)
+    above = np.asarray(values, dtype=np.float64) * below
+    n_rows = int(below.sum()) if is_count_of_rows else None
+    if source is not None:
+        above, below = (sum_by_source(each, source, int(source.max()) + 1) for each in (above, below))
+    [estimate] = estimate_ratios(above[:, None], below[:, None], resamples=resamples)
+    return estimate if n_rows is None else estimate.copy_with_sample(estimate.sample, n_rows)
+
+
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
     """Sum the values of all rows with the same source.
 

@@ -1,14 +1,16 @@
 """Accuracy by category of the replaced word, by word similarity, and by training frequency of the word pair."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Final, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.labels import CONTRADICTION, get_label_id
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, FleissKappaScores, compute_annotator_agreement, fleiss_kappa
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -17,14 +19,10 @@ FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
 """First frequency of each bin of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
 
 
-_SIMILARITIES: Final = tuple(pairwise(SIMILARITY_EDGES))
 _FREQUENCIES: Final = (
     *((start, after - 1) for start, after in pairwise(FREQUENCY_STARTS)),
     (FREQUENCY_STARTS[-1], None),
 )
-
-_Subset = tuple[str, Hashable]  # dimension and value: ("category", "colors")
-_ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
@@ -93,6 +91,13 @@ class CategoryAccuracyScores(TypedDict):
     kappa: NotRequired[FleissKappaScores]
 
 
+class BreakingNliScores(CategoryAccuracyScores):
+    """Scores of Breaking NLI, with the names of the label ids and the number of pairs without an answer."""
+
+    labels: list[str]
+    unanswered: int
+
+
 def category_accuracy(
     predictions: ArrayLike,
     references: ArrayLike,
@@ -146,78 +151,56 @@ def category_accuracy(
             f"category_accuracy: expected columns of equal length, got {lengths}; pass one value per example"
         )
     kinds = np.asarray(category, dtype=np.str_)
-    names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
-    subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}
-    subsets |= {("category", name): kinds == name for name in names}
-    subsets |= {("label", label): gold == label for label in labels.tolist()}
-    if similarity is not None:
-        subsets |= _by_similarity(_numbers(similarity, "similarity", -1, 1))
-    if pair_frequency is not None:
-        subsets |= _by_frequency(_numbers(pair_frequency, "pair_frequency", 0, np.inf))
+    labels, counts = np.unique(gold, return_counts=True)
     group = np.arange(len(gold)) if premise is None else encode_names(premise)[0]
-    estimates = _estimates(predicted == gold, subsets, group, resamples, seed)
+    human = None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold)
+
+    def estimate(values: NDArray[Any], rows: NDArray[np.bool_]) -> Estimate:
+        # Examples of one premise are not independent, so the intervals treat the premise as the unit.
+        return estimate_ratio(values, rows, group, is_count_of_rows=True, resamples=resamples)
+
+    def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
+        found = {"accuracy": estimate(predicted == gold, rows)}
+        return found if human is None else {**found, "human": estimate(human.share, rows & human.annotated)}
+
+    overall = score(np.ones(len(gold), dtype=np.bool_))
     scores: CategoryAccuracyScores = {
         "n_examples": len(gold),
-        "accuracy": estimates[_ALL],
+        "accuracy": overall["accuracy"],
         "majority": float(counts.max() / len(gold)),
-        "by_category": [{"category": name, "accuracy": estimates["category", name]} for name in names],
-        "by_label": [{"label": label, "accuracy": estimates["label", label]} for label in labels.tolist()],
+        "by_category": [{"category": name, **score(kinds == name)} for name in np.unique(kinds).tolist()],  # type: ignore[typeddict-item]
+        "by_label": [{"label": label, **score(gold == label)} for label in labels.tolist()],  # type: ignore[typeddict-item]
     }
     if similarity is not None:
+        values = _numbers(similarity, "similarity", -1, 1)
         scores["by_similarity"] = [
-            {"low": low, "high": high, "accuracy": estimates["similarity", low]} for low, high in _SIMILARITIES
+            {
+                "low": low,
+                "high": high,
+                "accuracy": estimate(
+                    predicted == gold, (values >= low) & ((values < high) | ((high == 1) & (values == 1)))
+                ),
+            }
+            for low, high in pairwise(SIMILARITY_EDGES)
         ]
     if pair_frequency is not None:
+        values = _numbers(pair_frequency, "pair_frequency", 0, np.inf)
         scores["by_frequency"] = [
-            {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
+            {
+                "least": least,
+                "most": most,
+                "accuracy": estimate(
+                    predicted == gold, (values >= least) & (values <= (np.inf if most is None else most))
+                ),
+            }
+            for least, most in _FREQUENCIES
         ]
     if annotator_labels is not None:
-        human_agreement = compute_annotator_agreement(annotator_labels, gold)
-        annotated = {name: inside & human_agreement.annotated for name, inside in subsets.items()}
-        human = _estimates(human_agreement.share, annotated, group, resamples, seed)
-        scores["human"] = human[_ALL]
-        for by_category in scores["by_category"]:
-            by_category["human"] = human["category", by_category["category"]]
-        for by_label in scores["by_label"]:
-            by_label["human"] = human["label", by_label["label"]]
+        scores["human"] = overall["human"]
         kappa = fleiss_kappa(annotator_labels, groups=group, resamples=resamples, seed=seed)
         if kappa is not None:
             scores["kappa"] = kappa
     return scores
-
-
-def _estimates(
-    right: NDArray[np.bool_ | np.float64],
-    subsets: Mapping[_Subset, NDArray[np.bool_]],
-    group: NDArray[np.int64],
-    resamples: int,
-    seed: int,
-) -> dict[_Subset, Estimate]:
-    """Estimate the mean of `right`, values in [0, 1], over each subset; `n` counts examples, not groups."""
-    # Sums by group: examples of one premise are not independent, so the intervals treat the premise as the unit.
-    ratios = {
-        name: (np.bincount(group, weights=right * inside), np.bincount(group, weights=inside))
-        for name, inside in subsets.items()
-    }
-    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
-    return {
-        name: estimate.copy_with_sample(estimate.sample, n=int(subsets[name].sum()))
-        for name, estimate in estimates.items()
-    }
-
-
-def _by_similarity(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:
-    return {
-        ("similarity", low): (values >= low) & ((values < high) | ((high == 1) & (values == 1)))
-        for low, high in _SIMILARITIES
-    }
-
-
-def _by_frequency(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:
-    return {
-        ("frequency", least): (values >= least) & (values <= (np.inf if most is None else most))
-        for least, most in _FREQUENCIES
-    }
 
 
 def _numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:
@@ -230,3 +213,56 @@ def _numbers(values: Sequence[float | None], name: str, low: float, high: float)
             f"{name}: expected values from {low} to {high}, got {numbers[row]} in row {row}; correct the column {name}"
         )
     return numbers
+
+
+def score_breaking_nli(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> BreakingNliScores:
+    """Compute the accuracy by category. The bootstrap resamples examples that share a premise together.
+
+    A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which
+    its WordNet baseline finds no relation. The scores by similarity and frequency cover contradictions only, as in
+    section 5 of the paper. They are present if the set was built with these columns. The agreement of annotators is
+    present if the pairs have their labels.
+
+    Args:
+        columns: Columns of n rows: `label` and `category`, and optionally `premise` and properties of the words.
+        predictions: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
+    """
+    votes = [
+        [int(predictions.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())
+    ]
+    tied = find_tied_rows(predictions)
+    scores = category_accuracy(
+        np.where(tied, NO_ANSWER, predictions.predicted),
+        predictions.to_label_positions(columns["label"]),
+        columns["category"],
+        similarity=_select_contradictions(columns, "similarity"),
+        pair_frequency=_select_contradictions(columns, "pair_frequency"),
+        annotator_labels=votes if any(votes) else None,
+        premise=columns.get("premise"),
+        resamples=resamples,
+    )
+    return {**scores, "labels": list(predictions.label_space), "unanswered": int(tied.sum())}
+
+
+def find_tied_rows(predictions: SetPredictions) -> NDArray[np.bool_]:
+    """Find the rows where several labels share the highest probability, shape (n,)."""
+    # Exact equality is intended: it detects predictors that give the same value to several labels, not near ties.
+    best = predictions.probabilities.max(axis=1, keepdims=True)
+    tied: NDArray[np.bool_] = (predictions.probabilities == best).sum(axis=1) > 1
+    return tied
+
+
+def _select_contradictions(columns: Columns, name: str) -> list[Any] | None:
+    """Read a column of numbers with None for all rows but contradictions; None if no number remains."""
+    if name not in columns:
+        return None
+    values = np.asarray(columns[name], dtype=np.float64)
+    counts = (np.asarray(columns["label"]) == get_label_id(CONTRADICTION)) & ~np.isnan(
+        values
+    )  # a missing number is NaN
+    counted = [value if counted else None for value, counted in zip(values.tolist(), counts.tolist(), strict=True)]
+    return None if all(value is None for value in counted) else counted

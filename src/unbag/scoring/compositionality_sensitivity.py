@@ -6,6 +6,7 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
 from unbag.scoring.validation import validate_columns, validate_label_ids
@@ -51,6 +52,12 @@ class CompositionalitySensitivityScores(TypedDict):
     """
 
     subsets: list[MisleadingSubset]
+
+
+class CsLambdaScores(CompositionalitySensitivityScores):
+    """Scores on the CS_λ set, with the names of the label ids."""
+
+    labels: list[str]
 
 
 def compositionality_sensitivity(
@@ -152,3 +159,27 @@ def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
             f"lms: expected values from 0 to 1, got {scores[row]} in row {row}; pass the column lms of the set"
         )
     return scores
+
+
+def score_cs_lambda(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> CsLambdaScores:
+    """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
+
+    Args:
+        columns: Columns of n rows: `label` and `lms`, and optionally `annotator_labels`.
+        predictions: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
+    """
+    annotations = columns.get("annotator_labels", ())
+    votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]
+    scores = compositionality_sensitivity(
+        predictions.predicted,
+        predictions.to_label_positions(columns["label"]),
+        columns["lms"],
+        annotator_labels=votes if any(votes) else None,
+        n_labels=len(predictions.label_space),
+        resamples=resamples,
+    )
+    return {**scores, "labels": list(predictions.label_space)}

@@ -6,7 +6,9 @@ from typing import Any, Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios, sum_by_source
+from unbag.data.labels import TWO_WAY
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
@@ -134,96 +136,74 @@ def document_consistency(
             f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}; "
             "pass the columns of the set"
         )
-    rows = _LabelledRows(gold == entailment, predicted, entailment, encode_names(source_id)[0], encode_names(group)[0])
-    kinds = np.asarray(operation, dtype=object)
-    # The middle of the sentence decides its third, so that start and end are symmetric for every k.
-    thirds = (2 * positions + 1) * 3 // (2 * sizes)
-    parts: dict[tuple[str, Any], NDArray[np.bool_]] = {("all", None): np.ones(len(gold), dtype=np.bool_)}
-    parts |= {("k", size): sizes == size for size in np.unique(sizes).tolist()}
-    parts |= {("third", name): (thirds == number) & (sizes >= 3) for number, name in enumerate(THIRDS)}
-    parts |= {
-        ("operation", name): rows.select_with_entailed(kinds == name)
-        for name in dict.fromkeys(kinds[~rows.is_entailed])
-    }
-    ratios: dict[tuple[str, Any, str], tuple[Column, Column]] = {}
-    for part, inside in parts.items():
-        ratios |= {(*part, name): ratio for name, ratio in rows.ratios(inside).items()}
-    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
+    is_entailed, kinds = gold == entailment, np.asarray(operation, dtype=object)
+    right = ((predicted == entailment) == is_entailed) & (predicted >= 0)
+    source, of_group = encode_names(source_id)[0], encode_names(group)[0]
+    source_of_group = np.zeros(int(of_group.max()) + 1, dtype=np.int64)
+    source_of_group[of_group] = source  # all rows of a group have the same source
 
-    def measures(*part: Any) -> DocumentScores:
-        return {
-            "balanced_accuracy": estimates[(*part, "balanced_accuracy")],
-            "false_entailment_rate": estimates[(*part, "false_entailment_rate")],
-            "paired_accuracy": estimates[(*part, "paired_accuracy")],
-        }
+    def find_groups(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Check for each group whether it contains one of the rows, shape (groups,)."""
+        has_row: NDArray[np.bool_] = np.bincount(of_group, weights=rows) > 0
+        return has_row
 
-    return {
-        "n_examples": len(gold),
-        "n_groups": int(rows.group.max()) + 1,
-        **measures("all", None),
-        "by_k": [{"k": size, **measures("k", size)} for kind, size in parts if kind == "k"],
-        "by_position": [{"third": name, **measures("third", name)} for name in THIRDS if parts["third", name].any()],
-        "by_operation": [
-            {"operation": name, **measures("operation", name)} for kind, name in parts if kind == "operation"
-        ],
-    }
-
-
-class _LabelledRows:
-    """Rows with their predictions; sums the scores of any subset by source.
-
-    Attributes:
-        is_entailed: Whether each row is entailed, shape (n,).
-        group: Group index of each row, shape (n,).
-    """
-
-    def __init__(
-        self,
-        is_entailed: NDArray[np.bool_],
-        predicted: NDArray[np.int64],
-        entailment: int,
-        source: NDArray[np.int64],
-        group: NDArray[np.int64],
-    ) -> None:
-        self.is_entailed = is_entailed
-        self.group = group
-        self._is_right = ((predicted == entailment) == is_entailed) & (predicted >= 0)
-        self._source = source
-        self._n_sources = int(source.max()) + 1
-        # All rows of a group have the same source.
-        self._source_of_group = np.zeros(int(group.max()) + 1, dtype=np.int64)
-        self._source_of_group[group] = source
-
-    def select_with_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Compute a mask of the not-entailed rows in `rows` and of the entailed rows in the same groups, shape (n,)."""
-        negatives = rows & ~self.is_entailed
-        selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])
-        return selected
-
-    def ratios(self, inside: NDArray[np.bool_]) -> dict[str, tuple[Column, Column]]:
-        """Compute the numerator and denominator of each metric on a subset, summed by source, shape (sources,) each."""
-        entailed, others = inside & self.is_entailed, inside & ~self.is_entailed
+    def score(inside: NDArray[np.bool_]) -> DocumentScores:
+        entailed, others = inside & is_entailed, inside & ~is_entailed
         # Both labels have equal weight. Balanced accuracy is undefined if one of them has no rows.
         weights = np.zeros(len(inside))
         if entailed.any() and others.any():
             weights[entailed], weights[others] = 1 / entailed.sum(), 1 / others.sum()
             weights *= inside.sum() / 2  # the mean weight of a row is 1
+        has_both = find_groups(entailed) & find_groups(others)
+        all_right = ~find_groups(inside & ~right)
         return {
-            "balanced_accuracy": (self._by_source(weights * self._is_right), self._by_source(weights)),
-            "false_entailment_rate": (self._by_source(others & ~self._is_right), self._by_source(others)),
-            "paired_accuracy": self._paired(entailed, others),
+            "balanced_accuracy": estimate_ratio(right, weights, source, resamples=resamples),
+            "false_entailment_rate": estimate_ratio(~right, others, source, resamples=resamples),
+            "paired_accuracy": estimate_ratio(all_right, has_both, source_of_group, resamples=resamples),
         }
 
-    def _paired(self, entailed: NDArray[np.bool_], others: NDArray[np.bool_]) -> tuple[Column, Column]:
-        counts = self._in_group(entailed) & self._in_group(others)
-        right = counts & ~self._in_group((entailed | others) & ~self._is_right)
-        above, below = (sum_by_source(each, self._source_of_group, self._n_sources) for each in (right, counts))
-        return above, below
+    def score_operation(name: str) -> DocumentScores:
+        """Score the not-entailed rows of an operation and the entailed rows in the same groups."""
+        negatives = (kinds == name) & ~is_entailed
+        return score(negatives | (is_entailed & find_groups(negatives)[of_group]))
 
-    def _in_group(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Check for each group whether it contains a selected row, shape (groups,)."""
-        has_row: NDArray[np.bool_] = np.bincount(self.group, weights=rows) > 0
-        return has_row
+    # The middle of the sentence decides its third, so that start and end are symmetric for every k.
+    thirds = (2 * positions + 1) * 3 // (2 * sizes)
+    by_third = {name: (thirds == number) & (sizes >= 3) for number, name in enumerate(THIRDS)}
+    return {
+        "n_examples": len(gold),
+        "n_groups": len(source_of_group),
+        **score(np.ones(len(gold), dtype=np.bool_)),
+        "by_k": [{"k": size, **score(sizes == size)} for size in np.unique(sizes).tolist()],
+        "by_position": [{"third": name, **score(rows)} for name, rows in by_third.items() if rows.any()],
+        "by_operation": [
+            {"operation": name, **score_operation(name)} for name in dict.fromkeys(kinds[~is_entailed].tolist())
+        ],
+    }
 
-    def _by_source(self, values: ArrayLike) -> Column:
-        return sum_by_source(values, self._source, self._n_sources)
+
+def score_recombined(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> DocumentConsistencyScores | dict[str, Any]:
+    """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
+
+    If the rows are a part of the set, the paired accuracy covers only groups with an entailed row and another row.
+
+    Args:
+        columns: Columns of n rows: `label`, `source_id`, `group`, `k`, `position` and `operation`.
+        predictions: Predictions, n rows.
+        resamples: 0 disables the intervals.
+        partial: Whether the rows are a part of the set.
+    """
+    if partial and not len(columns["label"]):
+        return {}
+    return document_consistency(
+        predictions.align_to_gold(TWO_WAY).predicted,
+        columns["label"],
+        columns["source_id"],
+        columns["group"],
+        columns["k"],
+        columns["position"],
+        columns["operation"],
+        resamples=resamples,
+    )

@@ -6,7 +6,8 @@ from typing import Any, Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
+from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
@@ -89,30 +90,44 @@ def label_distribution(
         )
     source = encode_names(source_id)[0]
 
-    # Pairs with the same source are not independent, so the intervals treat sources as units.
-    def by_source(rows: NDArray[np.bool_]) -> Column:
-        return np.bincount(source, weights=rows)
-
-    everything = np.ones(len(gold), dtype=bool)
-    parts: dict[str | None, NDArray[np.bool_]] = {None: everything}  # None stands for all pairs
-    if kind is not None:
-        parts |= {name: np.asarray(kind, dtype=object) == name for name in dict.fromkeys(kind)}
-    ratios: dict[tuple[str | None, str | None], tuple[Column, Column]] = {}
-    for part, rows in parts.items():
-        below = by_source(rows)
-        for label, name in enumerate(names):
-            ratios[part, name] = (by_source(rows & (predicted == label)), below)
-        ratios[part, None] = (by_source(rows & (predicted == gold)), below)
-    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
-
-    def scores(part: str | None) -> LabelDistributionScores:
+    def score(rows: NDArray[np.bool_]) -> LabelDistributionScores:
         return {
-            "n_examples": int(parts[part].sum()),
-            "shares": {name: estimates[part, name] for name in names},
-            "accuracy": estimates[part, None],
+            "n_examples": int(rows.sum()),
+            "shares": {
+                name: estimate_ratio(predicted == label, rows, source, resamples=resamples)
+                for label, name in enumerate(names)
+            },
+            "accuracy": estimate_ratio(predicted == gold, rows, source, resamples=resamples),
         }
 
-    overall = scores(None)
+    overall = score(np.ones(len(gold), dtype=np.bool_))
     if kind is not None:
-        overall["by_subset"] = {part: scores(part) for part in parts if part is not None}
+        kinds = np.asarray(kind, dtype=object)
+        overall["by_subset"] = {name: score(kinds == name) for name in dict.fromkeys(kind)}
     return overall
+
+
+def score_soswap_addamod(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> LabelDistributionScores:
+    """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs.
+
+    Rows without a prediction count as the label `none`.
+
+    Args:
+        columns: Columns of n rows: `label`, `source_id` and `kind`.
+        predictions: Predictions, n rows.
+        resamples: 0 disables the intervals.
+        partial: Whether the rows are a part of the set.
+    """
+    predicted, names = predictions.predicted, tuple(predictions.label_space)
+    if (predicted == NO_ANSWER).any():
+        predicted, names = np.where(predicted == NO_ANSWER, len(names), predicted), (*names, NONE)
+    return label_distribution(
+        predicted,
+        predictions.to_label_positions(columns["label"]),
+        columns["source_id"],
+        kind=columns["kind"],
+        names=names,
+        resamples=resamples,
+    )

@@ -8,13 +8,24 @@ from typing import Any, Final, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
+from unbag.data.labels import (
+    CONTRADICTION,
+    ENTAILMENT,
+    FORWARD_ENTAILMENT,
+    NEUTRAL,
+    NOT_CONTRADICTION,
+    NOT_ENTAILMENT,
+    REVERSE_ENTAILMENT,
+)
+from unbag.data.predictions import NONE, Columns, SetPredictions, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
 from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
 CROSSED: Final = "+"  # separator of the names of crossed columns, and of their values
+GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
+_CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 _TABLE_CELLS: Final = 4_000_000  # resampling weights in memory at a time: 32 MB
 
 _Counts = NDArray[np.int64 | np.float64]
@@ -368,3 +379,70 @@ def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str 
         }
         for i, label in enumerate(labels)
     }
+
+
+def score_sicck(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> NaturalLogicScores | dict[str, Any]:
+    """Compute accuracy, macro F1, precision and recall of four-way labels.
+
+    The bootstrap resamples all pairs that are built from the same seed pair together.
+
+    A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
+    neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
+    predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which is wrong and
+    lowers the precision of every other label.
+
+    Args:
+        columns: Columns of n rows: `pair`, `reverse` and `four_way`, and optionally `source_id` and those of `GROUPS`.
+        predictions: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
+    """
+    scored, predicted, gold = build_four_way_labels(columns, predictions, partial=partial)
+    if not len(scored):
+        return {}
+    groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
+    return natural_logic(
+        predicted,
+        gold,
+        groups=groups or None,
+        crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
+        source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
+        missing=NONE,
+        resamples=resamples,
+    )
+
+
+def build_four_way_labels(
+    columns: Columns, predictions: SetPredictions, *, partial: bool = False
+) -> tuple[NDArray[np.intp], NDArray[np.str_], NDArray[np.str_]]:
+    """Build the four-way predictions and gold labels of the scored pairs.
+
+    Args:
+        columns: Columns of n rows: `pair`, `reverse` and `four_way`.
+        predictions: Predictions, n rows.
+        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
+
+    Returns:
+        Rows of the scored pairs, predictions, and gold labels in the model's label space, shape (m,) each.
+    """
+    pairs, four = columns["pair"], columns["four_way"]
+    if partial:
+        reversed_pairs = {pairs[row] for row in np.flatnonzero(to_boolean_array(columns["reverse"])).tolist()}
+        four = [label if pair in reversed_pairs else None for pair, label in zip(pairs, four, strict=True)]
+    scored, back = match_reversed_rows(pairs, columns["reverse"], four)
+    forward, reverse = predictions.label_names[scored], predictions.label_names[back]
+    # A neutral pair whose reversed pair has no answer has no four-way label.
+    is_open = np.isin(forward, [NEUTRAL, NOT_ENTAILMENT]) & (reverse == NONE)
+    predicted: NDArray[np.str_] = np.where(is_open, NONE, apply_reverse_rule(forward, reverse))
+    gold = np.array([map_four_way_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
+    return scored, predicted, gold
+
+
+def map_four_way_label(label: str, predictions: SetPredictions) -> str:
+    """Map a four-way label to the closest label in a model's label space."""
+    if NOT_CONTRADICTION in predictions.label_space:
+        return label if label == CONTRADICTION else NOT_CONTRADICTION
+    two_way = NOT_ENTAILMENT in predictions.label_space
+    return NOT_ENTAILMENT if two_way and label in (CONTRADICTION, NEUTRAL) else label

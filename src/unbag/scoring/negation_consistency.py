@@ -10,7 +10,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios, sum_by_source
+from unbag.data.labels import TWO_WAY
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns
 
 
@@ -103,37 +105,48 @@ def negation_consistency(
             f"negation_consistency: expected columns of equal length, got {lengths}; pass one value per row"
         )
     source, group = encode_names(source_id)[0], encode_names(mirror)[0]
-    n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
-    source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)
+    source_of_mirror = np.zeros(int(group.max()) + 1, dtype=np.int64)
     source_of_mirror[group] = source
     right = ((predicted == entailment) == (gold == entailment)) & (predicted >= 0)
-    false = (predicted == entailment) | (predicted < 0)
-    is_mirror_right = np.bincount(group, weights=~right, minlength=n_mirrors) == 0
-    kinds = np.asarray(operation, dtype=object)
-    names = list(dict.fromkeys(kinds.tolist()))
-    parts = {None: np.ones(len(gold), dtype=np.bool_)} | {name: kinds == name for name in names}
-    ratios: dict[tuple[str | None, str], tuple[Column, Column]] = {}
-    for part, inside in parts.items():
-        others = inside & (gold != entailment)
-        counted = np.bincount(group, weights=inside, minlength=n_mirrors) > 0
-        for name, above, below, of in (
-            ("accuracy", inside & right, inside, source),
-            ("false_entailment_rate", others & false, others, source),
-            ("mirror_consistency", counted & is_mirror_right, counted, source_of_mirror),
-        ):
-            ratios[part, name] = (sum_by_source(above, of, n_sources), sum_by_source(below, of, n_sources))
-    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
+    is_mirror_right = np.bincount(group, weights=~right) == 0
 
-    def measures(part: str | None) -> NegationScores:
+    def score(inside: NDArray[np.bool_]) -> NegationScores:
+        others = inside & (gold != entailment)
+        counted = np.bincount(group, weights=inside) > 0
         return {
-            "accuracy": estimates[part, "accuracy"],
-            "false_entailment_rate": estimates[part, "false_entailment_rate"],
-            "mirror_consistency": estimates[part, "mirror_consistency"],
+            "accuracy": estimate_ratio(right, inside, source, resamples=resamples),
+            "false_entailment_rate": estimate_ratio(~right, others, source, resamples=resamples),
+            "mirror_consistency": estimate_ratio(is_mirror_right, counted, source_of_mirror, resamples=resamples),
         }
 
+    kinds = np.asarray(operation, dtype=object)
     return {
         "n_examples": len(gold),
-        "n_mirrors": n_mirrors,
-        **measures(None),
-        "by_operation": [{"operation": name, **measures(name)} for name in names],
+        "n_mirrors": len(source_of_mirror),
+        **score(np.ones(len(gold), dtype=np.bool_)),
+        "by_operation": [{"operation": name, **score(kinds == name)} for name in dict.fromkeys(kinds.tolist())],
     }
+
+
+def score_negation(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> NegationConsistencyScores | dict[str, Any]:
+    """Compute the scores of the negation set. Predictions of neutral and contradiction count as not entailed.
+
+    Args:
+        columns: Columns of n rows: `label`, `source_id`, `mirror` and `operation`.
+        predictions: Predictions, n rows.
+        resamples: 0 disables the intervals.
+        partial: Whether the rows are a part of the set. Mirrored pairs of which only one is included are then judged
+            by that one.
+    """
+    if partial and not len(columns["label"]):
+        return {}
+    return negation_consistency(
+        predictions.align_to_gold(TWO_WAY).predicted,
+        columns["label"],
+        columns["source_id"],
+        columns["mirror"],
+        columns["operation"],
+        resamples=resamples,
+    )

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names
 
@@ -479,3 +480,72 @@ def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: l
             "pass all rows of the set exactly once"
         )
     return q
+
+
+def score_permuted(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> PermutationAcceptanceScores | dict[str, Any]:
+    """Compute Permutation Acceptance, overall and by BLEU, length and mini-tree ratio.
+
+    Args:
+        columns: Columns of n rows: `label`, `source_id` and `permutation`, and optionally the properties of the rows.
+        predictions: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. Only examples with all of their permutations then count.
+    """
+    if partial:
+        columns, predictions = select_rows(_has_all_permutations(columns), columns, predictions)
+        if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
+            return {}
+    sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples
+    rows = PermutedRows(
+        predictions.predicted,
+        predictions.to_label_positions(columns["label"]),
+        sources,
+        columns["permutation"],
+        probabilities=predictions.probabilities if predictions.has_confidence else None,
+        bleu=_mean_of_sides(columns, "bleu_2"),
+        bleu_3=_mean_of_sides(columns, "bleu_3"),
+        bleu_4=_mean_of_sides(columns, "bleu_4"),
+        minitree=_minitree_ratio(columns, sources),
+        lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
+    )
+    return permutation_acceptance(rows, n_labels=len(predictions.label_space), curve=True, resamples=resamples)
+
+
+def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
+    if f"premise_{name}" not in columns:
+        return None
+    sides = [np.asarray(columns[f"{side}_{name}"], dtype=np.float64) for side in ("premise", "hypothesis")]
+    mean: NDArray[np.float64] = np.mean(sides, axis=0)
+    return mean
+
+
+def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Compute the ratio of each pair's mini-tree overlap to that of the pair in order, shape (n,).
+
+    The overlap is the mean over both sentences, as in the authors' code (Sinha et al. 2021, Figure 4). The paper's text
+    describes the ratio for one sentence only. The ratio is NaN if the overlap in order is 0 or missing. The result is
+    None if no overlap is known.
+    """
+    overlap = _mean_of_sides(columns, "minitree")
+    if overlap is None or np.isnan(overlap).all():
+        return None
+    is_original = np.asarray(columns["permutation"]) == ORIGINAL
+    original = np.full(int(sources.max()) + 1, np.nan)
+    original[sources[is_original]] = overlap[is_original]
+    denominator = original[sources]
+    # `where` is False for 0 and for NaN, so that no division warns; these rows keep NaN.
+    ratio: NDArray[np.float64] = np.divide(
+        overlap, denominator, out=np.full(len(overlap), np.nan), where=denominator > 0
+    )
+    return ratio
+
+
+def _has_all_permutations(columns: Columns) -> NDArray[np.bool_]:
+    """Check for each row whether all permutations of its example are present, shape (n,)."""
+    permutations: dict[Any, set[int]] = {}
+    for name, permutation in zip(columns["source_id"], columns["permutation"], strict=True):
+        permutations.setdefault(name, set()).add(int(permutation))
+    every = set(range(ORIGINAL, max(map(max, permutations.values()), default=ORIGINAL) + 1))
+    return np.array([permutations[name] == every for name in columns["source_id"]], dtype=np.bool_)

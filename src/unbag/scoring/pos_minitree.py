@@ -10,7 +10,7 @@ ties depends on the processor. On the data described in the metric's card, the m
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -251,7 +251,7 @@ def validate_definition(definition: str) -> Definition:
     raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
 
 
-class MiniTreeBin(NamedTuple):
+class MiniTreeBin(TypedDict):
     """Number of permutations with a mini-tree ratio in [low, high), and the fraction of them that is accepted."""
 
     low: float
@@ -303,7 +303,7 @@ def pos_minitree(
     >>> scores = pos_minitree([0.5, 0.25, 0.5], [0.5, 0.5, 1.0], accepted=[True, True, False])
     >>> scores["ratios"], scores["ratio"]
     ([1.0, 0.5, 0.5], 0.6666666666666666)
-    >>> [tuple(row) for row in scores["by_ratio"]]
+    >>> [tuple(row.values()) for row in scores["by_ratio"]]
     [(0.5, 0.6, 2, 0.5), (1.0, 1.1, 1, 1.0)]
     """
     above, below = np.asarray(permuted, dtype=np.float64), np.asarray(original, dtype=np.float64)

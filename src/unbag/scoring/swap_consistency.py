@@ -6,6 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names, validate_columns
 
@@ -205,3 +207,44 @@ def swap_consistency_of_pairs(
         "by_label": {label: scores(label) for label in labels},
         "overall": accuracies("overall"),
     }
+
+
+def score_swapped(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> SwapConsistencyScores | dict[str, Any]:
+    """Compute the scores of the swapped set.
+
+    The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
+    the one of the two that the pair is.
+
+    Args:
+        columns: Columns of n rows: `label`, `source_id` and `swapped`.
+        predictions: Predictions, n rows.
+        resamples: 0 disables the intervals.
+        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
+    """
+    if partial:
+        as_given, exchanged = (
+            {name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if swapped == wanted}
+            for wanted in (False, True)
+        )
+        is_complete = np.array([name in as_given & exchanged for name in columns["source_id"]])
+        columns, predictions = select_rows(is_complete, columns, predictions)
+        if not is_complete.any():
+            return {}
+    label = np.asarray(columns["label"])
+    # Map the model's label space to our ids. `label_positions` maps each of our ids to a label of the model. If the
+    # model predicts the label that the gold label maps to, the prediction is the gold label, else the first match.
+    ours = np.array([list(predictions.label_positions).index(column) for column in range(len(predictions.label_space))])
+    predicted = np.where(
+        predictions.predicted == predictions.label_positions[label], label, ours[predictions.predicted]
+    )
+    return swap_consistency(
+        np.where(predictions.predicted == NO_ANSWER, NO_ANSWER, predicted),
+        label,
+        columns["source_id"],
+        to_boolean_array(columns["swapped"]),
+        neutral=get_label_id(NEUTRAL),
+        contradiction=get_label_id(CONTRADICTION),
+        resamples=resamples,
+    )

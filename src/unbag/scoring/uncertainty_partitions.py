@@ -1,15 +1,18 @@
 """Accuracy on partitions ordered by their difficulty for a bag-of-words model (ReSNLI, Figure 2)."""
 
-from typing import Final, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, estimate_ratio
 from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
 """Number of partitions in ReSNLI (section 5.3); a set with fewer test pairs has one pair per partition."""
+
+_TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
 
 
 class PartitionRow(TypedDict):
@@ -47,6 +50,13 @@ class UncertaintyPartitionsScores(TypedDict):
     drop: Estimate
     rank_correlation: float | None
     by_partition: list[PartitionRow]
+
+
+class ResnliScores(UncertaintyPartitionsScores):
+    """Scores on ReSNLI, with the accuracy outside the training splits and the number of partitions of the whole set."""
+
+    unseen: NotRequired[Estimate]
+    set_partitions: NotRequired[int]
 
 
 def uncertainty_partitions(
@@ -132,3 +142,80 @@ def _trend(accuracies: NDArray[np.float64]) -> float | None:
         return None
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[index]  # ties share their mean rank
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
+
+
+def score_resnli(
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> ResnliScores | dict[str, Any]:
+    """Compute the accuracy overall and by uncertainty partition.
+
+    Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has
+    seen them. The score `unseen` is therefore the accuracy on the pairs from the other splits. It is missing if there
+    are no such pairs, or none from a training split, e.g. for data with unknown splits.
+
+    A sample of examples may leave partitions empty. Neighbouring partitions are then joined
+    (`merge_sparse_partitions`), and `set_partitions` is the number of partitions of the complete set.
+
+    Args:
+        columns: Columns of n rows: `label` and `partition`, and optionally `source_split`.
+        predictions: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
+            and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
+            fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
+    """
+    gold = predictions.to_label_positions(columns["label"])
+    right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
+    if partial:
+        return _score_ends(right, predictions.predicted == NO_ANSWER, partition)
+    joined, total = merge_sparse_partitions(partition)
+    scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
+    if scores["n_partitions"] < total:
+        scores["set_partitions"] = total
+    unseen = find_unseen_rows(columns)
+    if unseen.any() and not unseen.all():
+        scores["unseen"] = estimate_ratio(right, unseen, resamples=resamples)
+    return scores
+
+
+def merge_sparse_partitions(partition_ids: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Merge neighbouring partitions until each has at least one example.
+
+    The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
+    on through the divisors of the number of partitions, so that each joined partition covers the same share of the
+    complete set.
+
+    Args:
+        partition_ids: Partition of each sampled example in the complete set, shape (n,).
+
+    Returns:
+        The partition numbers after joining, shape (n,), and the number of partitions of the complete set.
+
+    >>> merge_sparse_partitions(np.array([0, 4, 5, 12, 19]))
+    (array([0, 0, 1, 2, 3]), 20)
+    """
+    numbers = np.asarray(partition_ids, dtype=np.int64)
+    present = np.unique(numbers)
+    # A complete set of fewer than `PARTITIONS` pairs has one pair per partition (`baselines.lexical.rearrangement`).
+    is_small_set = len(present) == len(numbers) == present[-1] + 1
+    total = len(present) if is_small_set else max(PARTITIONS, int(present[-1]) + 1)
+    fewer = next(m for m in range(total, 0, -1) if total % m == 0 and len(np.unique(present * m // total)) == m)
+    return numbers * fewer // total, total
+
+
+def find_unseen_rows(columns: Columns) -> NDArray[np.bool_]:
+    """Compute a mask of the pairs that are known not to be from a training split, shape (n,)."""
+    if "source_split" not in columns:
+        return np.zeros(len(columns["partition"]), dtype=np.bool_)
+    return np.array([not str(split).startswith(_TRAINING) for split in columns["source_split"]], dtype=np.bool_)
+
+
+def _score_ends(right: NDArray[np.bool_], unanswered: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
+    subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
+    ratios = {name: (right & subset, subset.astype(np.float64)) for name, subset in subsets.items() if subset.any()}
+    drop = {}
+    if {"easiest", "hardest"} <= ratios.keys():
+        ratios["at_most"] = ((right | unanswered) & subsets["easiest"], subsets["easiest"].astype(np.float64))
+        drop = {"drop": ("at_most", "hardest")}
+    estimates = dict(estimate_named_ratios(ratios, drop, resamples=0))
+    return {name: estimates[name] for name in (*subsets, *drop) if name in estimates}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import ENTAILMENT, resolve_gold_label
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_named_ratios, sum_by_source
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_ratio, sum_by_source
 from unbag.scoring.calibration import CalibrationScores, compute_calibration
 from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
 from unbag.scoring.log_odds import compute_cutoff, compute_log_odds
@@ -272,10 +272,11 @@ def compute_verification_scores(
         return None
     false_contradiction = None
     if contradictions is not None and not contradictions.positive.all():
-        source, names = encode_names(sources)
+        source, _ = encode_names(sources)
         decisions = contradictions.with_errors()
-        rates = _rates(decisions.positive, decisions.predicted, source, len(names), resamples)
-        false_contradiction = rates["false_positive"]
+        false_contradiction = estimate_ratio(
+            decisions.predicted, ~decisions.positive, source, is_count_of_rows=True, resamples=resamples
+        )
     return {
         "n_entailed": found["n_positive"],
         "n_not_entailed": found["n_negative"],
@@ -333,7 +334,8 @@ def compute_binary_scores(
         "auroc": None,
         "average_precision": None,
         "balanced_accuracy": _balanced_accuracy(positive, predicted, source, n_sources, resamples),
-        **_rates(positive, predicted, source, n_sources, resamples),
+        "recall": estimate_ratio(predicted, positive, source, is_count_of_rows=True, resamples=resamples),
+        "false_positive": estimate_ratio(predicted, ~positive, source, is_count_of_rows=True, resamples=resamples),
         "calibration": None,
         "risk_coverage": None,
         "thresholds": [],
@@ -374,27 +376,6 @@ def _validate_probabilities(probabilities: ArrayLike) -> Floats:
             "entailment"
         )
     return values
-
-
-class _Rates(TypedDict):
-    recall: Estimate
-    false_positive: Estimate
-
-
-def _rates(positive: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int) -> _Rates:
-    """Compute recall and false-positive rate at the model's decision threshold, with intervals over sources."""
-    rows = {"recall": positive, "false_positive": ~positive}
-    sums = {
-        name: (sum_by_source(predicted & of_all, source, n_sources), sum_by_source(of_all, source, n_sources))
-        for name, of_all in rows.items()
-        if of_all.any()
-    }
-    rates = {
-        name: estimate.copy_with_sample(estimate.sample, int(rows[name].sum()))
-        for name, estimate in estimate_named_ratios(sums, resamples=resamples).items()
-    }
-    nothing = Estimate(None, None, None, 0)
-    return {"recall": rates.get("recall", nothing), "false_positive": rates.get("false_positive", nothing)}
 
 
 def _balanced_accuracy(

@@ -61,7 +61,7 @@ def cross_validate(
 
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`select_fold_data`). It
     predicts both rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule
-    turns both predictions into one of four labels (`challenge_sets.sicck`). The model without fine-tuning is scored in
+    turns both predictions into one of four labels (`scoring.natural_logic`). The model without fine-tuning is scored in
     the same way. The config's `protocol` chooses folds and training pairs (`config_recipes.FoldProtocol`). Folds do
     not depend on the training seed; all other random numbers do. Predicted pairs never select a model: each fold is
     trained to the last step.

@@ -206,7 +206,7 @@ def test_every_set_has_report_section(name):
     assert described.question.endswith("?")
     assert described.list_metrics_with_role("beside_papers")
     assert described.report_order < LAST
-    assert "Up to" in described.import_set_module("report").EXAMPLE_RULE
+    assert "Up to" in described.example_rule
 
 
 def test_sentences_and_names_are_escaped(report):

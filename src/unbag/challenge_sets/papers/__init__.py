@@ -59,11 +59,7 @@ class PaperTable:
         return f"{self.paper}, {kind} {self.number}"
 
     def read_shares(self, name: str) -> list[float | None]:
-        """Read a numeric column of the table as fractions in [0, 1], one per row.
-
-        Raises:
-            ValueError: If the column does not exist, or holds neither shares nor percentages.
-        """
+        """Read a numeric column of the table as fractions in [0, 1], one per row."""
         if self.units.get(name) not in ("share", "percent"):
             raise ValueError(
                 f"{self.source}: expected one of the columns {self.values} that contains shares or percentages, got "

@@ -41,7 +41,8 @@ A premise with a negation is excluded, because "without a hat" entails "without 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Final, NamedTuple, TypeVar
@@ -445,22 +446,8 @@ def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:
         adjective, words[0] = capitalize(adjective), decapitalize(words[0], parse.pos[0])
     elif position:
         words[position - 1] = adapt_article(words[position - 1], adjective)
-
-    def insert(column: Sequence[T], value: T) -> tuple[T, ...]:
-        return (*column[:position], value, *column[position:])
-
-    def moved(head: int) -> int:
-        return head + (head >= position)
-
-    return Parse(
-        words=insert(words, adjective),
-        spaces=insert(parse.spaces, True),
-        lemmas=insert(parse.lemmas, adjective.lower()),
-        pos=insert(parse.pos, "ADJ"),
-        tags=insert(parse.tags, ADJECTIVE),
-        heads=insert(tuple(map(moved, parse.heads)), moved(noun.head)),
-        deps=insert(parse.deps, "amod"),
-    )
+    changed = replace(parse, words=tuple(words))
+    return changed.insert(position, word=adjective, space=True, pos="ADJ", tag=ADJECTIVE, head=noun.head, dep="amod")
 
 
 def _text(parse: Parse) -> str:

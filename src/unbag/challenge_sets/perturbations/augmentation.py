@@ -211,9 +211,6 @@ class SoswapAddamodPairGenerator:
             adjectives: Counts of adjectives by noun; required for AddAmod.
             min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
             words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-
-        Raises:
-            ValueError: If the kind is unknown, or AddAmod is requested without `adjectives`.
         """
         if kind not in LABEL_BY_KIND:
             raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")

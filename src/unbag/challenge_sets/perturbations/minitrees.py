@@ -46,9 +46,6 @@ class MiniTrees:
         Args:
             radius: Number of neighbours on each side of a word (default: `DEFAULT_RADIUS`).
             definition: `code` or `text` (default: `code`).
-
-        Raises:
-            ValueError: If the definition is unknown.
         """
         self.radius, self.definition = radius, validate_definition(definition)
         self._numbers: dict[str, int] = {}
@@ -141,9 +138,6 @@ class MiniTrees:
 
         Returns:
             β^k of each reordering, shape (q,).
-
-        Raises:
-            ValueError: If `orders` has another shape.
         """
         if orders.ndim != 2 or orders.shape[1] != len(tagged):
             raise ValueError(f"orders: expected shape (q, {len(tagged)}), got {orders.shape}")

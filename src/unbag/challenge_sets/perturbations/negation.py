@@ -17,24 +17,22 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_tables` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
+`iter_negation_rows` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, LabelProver, get_proved_label
 from unbag.challenge_sets.perturbations.negation_operations import NegationPair, build_negation_pairs
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
-from unbag.data import columns
-from unbag.data.columns import PAIR
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, get_gold_id
 from unbag.data.sources import Example
 from unbag.data.text.grammar import (
@@ -203,23 +201,14 @@ def _is_optional(parse: Parse, i: int) -> bool:
 
 def remove_tokens(parse: Parse, token_indices: list[int]) -> Parse:
     """Remove consecutive tokens from a parse. An indefinite article before them is adapted to the next word."""
-    kept = [i for i in range(len(parse.words)) if i not in token_indices]
-    place = {old: new for new, old in enumerate(kept)}
-    words, spaces = [parse.words[i] for i in kept], [parse.spaces[i] for i in kept]
-    before = token_indices[0] - 1
-    if before in place:
-        if place[before] + 1 < len(words):
-            words[place[before]] = adapt_article(parse.words[before], words[place[before] + 1])
-        spaces[place[before]] = parse.spaces[token_indices[-1]]
-    return Parse(
-        words=tuple(words),
-        spaces=tuple(spaces),
-        lemmas=tuple(parse.lemmas[i] for i in kept),
-        pos=tuple(parse.pos[i] for i in kept),
-        tags=tuple(parse.tags[i] for i in kept),
-        heads=tuple(place[parse.heads[i]] for i in kept),
-        deps=tuple(parse.deps[i] for i in kept),
-    )
+    before, after = token_indices[0] - 1, token_indices[-1] + 1
+    words, spaces = list(parse.words), list(parse.spaces)
+    if before >= 0:
+        if after < len(words):
+            words[before] = adapt_article(words[before], words[after])
+        spaces[before] = spaces[after - 1]
+    changed = replace(parse, words=tuple(words), spaces=tuple(spaces))
+    return changed.select([i for i in range(len(words)) if i not in token_indices])
 
 
 NOT_PLAIN: Final = "not a plain sentence"
@@ -310,44 +299,27 @@ def _choose(items: Sequence[T], key: int, name: str) -> T:
 logger = logging.getLogger(__name__)
 
 DEFAULT_SEED: Final = 13
-SCHEMA: Final = pa.schema(
-    [
-        *PAIR,  # the source id is that of the first example with this premise
-        ("operation", pa.string()),
-        ("mirror", pa.string()),  # the two rows of a mirror share it
-        ("negation", pa.string()),  # phrase that negates in the premise
-        ("source_premise", pa.string()),
-    ]
-)
-_ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def iter_negation_tables(
+def iter_negation_rows(
     examples: Iterable[Example],
     parser: Parser,
     *,
     seed: int = DEFAULT_SEED,
     words: str = ALL,
     counts: Counter[str] | None = None,
-) -> Iterator[pa.Table]:
-    """Build the rows of the negation set from the premises of examples, as Arrow tables with the schema `SCHEMA`.
+) -> Iterator[dict[str, Any]]:
+    """Build the rows of the negation set from the premises of examples. The source is the first with a premise.
 
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
         parser: Parser of the premises.
         seed: Random seed of added sentences, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
         words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-        counts: Counter that is updated while tables are consumed. Keys are `premises`, `claims`, the operations, and
+        counts: Counter that is updated while rows are consumed. Keys are `premises`, `claims`, the operations, and
             the excluded premises by reason (`excluded: ...`).
     """
     counts = Counter() if counts is None else counts
-    yield from columns.iter_tables(_rows(examples, parser, seed, words, counts), SCHEMA, size=_ROWS_PER_TABLE)
-    logger.info("negation: %s", dict(counts.most_common()))
-
-
-def _rows(
-    examples: Iterable[Example], parser: Parser, seed: int, words: str, counts: Counter[str]
-) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         pairs = build_negation_pairs(parse, seed=seed, words=words)
@@ -368,6 +340,7 @@ def _rows(
                 "negation": pair.negation,
                 "source_premise": str(parse),
             }
+    logger.info("negation: %s", dict(counts.most_common()))
 
 
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"

@@ -7,6 +7,7 @@ words of the premise.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from unbag.challenge_sets.perturbations.negation_words import PEOPLE, THINGS
@@ -201,15 +202,9 @@ def parse_claim(parse: Parse) -> Claim | None:
 def _with_full_stop(parse: Parse) -> Parse:
     if not parse.words or parse.pos[-1] == "PUNCT" or "ROOT" not in parse.deps:
         return parse
-    return Parse(
-        words=(*parse.words, "."),
-        spaces=(*parse.spaces[:-1], False, False),
-        lemmas=(*parse.lemmas, "."),
-        pos=(*parse.pos, "PUNCT"),
-        tags=(*parse.tags, "."),
-        heads=(*parse.heads, parse.deps.index("ROOT")),
-        deps=(*parse.deps, "punct"),
-    )
+    last, root = len(parse.words), parse.deps.index("ROOT")
+    joined = replace(parse, spaces=(*parse.spaces[:-1], False))
+    return joined.insert(last, word=".", space=False, pos="PUNCT", tag=".", head=root, dep="punct")
 
 
 def _has_subject(claim: Claim) -> bool:

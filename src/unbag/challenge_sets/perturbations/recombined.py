@@ -32,7 +32,6 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
@@ -48,8 +47,6 @@ from unbag.challenge_sets.perturbations.arguments import (
 )
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair
 from unbag.challenge_sets.perturbations.vocabulary_split import is_official_sentence
-from unbag.data import columns
-from unbag.data.columns import PAIR
 from unbag.data.labels import ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, get_gold_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
@@ -77,21 +74,6 @@ UNREAL: Final = "whose premise describes an intended action (is about to, tries 
 NO_DONOR: Final = "no other sentence has a matching argument to replace an argument of the claim"
 FEW_SENTENCES: Final = "too few sentences that share no words with the claim"
 
-SCHEMA: Final = pa.schema(
-    [
-        *PAIR,  # the source is the pair of evidence and claim
-        ("group", pa.string()),  # rows of one claim and one document
-        ("k", pa.int64()),
-        ("position", pa.int64()),  # of the evidence among the sentences, from 0; of `removed`, of what is in its place
-        ("operation", pa.string()),
-        # Exchanged claims: the sentence that the words came from, and the words; null for the other rows.
-        ("donor_position", pa.int64()),
-        ("donor_id", pa.string()),
-        ("replaced", pa.string()),
-        ("replacement", pa.string()),
-    ]
-)
-_ROWS_PER_TABLE: Final = 1_000  # of up to 64 sentences: some MB
 _SENTENCE_WORDS: Final = range(3, 41)
 _SHARED: Final = 2  # content words that a sentence and the evidence may not share
 _END: Final = re.compile(r"[.!?…][\"'”’)]*$")
@@ -216,7 +198,7 @@ def build_sentence_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> Sen
     return SentencePool(sentences, donors, objects)
 
 
-def iter_recombined_set_tables(
+def iter_recombined_rows(
     examples: Iterable[Example],
     pool: SentencePool,
     parser: Parser,
@@ -224,8 +206,8 @@ def iter_recombined_set_tables(
     sizes: Sequence[int] = DEFAULT_SIZES,
     seed: int = DEFAULT_SEED,
     counts: Counter[str] | None = None,
-) -> Iterator[pa.Table]:
-    """Build the rows of the recombined set from examples, as Arrow tables with the schema `SCHEMA`.
+) -> Iterator[dict[str, Any]]:
+    """Build the rows of the recombined set from examples. The source is the pair of evidence and claim.
 
     Args:
         examples: Pairs of a corpus.
@@ -233,11 +215,18 @@ def iter_recombined_set_tables(
         parser: Parser of the claims.
         sizes: Numbers of sentences of the documents, each at least 1.
         seed: Random seed.
-        counts: Counter that is updated while tables are taken: `claims`, the rows of each operation, and the examples
+        counts: Counter that is updated while rows are taken: `claims`, the rows of each operation, and the examples
             that make no row by reason (`excluded: a negation`).
     """
     counts = Counter() if counts is None else counts
-    yield from columns.iter_tables(_rows(examples, pool, parser, sizes, seed, counts), SCHEMA, size=_ROWS_PER_TABLE)
+    for example, parse in _parsed_claims(examples, parser, counts):
+        rows = build_claim_rows(example, parse, pool, sizes=sizes, seed=seed)
+        if isinstance(rows, str):
+            counts[f"excluded: {rows}"] += 1
+            continue
+        counts["claims"] += 1
+        counts.update(row["operation"] for row in rows)
+        yield from rows
     logger.info("recombined: %s", dict(counts.most_common()))
 
 
@@ -250,24 +239,6 @@ def find_example_exclusion_reason(example: Example) -> str | None:
     if not collect_content_stems(example.hypothesis) <= collect_content_stems(example.premise):
         return OTHER_WORDS
     return UNREAL if _UNREAL.search(example.premise) or _REPEATED.search(example.hypothesis) else None
-
-
-def _rows(
-    examples: Iterable[Example],
-    pool: SentencePool,
-    parser: Parser,
-    sizes: Sequence[int],
-    seed: int,
-    counts: Counter[str],
-) -> Iterator[dict[str, Any]]:
-    for example, parse in _parsed_claims(examples, parser, counts):
-        rows = build_claim_rows(example, parse, pool, sizes=sizes, seed=seed)
-        if isinstance(rows, str):
-            counts[f"excluded: {rows}"] += 1
-            continue
-        counts["claims"] += 1
-        counts.update(row["operation"] for row in rows)
-        yield from rows
 
 
 def _parsed_claims(

@@ -143,9 +143,6 @@ def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
     Returns:
         The rows in the order of the file, and the number of normalized cells by kind: `white space` around a sentence,
         `case` of a position or part, `spelling` of a modifier, `stray cell`.
-
-    Raises:
-        ValueError: If columns are missing, a value is unknown, or a four-way label contradicts the row's relations.
     """
     counts: Counter[str] = Counter()
     # `utf-8-sig` drops a byte order mark, and `newline=""` leaves line breaks inside quoted cells to the CSV reader.
@@ -218,9 +215,6 @@ def assign_folds(seeds: Sequence[str], n_folds: int = 5, *, method: str = CONTIG
     Returns:
         A number from 0 to n - 1 for each row. Fold sizes differ by at most one row, or with `whole_seeds` by at most
         one seed pair. With `contiguous`, the larger folds come first.
-
-    Raises:
-        ValueError: If there are fewer seed pairs or rows than folds, or if the method is unknown.
     """
     if method not in FOLDINGS:
         raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {method!r}")
@@ -401,9 +395,6 @@ def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     """Parse the seed pairs of the official SICCK file, i.e. its rows without a modifier.
 
     Returns a dict from seed ids to seed pairs.
-
-    Raises:
-        ValueError: If a seed cannot be parsed.
     """
     seeds = {}
     for row in rows:

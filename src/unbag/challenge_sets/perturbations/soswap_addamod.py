@@ -17,8 +17,8 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     build_addamod_pair,
 )
+from unbag.challenge_sets.perturbations.duplicates import deduplicate
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
-from unbag.challenge_sets.perturbations.swapped import deduplicate
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data import columns
 from unbag.data.columns import PAIR

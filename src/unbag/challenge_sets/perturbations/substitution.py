@@ -15,7 +15,7 @@ import pyarrow as pa
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, split_with_boundaries
-from unbag.challenge_sets.perturbations.swapped import deduplicate
+from unbag.challenge_sets.perturbations.duplicates import deduplicate
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import (
     FIXED_PHRASES,

@@ -68,11 +68,7 @@ def are_in_vocabulary_half(vocabulary_half: str, candidate_words: Iterable[str])
 
 
 def validate_vocabulary_option(words: str) -> None:
-    """Validate the value of the option `words`.
-
-    Raises:
-        ValueError: If the value is not in `WORDS`.
-    """
+    """Validate the value of the option `words`."""
     if words not in WORDS:
         raise ValueError(f"words: expected one of {', '.join(WORDS)}, got {words!r}")
 

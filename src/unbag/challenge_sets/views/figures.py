@@ -1,29 +1,13 @@
 """Figure data for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.tables import format_interval
 from unbag.scoring.bootstrap import Estimate
-
-
-def iter_metrics(
-    challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
-) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of a set that occur in the scores, as tuples (label, meaning, value).
-
-    Args:
-        challenge_set: Description of the set.
-        meanings: Meaning of each metric, by name.
-        scores: Scores of a result on the set.
-    """
-    for metric in challenge_set.metric_definitions:
-        if (estimate := metric.get_estimate(scores)) is not None:
-            yield metric.label, meanings[metric.name], estimate
 
 
 @dataclass(frozen=True)

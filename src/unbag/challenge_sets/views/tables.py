@@ -6,8 +6,7 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
-from unbag.challenge_sets.build_stats import format_top_reasons
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.result import Result
 from unbag.scoring.bootstrap import Estimate
 
 
@@ -87,6 +86,19 @@ def summarize_exclusions(data_record: Mapping[str, Any]) -> str:
         return rows
     human = Estimate(*(data_record["human"][name] for name in ("share", "low", "high", "pairs")))
     return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
+
+
+_MOST_REASONS: Final = 3
+
+
+def format_top_reasons(counts: Mapping[str, int]) -> str:
+    """Format the three most frequent reasons for exclusions, with their counts. Ties are sorted alphabetically.
+
+    >>> format_top_reasons({"a question": 1, "a negation": 24, "a passive": 1271, "a copula": 24})
+    'a passive (1,271), a copula (24), a negation (24)'
+    """
+    sorted_counts = sorted((-n, reason) for reason, n in counts.items())
+    return ", ".join(f"{reason} ({-n:,})" for n, reason in sorted_counts[:_MOST_REASONS])
 
 
 def summarize_rejections(result: Result, prefix: str) -> str:

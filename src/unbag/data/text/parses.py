@@ -176,6 +176,32 @@ class Parse:
             tokens += self._children[above]
         return sorted(tokens) if len(tokens) > 1 else tokens
 
+    def insert(self, position: int, *, word: str, space: bool, pos: str, tag: str, head: int, dep: str) -> "Parse":
+        """Build the parse of the sentence with a token inserted.
+
+        Args:
+            position: Position of the new token.
+            word: The token as written; its lemma is the word in lower case.
+            space: Whether a space follows the token.
+            pos: Universal POS tag.
+            tag: Fine-grained tag.
+            head: Position of the token's head in this parse.
+            dep: Dependency relation to the head.
+        """
+        heads = [each + (each >= position) for each in self.heads]
+        new: tuple[Any, ...] = (word, space, word.lower(), pos, tag, head + (head >= position), dep)
+        columns: tuple[Any, ...] = (self.words, self.spaces, self.lemmas, self.pos, self.tags, heads, self.deps)
+        return Parse(
+            *((*column[:position], value, *column[position:]) for column, value in zip(columns, new, strict=True))
+        )
+
+    def select(self, kept: Sequence[int]) -> "Parse":
+        """Build the parse of some tokens, in order. The head of each token must be one of them."""
+        place = {old: new for new, old in enumerate(kept)}
+        heads = {old: place[self.heads[old]] for old in kept}
+        columns: tuple[Any, ...] = (self.words, self.spaces, self.lemmas, self.pos, self.tags, heads, self.deps)
+        return Parse(*(tuple([column[i] for i in kept]) for column in columns))
+
     @cached_property
     def _children(self) -> list[list[int]]:
         return compute_dependents(self.heads)

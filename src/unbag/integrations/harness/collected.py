@@ -24,7 +24,7 @@ def compute_harness_scores(
 
     Args:
         records: Records from the harness.
-        score_function: Function `compute_<name>_scores` of the set.
+        score_function: Function `ChallengeSet.score_function` of the set.
         columns: Columns that the function needs in addition to the label.
         paths: Path of each score in the result of the function, by score name.
     """

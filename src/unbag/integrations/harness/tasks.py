@@ -61,7 +61,8 @@ class HarnessTask(NamedTuple):
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
     """Build the source code of a module that parses answers and computes metrics. The module needs only NumPy."""
     described = {task.name: task.challenge_set for task in tasks}
-    modules = [f"{each.package}.scores" for each in described.values()]
+    functions = {name: each.score_function for name, each in described.items()}
+    modules = [function.__module__ for function in functions.values()]
     tables = _TABLES.format(
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
@@ -69,6 +70,6 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
             name: {metric.name: metric.path for metric in each.list_metrics_with_role("harness")}
             for name, each in described.items()
         },
-        functions=", ".join(f"{name!r}: compute_{name}_scores" for name in described),
+        functions=", ".join(f"{name!r}: {function.__name__}" for name, function in functions.items()),
     )
     return f"{build_source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"

@@ -127,7 +127,7 @@ def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
     }
     meanings: dict[str, str] = {}
     for group in report_data.groups:
-        meanings |= challenge_sets.get_challenge_set(group.set).import_set_module("report").MARK_MEANINGS
+        meanings |= challenge_sets.get_challenge_set(group.set).mark_meanings
     return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 

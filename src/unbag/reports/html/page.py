@@ -323,8 +323,7 @@ def _asset(name: str) -> str:
 
 
 def _reading(result: Result) -> str:
-    reading: str = challenge_sets.get_challenge_set(result.set).import_set_module("report").summarize_result(result)
-    return reading
+    return challenge_sets.get_challenge_set(result.set).summarize_result(result)
 
 
 def _readings(report_data: ReportData) -> dict[str, str]:
@@ -348,7 +347,7 @@ def _drawn(figure: Figure, report_data: ReportData) -> RenderedFigure:
 def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
     described = challenge_sets.get_challenge_set(group.set)
     first = group.scored_models[0].result
-    every = (*described.import_set_module("report").build_figures(group), *iter_paper_figures(group, described))
+    every = (*described.build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
     beside = len(group.scored_models) <= _BESIDE
     return ReportSection(
@@ -396,7 +395,7 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
         scored.model.name: {
             (name, meaning): format_interval(estimate)
             for name, meaning, estimate in (
-                *described.import_set_module("report").iter_set_metrics(scored.result.scores),
+                *described.iter_set_metrics(scored.result.scores),
                 *_iter_balanced_accuracies(scored.result.scores.get(SKILL), described),
             )
         }

@@ -1,0 +1,145 @@
+"""The contract of a challenge set, for all sets of unbag and for one of another package."""
+
+import json
+import re
+import zlib
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unbag import challenge_sets
+from unbag.challenge_sets import loading, results
+from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.data.predictions import SetPredictions
+from unbag.evaluation import report_examples
+from unbag.evaluation.evaluator import evaluate_all
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
+from unbag.reports import html, terminal
+from unbag.scoring.nested import iter_estimates
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PARSED = ("negation", "recombined", "soswap_addamod")
+OPTIONS = {
+    "breaking_nli": {"train_data": ("train.jsonl",)},
+    "cs_lambda": {"train_data": ("train.jsonl",), "pipeline": "all", "folds": 2},
+    "permuted": {"q": 3},
+    "recombined": {"k": "1,4"},
+    "resnli": {"embeddings": "words.txt"},
+    "soswap_addamod": {"min_count": 1},
+}
+"""Options of the sets that need more than pairs."""
+NAMES = [*challenge_sets.list_set_names(), "capitals"]
+
+
+def _build_word_vectors():
+    """Return word vectors computed from checksums, for all words of the corpus."""
+    words = sorted(set(re.findall(r"[a-z]+", (GOLDEN / "train.jsonl").read_text().lower())))
+    vectors = {word: [zlib.crc32(f"{word} {place}".encode()) % 2001 / 1000 - 1 for place in range(8)] for word in words}
+    return "".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in vectors.items())
+
+
+@pytest.fixture(autouse=True)
+def _small_corpus(tmp_path, monkeypatch, installed_package):
+    """Provide pairs, word vectors and empty caches in the working directory."""
+    (tmp_path / "train.jsonl").write_bytes((GOLDEN / "train.jsonl").read_bytes())
+    (tmp_path / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def request_of(name, request):
+    options = {"data": "train.jsonl", **OPTIONS.get(name, {})}
+    if name in PARSED:
+        shared = request.getfixturevalue("shared")
+        options["pipeline"] = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+    return SetRequest(name, options=options)
+
+
+def _shorten(column):
+    """Drop the sentence and the number of a column: a card may document `premise_bleu_2` … `hypothesis_bleu_4`."""
+    return re.sub(r"^(premise|hypothesis)_|_\d$", "", column)
+
+
+def _predict(rows, label_ids, names):
+    probabilities = np.full((len(rows), len(names)), 0.1 / (len(names) - 1))
+    probabilities[np.arange(len(rows)), label_ids] = 0.9
+    return SetPredictions(probabilities, tuple(names), has_probabilities=True)
+
+
+def _predict_from_words(premises, hypotheses):
+    """Predict labels that depend on the words of both sentences, but not on their order."""
+    labels = ("entailment", "neutral", "contradiction")
+    pairs = zip(premises, hypotheses, strict=True)
+    bags = (sorted(f"{premise} | {hypothesis}".split()) for premise, hypothesis in pairs)
+    return [labels[zlib.crc32(json.dumps(bag).encode()) % 3] for bag in bags]
+
+
+@pytest.mark.slow
+def test_rows_scores_and_columns_fulfil_contract(name, request_of, tmp_path, monkeypatch):
+    described = challenge_sets.get_challenge_set(name)
+    built = build_requested_set(request_of)
+    rows, gold = built.rows, np.array(built.rows["label"][:])
+    names = rows.features["label"].names
+
+    # The rows do not depend on the number of processes, and have the declared columns.
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 100)
+    again = loading.load(name, num_proc=2, cache_dir=tmp_path / "two", **request_of.options)
+    assert again.to_list() == rows.to_list()
+    assert rows.column_names == described.get_builder_class().SCHEMA.names
+    assert {*described.columns, *described.optional_columns} <= set(rows.column_names)
+    documented = set(map(_shorten, re.findall(r"`(\w+)`", loading.read_card(name))))
+    assert [column for column in rows.column_names if _shorten(column) not in documented] == []
+
+    # Gold answers are perfect, and constant answers are no better than chance.
+    perfect = described.get_skill_score(described.score_rows(rows, _predict(rows, gold, names)))
+    assert perfect is not None
+    if described.has_shuffled_control:
+        assert perfect.estimate.value == pytest.approx(1)
+    else:  # the gold label is wrong for permuted words
+        assert perfect.estimate.value <= 1e-9
+    for label in range(len(names)):
+        constant = described.score_rows(rows, _predict(rows, np.full(len(rows), label), names))
+        assert described.get_skill_score(constant).estimate.value <= 1e-9
+
+
+@pytest.mark.slow
+def test_order_blind_model_has_no_skill_and_all_views_exist(name, request_of, tmp_path):
+    described = challenge_sets.get_challenge_set(name)
+    [result] = evaluate_all([_predict_from_words], [request_of], output_dir=tmp_path / "run").results
+    assert described.get_skill_score(result.scores).estimate.value <= 1e-9
+    written = (tmp_path / "run" / results.FILE).read_text()
+    results.write_results(results.read_results(tmp_path / "run" / results.FILE), tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == json.loads(written)
+
+    definitions = described.metric_definitions
+    assert len({each.name for each in definitions}) == len(definitions)
+    assert all(each.roles for each in definitions), "a number that is shown nowhere"
+    for role in ("quoted", "compared", "harness"):
+        values = [estimate for _, estimate in described.list_metric_values(result.scores, role)]
+        assert values, "every surface shows a number of every set"
+        assert all(estimate.value <= 1 and estimate.n > 0 for estimate in values)
+    paths = {path for path, _ in iter_estimates(result.scores)} | {"unseen"}  # pairs of your own have no train split
+    assert {each.path for each in described.list_metrics_with_role("compared")} <= paths
+
+    terminal.write_views(terminal.build_result_views([result]), tmp_path / "table.txt")
+    assert max(map(len, (tmp_path / "table.txt").read_text().splitlines())) <= 100
+    assert described.summarize_result(result).endswith(".")
+    assert list(described.iter_set_metrics(result.scores))
+    assert json.loads((tmp_path / "run" / report_examples.FILE).read_text())["selections"][0]["examples"]
+    html.write_report([tmp_path / "run"], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert described.question in unescape(page)
+    assert "<svg" in page
+    assert f"def {described.score_function.__name__}(" in build_scoring_source(
+        [HarnessTask(name, "org/sets", None, "test")]
+    )
