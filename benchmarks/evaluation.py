@@ -81,7 +81,6 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     callbacks = EvaluationCallbacks(
         on_set=lambda name: stages.begin(f"build {name}"),
         on_progress=stages.update,
-        on_preview=lambda result: stages.add_table(result.set),
         on_result=lambda result: stages.add_table(result.set),
     )
     with parallel.set_num_proc(options.num_proc):

@@ -1,34 +1,33 @@
 """Python function `unbag.evaluate`, the counterpart of the command `unbag evaluate`."""
 
 import logging
-import tempfile
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, Unpack
 
-from unbag.challenge_sets import results, selection
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
-from unbag.evaluation import evaluator, result_folder
-from unbag.evaluation.backends import open_backend, validate_engine_options
+from unbag.evaluation import evaluator
+from unbag.evaluation.backends import open_engine, validate_engine_options
 from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.evaluation.published import score_published_predictions
+from unbag.evaluation.result_folder import RunFolder
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.options import ModelKwargs, describe_model_options
 from unbag.inference.prediction_files import PredictionSource
 from unbag.inference.prediction_store import PREDICTIONS
-from unbag.inference.shards import Shard
+from unbag.inference.runner import Shard
 from unbag.inference.single_output import Threshold
 from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
 from unbag.utils.progress import OnProgress, show_progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import StorageFolder, is_url, upload_files
 
 logger = logging.getLogger(__name__)
 
@@ -95,8 +94,8 @@ def evaluate(
             the same model are added to the folder; a folder with results of another model is rejected. Without a
             folder, results are temporary until `Report.save`, and predictions are stored in the user's cache folder
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
-        shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. The first
-            shard that finds all predictions complete scores them.
+        shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. A shard
+            stores predictions. After all shards, a call without `shard` scores them, and predicts what is missing.
         predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
             `gold`, `prediction`, and the probability of each label. Stored predictions are reused.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
@@ -112,7 +111,7 @@ def evaluate(
         model_options: Options of the model.
 
     Returns:
-        Report of the run. It has no results in processes other than the first one.
+        Report of the run. It has no results in shards, and in processes other than the first one.
 
     Raises:
         ValueError: If an argument is invalid or does not fit the model. `data.labels.LabelError` if the label order is
@@ -147,20 +146,22 @@ def evaluate(
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)
     requests, unsuitable = _requests(sets, pairs, full=full)
-    output = _open_output_folder(output_dir, model, is_sharded=shard is not None)
-    # Created first, so that it removes the temporary folder after an error.
-    report = Report((), output.folder, temporary=output.is_temporary)
+    if output_dir is None and (shard is not None or connect_process_group().world_size > 1):
+        raise ValueError("output_dir: expected a folder or URL that all processes share, got none; pass output_dir=…")
+    folder = RunFolder(output_dir)
+    # Predictions of a function are not reused, so those of a temporary run go with it.
+    is_cached = output_dir is None and has_stable_identity(model)
     visible = progress and progress_callback is None and connect_process_group().rank == 0
     with (
         show_progress_bars(visible=visible) as update_bars,
         parallel.set_num_proc(num_proc),
-        open_backend(engine, num_gpus) as backend,
+        open_engine(engine, num_gpus) as backend,
     ):
         outcome = evaluator.evaluate_all(
             [model],
             requests,
-            output_dir=output.folder,
-            predictions=output.predictions,
+            output_dir=folder.path,
+            predictions=get_cache_folder(PREDICTIONS) if is_cached else folder.predictions,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
@@ -172,11 +173,9 @@ def evaluate(
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             **model_options,
         )
-    report.results = outcome.results
-    report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in outcome.skipped]
-    if output.url is not None:
-        upload_files(output.folder, output.url, last_file=results.FILE)
-    return report
+    folder.upload()
+    skipped = [SkippedSet(each.set, each.model, each.reason) for each in outcome.skipped]
+    return Report(outcome.results, folder, skipped, contents=outcome.contents)
 
 
 def score(
@@ -251,13 +250,12 @@ def score(
     _validate_sets(sets)
     requests, _ = _requests(sets, pairs, full=False)
     sources = list(predictions) if isinstance(predictions, list | tuple) else [predictions]
-    output = _open_output_folder(output_dir, score, is_sharded=False)
-    report = Report((), output.folder, temporary=output.is_temporary)
+    folder = RunFolder(output_dir)
     with show_progress_bars(visible=progress) as update_bars:
         outcome = score_published_predictions(
             sources,
             requests,
-            output_dir=output.folder,
+            output_dir=folder.path,
             lexical_baseline=lexical_baseline,
             threshold=threshold,
             columns=columns if data is None else None,
@@ -265,40 +263,12 @@ def score(
             by_order=by_order,
             callbacks=EvaluationCallbacks(on_progress=update_bars),
         )
-    report.results = outcome.results
-    if output.url is not None:
-        upload_files(output.folder, output.url, last_file=results.FILE)
-    return report
+    folder.upload()
+    return Report(outcome.results, folder, contents=outcome.contents)
 
 
 def _warn(failure: EvaluationFailure) -> None:
     logger.warning("%s is skipped: %s", failure.set, failure.reason)
-
-
-class _OutputFolder(NamedTuple):
-    """Where a run writes: a local folder, a folder or URL of predictions, and the URL to upload to."""
-
-    folder: Path
-    predictions: Path | str
-    url: str | None
-    is_temporary: bool
-
-
-def _open_output_folder(output_dir: Path | str | None, model: Model, *, is_sharded: bool) -> _OutputFolder:
-    """Open the output folder: a local folder, a temporary one, or a copy of the folder at a URL."""
-    if output_dir is None and connect_process_group().world_size > 1:
-        raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
-    if output_dir is None and is_sharded:
-        raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
-    if output_dir is not None and not is_url(output_dir):
-        return _OutputFolder(Path(output_dir), Path(output_dir) / PREDICTIONS, None, is_temporary=False)
-    folder = Path(tempfile.mkdtemp(prefix="unbag-"))
-    if output_dir is not None:
-        url = str(output_dir)
-        result_folder.download_result_folder(url, folder)
-        return _OutputFolder(folder, str(StorageFolder(url) / PREDICTIONS), url, is_temporary=True)
-    predictions = get_cache_folder(PREDICTIONS) if has_stable_identity(model) else folder / PREDICTIONS
-    return _OutputFolder(folder, predictions, None, is_temporary=True)
 
 
 def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | None:

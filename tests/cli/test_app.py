@@ -4,13 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
@@ -24,7 +22,6 @@ from unbag.cli import evaluate, natlog
 from unbag.cli import options as request_options
 from unbag.cli import train as training_commands
 from unbag.evaluation.outcome import EvaluationOutcome
-from unbag.inference.shards import Shard
 from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -451,14 +448,13 @@ def test_train_invalid_config_prints_one_line(folder):
 
 
 @pytest.mark.parametrize(("fails_later", "is_rejected"), [(False, False), (True, True)])
-def test_complete_shard_with_skipped_sets_succeeds(capsys, fails_later, is_rejected):
+def test_complete_shard_with_skipped_sets_succeeds(capsys, monkeypatch, tmp_path, fails_later, is_rejected):
     unsuitable = EvaluationFailure("sicck", UnsuitablePairsError("other pairs"))
-    plan = evaluate.EvaluationPlan(
-        ["majority"], [], None, "s3://bucket/run", None, skipped=[unsuitable], shard=Shard(0, 2)
-    )
     failures = [unsuitable, *([EvaluationFailure("plain", ValueError("broken"))] if fails_later else [])]
-    with pytest.raises(typer.Exit) if is_rejected else nullcontext():
-        evaluate._finish(plan, EvaluationOutcome([], failures), None, as_json=False)
+    monkeypatch.setattr(evaluate, "_select_requests", lambda *_, **__: ([], [unsuitable], "suite"))
+    monkeypatch.setattr(evaluate, "run_models", lambda *_, **__: EvaluationOutcome([], failures))
+    command = ["evaluate", "majority", "--shard", "0/2", "--output-dir", str(tmp_path / "run")]
+    assert cli.run(cli.app, command) == int(is_rejected)
     shown = capsys.readouterr().err
     assert "sicck: skipped: other pairs" in shown
-    assert ("This shard is complete" in shown) != is_rejected
+    assert ("Shard 0/2 is complete" in shown) != is_rejected

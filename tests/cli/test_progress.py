@@ -6,7 +6,6 @@ import threading
 import pytest
 from rich.console import Console
 
-from tests.factories import build_result
 from unbag.challenge_sets import request
 from unbag.challenge_sets.request import BUILDING, SetRequest, prebuild_sets
 from unbag.cli import output, progress
@@ -45,16 +44,6 @@ def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
         assert "2/2 sets" in ended
         watched.on_set("plain")
         assert "building plain" in terminal.getvalue().removeprefix(ended)
-
-
-def test_previewed_table_is_not_printed_again(terminal, monkeypatch):
-    monkeypatch.setattr("unbag.reports.terminal.build_result_view", lambda result: f"table of {result.model['name']}")
-    with progress.show_progress(2, is_visible=True) as watched:
-        watched.on_set("plain")
-        for show in (watched.on_preview, watched.on_result):
-            show(build_result("first"))
-        watched.on_result(build_result("second"))
-    assert [terminal.getvalue().count(f"table of {name}") for name in ("first", "second")] == [1, 1]
 
 
 def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):

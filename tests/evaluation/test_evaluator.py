@@ -30,12 +30,12 @@ from unbag.data.labels import (
 )
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
-from unbag.evaluation.backends import InProcessEngine
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
+from unbag.inference.runner import predict_rows
 from unbag.utils.safe_io import DataError
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
@@ -148,10 +148,9 @@ def test_prediction_file_scores_equal_model_scores(tmp_path, set_request):
     assert result.model["name"] == "predictions.jsonl"
 
 
-def test_device_is_validated_by_engine(tmp_path, set_request):
-    class RemoteBackend(InProcessEngine):
-        def validate_device(self, dtype, device):
-            told.append((dtype, device))
+def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_request):
+    class RemoteEngine:
+        predict_rows = staticmethod(predict_rows)
 
         def load_predictor(self, model, **options):
             told.append(options["device"])
@@ -159,8 +158,8 @@ def test_device_is_validated_by_engine(tmp_path, set_request):
 
     told = []
     asked = {"output_dir": tmp_path / "out", "lexical_baseline": False, "device": "cuda:99"}
-    evaluate_all(["org/model"], [set_request], engine=RemoteBackend(), **asked)
-    assert told == [(None, "cuda:99"), "cuda:99"]
+    evaluate_all(["org/model"], [set_request], engine=RemoteEngine(), **asked)
+    assert told == ["cuda:99"]
     with pytest.raises(ValueError, match="cannot use the device 'cuda:99'"):
         evaluate_all(["org/model"], [set_request], **asked)
 

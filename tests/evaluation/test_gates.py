@@ -264,12 +264,12 @@ def test_exit_codes_match_gate_outcomes(tmp_path):
 
 
 def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
-    def run_plan(*_, **__):
+    def run_models(*_, **__):
         return EvaluationOutcome([], [EvaluationFailure("swapped", ValueError("no pairs"))])
 
     old = write_run(tmp_path / "old", build_result(proportion_correct=0.5))
     monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))
-    monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
+    monkeypatch.setattr("unbag.cli.check.run_models", run_models)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert run_check(old, *bounds) == (0, "")
     assert run_check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"

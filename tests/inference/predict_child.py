@@ -4,7 +4,6 @@ import argparse
 import hashlib
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -13,7 +12,7 @@ import numpy as np
 from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
 from unbag.inference.distributed import destroy_process_group
-from unbag.inference.shards import LEASE, Shard, build_shared_job, predict_shard
+from unbag.inference.runner import Shard, predict_shard
 
 CHUNK_ROWS = 50
 
@@ -47,7 +46,6 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="a classifier; by default made-up probabilities")
     parser.add_argument("--fail-on-rank", default="none")
     parser.add_argument("--shard", type=Shard.parse, help="one of several that nothing connects")
-    parser.add_argument("--lease", type=float, default=LEASE)
     options = parser.parse_args()
 
     def predict_slowly(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
@@ -66,8 +64,7 @@ def main() -> None:
     folder = str(options.folder).format(rank=os.environ.get("RANK", "0"))
     rows = make_rows(options.rows)
     if options.shard is not None:
-        work = build_shared_job(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
-        predict_shard(work, replace(options.shard, lease=options.lease))
+        predict_shard(rows, predictor, folder, options.shard, chunk_rows=CHUNK_ROWS)
         return
     predict_rows(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
     destroy_process_group()

@@ -98,19 +98,6 @@ def test_predict_resumes_without_repeated_pairs(endpoint):
     np.testing.assert_array_equal(again.predict(PREMISES, HYPOTHESES)[:20], values[:20])
 
 
-def test_finished_batches_and_other_shards_are_not_sent(endpoint):
-    predictor = connect(endpoint, "predict")
-    done = np.arange(len(PREMISES)) < 32  # the pairs of the first request
-    rows = np.concatenate([rows for rows, _ in predictor.iter_batches(PREMISES, HYPOTHESES, done=done)])
-    assert sorted(rows) == list(range(32, 50))
-    parts = [
-        {row for rows, _ in predictor.iter_batches(PREMISES, HYPOTHESES, shard=(number, 2)) for row in rows.tolist()}
-        for number in (0, 1)
-    ]
-    assert parts[0] | parts[1] == set(range(50))
-    assert not parts[0] & parts[1]
-
-
 def test_smaller_batch_limit_of_server_is_found(endpoint):
     endpoint.classifier.most_pairs = 5
     values = connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)

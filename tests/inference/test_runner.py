@@ -1,5 +1,4 @@
 import json
-import os
 import time
 
 import datasets
@@ -169,29 +168,20 @@ def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
 def test_manifest_contains_key_fields(tmp_path):
     path = run_prediction(tmp_path).path
     manifest = json.loads((path / "manifest.json").read_text())
-    assert manifest["key"] == path.name
     assert manifest["identity"] == {"kind": "callable", **SUBJECTS, **CountingPredictor().version}
     assert (manifest["rows"], manifest["chunk_rows"], manifest["space"]) == (100, 30, list(LABELS))
     assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
 def test_each_chunk_is_read_once(tmp_path, monkeypatch):
-    found, read, seen = StoredPredictions.from_folder(run_prediction(tmp_path).path), PredictionStore.read, []
+    path, read, seen = run_prediction(tmp_path).path, PredictionStore.read, []
     monkeypatch.setattr(PredictionStore, "read", lambda store, part: seen.append(part) or read(store, part))
-    found.load_probabilities()
-    assert (found.has_probabilities, found.truncated) == (True, 0)
-    assert seen == [0, 1, 2, 3]
-
-
-def test_unfinished_files_are_ignored_and_old_ones_removed(tmp_path):
-    path = run_prediction(tmp_path).path
-    young, old = path / ".part-00001.parquet.abc.part", path / ".part-00001.parquet.def.part"
-    for left in (young, old):
-        left.write_bytes(b"half a file")
-    os.utime(old, (0, 0))
-    assert run_prediction(tmp_path).reused == 100
-    assert young.exists()
-    assert not old.exists()
+    for load in (lambda: run_prediction(tmp_path), lambda: StoredPredictions.from_folder(path)):
+        found = load()
+        found.load_probabilities()
+        assert (found.has_probabilities, found.truncated) == (True, 0)
+        assert seen == [0, 1, 2, 3]
+        seen.clear()
 
 
 def test_label_only_predictions_are_marked(tmp_path):
@@ -268,12 +258,10 @@ class BatchPredictor(CountingPredictor):
         super().__init__(**options)
         self.asked, self.stop_after, self.truncated = [], stop_after, 0
 
-    def iter_batches(self, premises, hypotheses, *, done=None):
+    def iter_batches(self, premises, hypotheses):
         self.truncated += 1  # as a predictor that reads all pairs first
         for first in reversed(range(0, len(premises), 7)):
             rows = np.arange(first, min(first + 7, len(premises)))
-            if done is not None and done[rows].all():
-                continue
             if self.stop_after is not None and len(self.asked) == self.stop_after:
                 raise KeyboardInterrupt
             self.asked.append(len(rows))
@@ -283,47 +271,14 @@ class BatchPredictor(CountingPredictor):
             )
 
 
-@pytest.mark.parametrize("stop_after", [1, 4, 5, 6, 9])
-def test_unfinished_chunk_is_saved_periodically_and_resumed(tmp_path, stop_after):
+def test_batches_count_as_progress_and_complete_chunks_are_kept(tmp_path):
+    told = []
     with pytest.raises(KeyboardInterrupt):
-        run_prediction(tmp_path / "a", BatchPredictor(stop_after), save_every=0)
-    unbroken = BatchPredictor()
-    expected = run_prediction(tmp_path / "b", unbroken, save_every=0)
-    rest, told = BatchPredictor(), []
-    resumed = run_prediction(tmp_path / "a", rest, progress=lambda *each: told.append(each), save_every=0)
-    assert len(rest.asked) == len(unbroken.asked) - stop_after, "no batch is asked twice"
-    assert told[-1] == (100, 100)
-    assert resumed.truncated == expected.truncated
-    names = [path.name for path in sorted(expected.path.rglob("*.parquet"))]
-    assert names == [f"part-{part:05}.parquet" for part in range(4)], "nothing unfinished is left"
-    assert [path.name for path in sorted(resumed.path.rglob("*.parquet"))] == names
-    assert all((resumed.path / name).read_bytes() == (expected.path / name).read_bytes() for name in names)
-
-
-def test_unfinished_chunk_is_not_saved_before_interval(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run_prediction(tmp_path, BatchPredictor(3))
-    assert not list(tmp_path.glob("*/unfinished/*"))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda file: file.write_bytes(file.read_bytes()[:-200]),
-        lambda file: rewrite_file(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
-        lambda file: file.rename(file.with_name("00001.parquet")),
-    ],
-    ids=["truncated", "changed", "of another part"],
-)
-def test_damaged_unfinished_chunk_is_predicted_again(tmp_path, damage):
-    with pytest.raises(KeyboardInterrupt):
-        run_prediction(tmp_path / "a", BatchPredictor(3), save_every=0)
-    [file] = tmp_path.glob("a/*/unfinished/00000.parquet")
-    damage(file)
-    again = BatchPredictor()
-    assert (
-        run_prediction(tmp_path / "a", again, save_every=0)
-        .load_table()
-        .equals(run_prediction(tmp_path / "b").load_table())
-    )
-    assert sum(again.asked) == 100
+        run_prediction(tmp_path / "a", BatchPredictor(8), progress=lambda *each: told.append(each))
+    assert [done for done, _ in told] == [0, 2, 9, 16, 23, 30, 32, 39, 46]
+    rest = BatchPredictor()
+    resumed = run_prediction(tmp_path / "a", rest)
+    assert (resumed.reused, sum(rest.asked), resumed.truncated) == (30, 70, 4)
+    assert resumed.load_table().equals(run_prediction(tmp_path / "b").load_table())
+    parts = [f"part-{part:05}.parquet" for part in range(4)]
+    assert sorted(path.name for path in resumed.path.iterdir()) == ["manifest.json", *parts]

@@ -53,7 +53,7 @@ def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run, seed):
 @pytest.mark.nightly
 def test_killed_shard_is_replaced_with_same_files(tmp_path, uninterrupted_run):
     calls, folder = tmp_path / "calls", tmp_path / "store"
-    options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")
+    options = ("--calls", calls, "--seconds", 0.3, "--shard")
     shards = [start_prediction(folder, *options, f"{index}/3") for index in range(3)]
     wait_until(lambda: len(list(folder.glob("*/part-*.parquet"))) >= 3, *shards)
     shards[1].kill()
@@ -63,6 +63,4 @@ def test_killed_shard_is_replaced_with_same_files(tmp_path, uninterrupted_run):
         assert shard.wait() == 0, shard.communicate()
     [store] = folder.iterdir()
     assert {path.name: path.read_bytes() for path in store.glob("part-*.parquet")} == uninterrupted_run
-    made = calls.read_text().splitlines()
-    assert PARTS <= len(made) <= PARTS + 1, "what the killed one was at, and nothing else, is asked twice"
-    assert [path.name for path in (store / "claims").iterdir() if not path.name.startswith("shard-")] == []
+    assert PARTS <= len(calls.read_text().splitlines()) <= PARTS + 1, "only the chunk of the killed one is asked twice"

@@ -278,13 +278,13 @@ def test_real_model_ignores_tokenizer_truncation(shared_model):
     assert predictor.truncated == 0
 
 
-def test_resumed_chunk_has_same_bits(tiny_bert, tmp_path):
+def test_resumed_run_has_same_bits(tiny_bert, tmp_path):
     from tests.inference.predict_child import make_rows
     from unbag.inference import predict_rows
 
     rows = make_rows(60)
     whole = TransformerPredictor.load(tiny_bert, batch_tokens=64)
-    expected = predict_rows(rows, whole, tmp_path / "a")
+    expected = predict_rows(rows, whole, tmp_path / "a", chunk_rows=15)
     stopped = TransformerPredictor.load(tiny_bert, batch_tokens=64)
 
     def stop(done, total):
@@ -292,7 +292,8 @@ def test_resumed_chunk_has_same_bits(tiny_bert, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        predict_rows(rows, stopped, tmp_path / "b", progress=stop, save_every=0)
-    resumed = predict_rows(rows, stopped, tmp_path / "b")
+        predict_rows(rows, stopped, tmp_path / "b", chunk_rows=15, progress=stop)
+    resumed = predict_rows(rows, stopped, tmp_path / "b", chunk_rows=15)
+    assert resumed.reused == 15
     assert resumed.load_table().equals(expected.load_table())
     assert resumed.truncated == expected.truncated

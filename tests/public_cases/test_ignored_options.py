@@ -19,13 +19,13 @@ def test_cross_domain_refuses_options_of_other_pairs_by_name(option):
 
 
 def test_cross_domain_applies_sample_options(monkeypatch):
-    plans = []
+    asked = []
 
-    def run_plan(plan, *_, **__):
-        plans.append(plan)
+    def run_models(models, requests, *_, **__):
+        asked.extend(requests)
         raise ValueError("planned")
 
-    monkeypatch.setattr(evaluate, "run_plan", run_plan)
+    monkeypatch.setattr(evaluate, "run_models", run_models)
     arguments = [
         "evaluate",
         "majority",
@@ -38,5 +38,5 @@ def test_cross_domain_applies_sample_options(monkeypatch):
         "5",
     ]
     assert str(CliRunner().invoke(cli.app, arguments).exception) == "planned"
-    [request] = plans[0].requests
+    [request] = asked
     assert (request.config, request.max_examples, request.seed) == ("snli-test", 7, 5)

@@ -32,7 +32,7 @@ EXPENSIVE = (
     "unbag.training.run.load_classifier_for_training",
     "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
-    "unbag.evaluation.backends.predict_rows",
+    "unbag.evaluation.evaluator.predict_rows",
     "httpx2.Client.send",
 )
 
@@ -41,7 +41,7 @@ EXPENSIVE = (
 def nothing_done(monkeypatch):
     """Make all expensive steps raise ReachedError."""
     import unbag.baselines.lexical.embeddings
-    import unbag.evaluation.backends
+    import unbag.evaluation.evaluator
     import unbag.inference.loading
     import unbag.training.run  # noqa: F401  (or their names were not there to be replaced)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.factories import build_result
 from unbag import cli
 from unbag.cli import evaluate, push, train
 from unbag.cli.app import run
@@ -78,13 +79,13 @@ def test_evaluation_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(push, "validate_push_target", lambda *_, **__: None)
     started = []
 
-    def run_plan(plan, *_, **__):
-        started.append(plan.output_location)
-        return EvaluationOutcome([], [])
+    def run_models(models, requests, options, folder, **_):
+        started.append(folder.location)
+        return EvaluationOutcome([build_result("org/model")], [])
 
-    monkeypatch.setattr(evaluate, "run_plan", run_plan)
-    monkeypatch.setattr(evaluate, "_show_outcome", lambda *_, **__: None)
-    monkeypatch.setattr(evaluate, "_finish", lambda *_, **__: None)
+    monkeypatch.setattr(evaluate, "run_models", run_models)
+    monkeypatch.setattr(evaluate, "show_results", lambda *_, **__: None)
+    monkeypatch.setattr(push, "push_results", lambda *_, **__: None)
     arguments = ["evaluate", "org/model", "--sets", "swapped"]
     assert run(cli.app, arguments) == 1
     assert "--push-results ORG/NAME" in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """Tests with a local S3 server. They are skipped without `pip install 'moto[server]' s3fs`."""
 
 import os
-import threading
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.evaluation.test_evaluator import predict_from_order, set_request  # n
 from tests.inference.test_runner import ROWS, CountingPredictor
 from tests.inference.test_shards import CHUNK, read_chunks
 from unbag.inference import predict_rows
-from unbag.inference.shards import Shard, build_shared_job, predict_shard
+from unbag.inference.runner import Shard, predict_shard
 from unbag.utils.storage import StorageFolder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -40,19 +39,10 @@ def bucket():
     running.stop()
 
 
-def in_threads(works):
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def test_concurrent_create_succeeds_once(bucket):
-    folder, made = StorageFolder(f"{bucket}/claims"), []
-    assert folder.is_exclusive
-    in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
-    assert [str(n).encode() for n in made] == [folder.read("a")]
+def test_files_are_written_read_listed_and_removed(bucket):
+    folder = StorageFolder(f"{bucket}/files")
+    folder.write("a", b"1")
+    assert (folder.read("a"), folder.list_names()) == (b"1", ["a"])
     folder.remove("a")
     assert folder.list_names() == []
     with pytest.raises(FileNotFoundError):
@@ -61,32 +51,26 @@ def test_concurrent_create_succeeds_once(bucket):
 
 def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
     predictors = [CountingPredictor() for _ in range(3)]
-
-    def shard(index):
-        work = build_shared_job(ROWS, predictors[index], f"{bucket}/predictions", chunk_rows=CHUNK)
-        predict_shard(work, Shard(index, 3))
-
-    in_threads([lambda index=index: shard(index) for index in range(3)])
+    for index, predictor in enumerate(predictors):
+        predict_shard(ROWS, predictor, f"{bucket}/predictions", Shard(index, 3), chunk_rows=CHUNK)
     assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
     expected = predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=CHUNK).store
-    found = build_shared_job(ROWS, CountingPredictor(), f"{bucket}/predictions", chunk_rows=CHUNK).store
-    assert read_chunks(found) == read_chunks(expected)
+    found = predict_rows(ROWS, CountingPredictor(), f"{bucket}/predictions", chunk_rows=CHUNK)
+    assert found.reused == len(ROWS)
+    assert read_chunks(found.store) == read_chunks(expected)
 
 
 @pytest.mark.nightly
 def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, set_request, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
+    runs = [(tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2"), (f"{bucket}/shards", None)]
+    for out, shard in runs:
         unbag.evaluate(
             predict_from_order, [set_request], output_dir=out, shard=shard, lexical_baseline=False, progress=False
         )
     expected = (tmp_path / "one" / "results.json").read_bytes()
     assert StorageFolder(f"{bucket}/run").read("results.json") == expected
     assert StorageFolder(f"{bucket}/shards").read("results.json") == expected
-    done = command("score", "--run-dir", f"{bucket}/shards", "--output-dir", f"{bucket}/scored")
-    assert done.exit_code == 0, done.output
-    assert f"in {bucket}/scored:" in done.output
-    assert StorageFolder(f"{bucket}/scored").read("results.json") == expected
     done = command(
         "build", "permuted", "--data", set_request.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )

@@ -1,12 +1,11 @@
-"""Tests of local and remote folders: atomic files, and exclusive creation."""
+"""Tests of local and remote folders: atomic files."""
 
 import pickle
-import threading
 from functools import partial
 
 import pytest
 
-from unbag.utils.storage import StorageFolder, open_local_copy
+from unbag.utils.storage import StorageFolder, upload_files
 
 
 @pytest.fixture(params=["a path", "memory"])
@@ -36,39 +35,14 @@ def test_files_are_written_read_listed_and_removed(folder):
     assert pickle.loads(pickle.dumps(folder)) == folder
 
 
-def test_concurrent_create_succeeds_once(folder):
-    assert folder.is_exclusive
-    barrier, made = threading.Barrier(8), []
-
-    def make(number):
-        barrier.wait()
-        if folder.create("claim", f"{number}".encode()):
-            made.append(number)
-
-    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) >= 1
-    if folder.is_local:  # on `memory://`, creation is not atomic, so several threads may succeed
-        assert len(made) == 1
-        assert folder.read("claim") == f"{made[0]}".encode()
-    assert not folder.create("claim", b"again")
-    assert folder.list_names() == ["claim"]
-
-
-def test_folder_is_uploaded_when_complete(tmp_path):
+def test_folder_is_uploaded_with_subfolders(tmp_path):
+    (tmp_path / "samples").mkdir()
+    (tmp_path / "samples" / "00.parquet").write_bytes(b"1")
+    (tmp_path / "results.json").write_bytes(b"2")
     place = f"memory://{tmp_path.name}/run"
-    with open_local_copy(place, last_file="results.json") as here:
-        (here / "samples").mkdir()
-        (here / "samples" / "00.parquet").write_bytes(b"1")
-        (here / "results.json").write_bytes(b"2")
-    assert not here.exists()
+    upload_files(tmp_path, place, last_file="results.json")
     assert StorageFolder(place).read("results.json") == b"2"
     assert StorageFolder(f"{place}/samples").read("00.parquet") == b"1"
-    with open_local_copy(tmp_path / "run") as here:
-        assert here == tmp_path / "run"
 
 
 def test_unsupported_address_is_rejected():

@@ -378,10 +378,15 @@ def write_results(results: Sequence[Result], path: Path, skipped: Sequence[Skipp
         path: JSON file.
         skipped: Requested sets without a result.
     """
+    write_json(build_results_record(results, skipped), path)
+
+
+def build_results_record(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> dict[str, Any]:
+    """Build the JSON record that `write_results` writes."""
     record: dict[str, Any] = {"schema": SCHEMA, "results": [to_json(vars(result)) for result in results]}
     if skipped:
         record["skipped"] = [each._asdict() for each in skipped]
-    write_json(record, path)
+    return record
 
 
 def read_results(path: Path) -> list[Result]:

@@ -1,6 +1,7 @@
 """The commands `unbag build` and `unbag sets`."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 import typer
@@ -54,7 +55,7 @@ def build(
     from unbag.challenge_sets.views.tables import summarize_exclusions
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
-    from unbag.utils.storage import is_url, open_local_copy
+    from unbag.utils.storage import is_url, upload_files
 
     [request] = pairs.build_requests([name])
     if offline:
@@ -66,8 +67,9 @@ def build(
             record = building.build_set_on_cluster(request, output)
         elif is_url(output):
             folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
-            with open_local_copy(folder) as here:
-                record = export_challenge_set(request, here / file)
+            with TemporaryDirectory(prefix="unbag-") as here:
+                record = export_challenge_set(request, Path(here) / file)
+                upload_files(Path(here), folder)
         else:
             record = export_challenge_set(request, Path(output))
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from unbag.cli import config_file, typer_utils
-from unbag.cli.evaluate import EvaluationPlan, restrict_to_offline, run_plan
+from unbag.cli.evaluate import run_models, select_offline_requests
 from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import Full, PairOptions, with_shared_options
 from unbag.cli.output import (
@@ -21,7 +21,7 @@ from unbag.cli.output import (
     validate_output_format,
     write_tables,
 )
-from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
+from unbag.cli.run_folder import build_run_folder
 from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
 from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
 
@@ -172,8 +172,7 @@ def check(
         if earlier is not None and earlier.file.name == config_file.CONFIG_FILE:
             of_run = [each for each in requests if each.name in compared]
             _validate_rows(ctx, earlier, pairs, of_run, full=full)
-        plan = _build_plan(model, requests, model_options, output_dir)
-        run = _evaluate(plan, visible=not as_json) / FILE
+        run = _evaluate(model, requests, model_options, output_dir, is_visible=not as_json) / FILE
     elif options := _evaluation_options(ctx):
         raise typer.BadParameter(
             f"{', '.join(options)}: only valid with a model to evaluate, but {model} contains stored results; "
@@ -307,40 +306,43 @@ def _rows_key(request: "SetRequest") -> tuple[Any, ...]:
     return request.config, options, request.max_examples, None if request.max_examples is None else request.seed
 
 
-def _build_plan(
+def _evaluate(
     model: str,
     requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
     output_dir: Path | None,
-) -> EvaluationPlan:
-    """Build the evaluation plan of a model for the gated sets."""
-    from unbag.inference.prediction_store import PREDICTIONS
+    *,
+    is_visible: bool,
+) -> Path:
+    """Evaluate a model on the gated sets. Returns the folder in which the first process writes the results."""
+    from unbag.evaluation.result_folder import RunFolder
+    from unbag.inference.distributed import connect_process_group
 
     baselines = build_disabled_baseline_options(model_options.lexical_baseline, model_options.shuffled)
     title = f"check-{'+'.join(request.name for request in requests)}"
-    output_location = output_dir or build_run_folder(
+    location = output_dir or build_run_folder(
         [model], requests, model_options.build_loading_options() | baselines, title=title
     )
-    predictions = None if output_dir else RUNS_FOLDER / PREDICTIONS
-    return EvaluationPlan([model], requests, model_options, str(output_location), predictions, is_named=True)
-
-
-def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
-    """Evaluate the model of a plan. Returns the folder in which the first process writes the results."""
-    from unbag.inference.distributed import connect_process_group
-
-    folder = Path(plan.output_location)
-    if plan.model_options.offline:
-        plan = restrict_to_offline(plan)
-    outcome = run_plan(plan, folder, is_visible=visible, quiet=True)
+    if model_options.offline:
+        requests, _ = select_offline_requests([model], requests, model_options, are_required=True)
+    folder = RunFolder(location)
+    outcome = run_models(
+        [model],
+        requests,
+        model_options,
+        folder,
+        is_default_folder=output_dir is None,
+        is_visible=is_visible,
+        quiet=True,
+    )
     if connect_process_group().rank:
-        return folder
+        return folder.path
     print_failures(outcome.skipped, with_model=False, is_named=True)
     if outcome.skipped:
         raise typer.Exit(1)
     if outcome.results:
-        write_tables(outcome.results, folder)
-    return folder
+        write_tables(outcome.results, folder.path, outcome.contents)
+    return folder.path
 
 
 def _requests(sets: Sequence[str], pairs: PairOptions, complete: Sequence[str], *, full: bool) -> "list[SetRequest]":

@@ -1,7 +1,8 @@
 """The command `unbag evaluate`."""
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -32,41 +33,13 @@ from unbag.utils.hf_jobs import validate_persistent_output
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
-    from unbag.evaluation.backends import Engine as EvaluationEngine
     from unbag.evaluation.outcome import EvaluationOutcome
-    from unbag.inference.shards import Shard
+    from unbag.evaluation.ray.predicting import RayEngine
+    from unbag.evaluation.result_folder import RunFolder
+    from unbag.inference.runner import Shard
 
 # ReSNLI paper, Table 2
 _CROSS_CORPORA: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
-
-
-@dataclass(frozen=True)
-class EvaluationPlan:
-    """Models, challenge sets, options and output locations of an evaluation.
-
-    Attributes:
-        models: Models, as given on the command line.
-        requests: Challenge sets to build.
-        model_options: Options for loading and running the models.
-        output_location: Folder or URL of the results.
-        predictions: Folder or URL of the predictions (default: a folder in `output_location`).
-        skipped: Sets of the suite that do not support the source pairs, or whose files are missing offline.
-        is_named: Whether the user listed the sets explicitly. Each listed set is required.
-        cross_domain: Whether to print a single table of models by corpora, without baselines.
-        shard: Shard of this process.
-        predictions_csv: CSV file for every pair with its prediction.
-    """
-
-    models: Sequence[str]
-    requests: "Sequence[SetRequest]"
-    model_options: ModelOptions
-    output_location: str
-    predictions: str | Path | None
-    skipped: "Sequence[EvaluationFailure]" = ()
-    is_named: bool = False
-    cross_domain: bool = False
-    shard: "Shard | None" = None
-    predictions_csv: Path | None = None
 
 
 @with_shared_options
@@ -97,7 +70,7 @@ def evaluate(
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Evaluate shard I of N, counted from 0; all shards share one --output-dir."),
+        typer.Option(metavar="I/N", help="Predict shard I of N, counted from 0; all shards share one --output-dir."),
     ] = None,
     predictions_csv: Annotated[
         Path | None,
@@ -155,8 +128,9 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --output-dir s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
-    from unbag.evaluation.backends import open_backend
-    from unbag.evaluation.result_folder import open_local_result_folder
+    from unbag.evaluation.backends import open_engine
+    from unbag.evaluation.result_folder import RunFolder
+    from unbag.inference.distributed import connect_process_group
     from unbag.utils import parallel
 
     model_options.validate(models)
@@ -166,34 +140,52 @@ def evaluate(
     requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
-    output_location = output_dir or _default_output_dir(
-        models, requests, model_options, title, cross_domain=cross_domain
-    )
-    validate_persistent_output("--output-dir", output_location, push_results, push_option=push.PUSH_OPTION)
-    plan = EvaluationPlan(
-        models,
-        requests,
-        model_options,
-        output_location,
-        _predictions_place(output_location, is_default=output_dir is None, is_shared=parsed_shard is not None),
-        skipped=skipped,
-        is_named=bool(sets),
-        cross_domain=cross_domain,
-        shard=parsed_shard,
-        predictions_csv=predictions_csv,
-    )
+    location = output_dir or _default_output_dir(models, requests, model_options, title, cross_domain=cross_domain)
+    validate_persistent_output("--output-dir", location, push_results, push_option=push.PUSH_OPTION)
     if model_options.offline:
-        plan = restrict_to_offline(plan)
-    with (
-        open_local_result_folder(plan.output_location, extra_files=[config_file.CONFIG_FILE]) as folder,
-        parallel.set_num_proc(num_proc),
-        open_backend(engine, num_gpus) as backend,
-    ):
-        outcome = run_plan(plan, folder, engine=backend, is_visible=not as_json)
-        if outcome.results:  # Only the first process has results.
-            config_file.write_config(ctx, folder)
-        _show_outcome(plan, outcome, folder, as_json=as_json)
-    _finish(plan, outcome, push_results, as_json=as_json)
+        requests, unavailable = select_offline_requests(
+            models, requests, model_options, are_required=bool(sets) or cross_domain
+        )
+        skipped += unavailable
+    folder = RunFolder(location, extra_files=[config_file.CONFIG_FILE])
+    with parallel.set_num_proc(num_proc), open_engine(engine, num_gpus) as backend:
+        outcome = run_models(
+            models,
+            requests,
+            model_options,
+            folder,
+            is_default_folder=output_dir is None,
+            engine=backend,
+            is_visible=not as_json,
+            cross_domain=cross_domain,
+            skipped=skipped,
+            shard=parsed_shard,
+            predictions_csv=predictions_csv,
+        )
+    if outcome.results or parsed_shard is not None:  # Only the first process has results.
+        config_file.write_config(ctx, folder.path)
+    show_results(
+        outcome.results,
+        folder.path,
+        as_json=as_json,
+        contents=outcome.contents,
+        cross_domain=cross_domain,
+        are_tables_printed=not cross_domain,
+        output_location=location,
+    )
+    if outcome.results and predictions_csv is not None:
+        echo(f"all pairs with predictions: {predictions_csv}", err=as_json)
+    folder.upload()
+    if connect_process_group().rank:
+        return  # The first process prints and exits with an error; otherwise, the launcher would kill it.
+    print_failures(outcome.skipped, with_model=len(models) > 1, is_named=bool(sets))
+    if parsed_shard is not None:
+        _finish_shard(parsed_shard, location, has_failed=len(outcome.skipped) > len(skipped))
+        return
+    if push_results and outcome.results:
+        push.push_results(list(outcome.results), location, push_results, as_json=as_json)
+    if not outcome.results or any(failure.is_fatal(is_named=bool(sets)) for failure in outcome.skipped):
+        raise typer.Exit(1)
 
 
 def _select_requests(
@@ -233,18 +225,8 @@ def _default_output_dir(
     return str(build_run_folder(models, requests, model_options.build_loading_options() | baselines, title=title))
 
 
-def _predictions_place(output_location: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
-    """Choose the location of the prediction store: one store for all default folders, or the store of the run."""
-    from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.utils.storage import StorageFolder, is_url
-
-    if is_shared or is_url(output_location):
-        return str(StorageFolder(output_location) / PREDICTIONS)
-    return RUNS_FOLDER / PREDICTIONS if is_default else None
-
-
 def _parse_shard(text: str | None) -> "Shard | None":
-    from unbag.inference.shards import Shard
+    from unbag.inference.runner import Shard
 
     try:
         return None if text is None else Shard.parse(text)
@@ -252,10 +234,26 @@ def _parse_shard(text: str | None) -> "Shard | None":
         raise typer.BadParameter(f"--shard: {error}") from None
 
 
-def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
-    """Restrict a plan to the sets whose files are available offline.
+def _finish_shard(shard: "Shard", location: str, *, has_failed: bool) -> None:
+    """Print how to score the shards. Exit with code 1 if a set has failed."""
+    if has_failed:
+        raise typer.Exit(1)
+    echo(
+        f"Shard {shard} is complete. After all shards, score them: unbag score --run-dir {shlex.quote(location)}",
+        err=True,
+    )
 
-    Sets of the suite with missing files are skipped.
+
+def select_offline_requests(
+    models: Sequence[str], requests: "Sequence[SetRequest]", options: ModelOptions, *, are_required: bool
+) -> "tuple[list[SetRequest], list[EvaluationFailure]]":
+    """Select the requests whose files are available offline. Returns them, and the skipped sets.
+
+    Args:
+        models: Models, which are required.
+        requests: Requests of the sets.
+        options: Options of the models.
+        are_required: Whether all sets are required, because the user named them.
 
     Raises:
         MissingResourceError: If a file is missing for a model or a required set, or for every set of the suite.
@@ -264,21 +262,19 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
     from unbag.challenge_sets.requirements import MissingResourceError
     from unbag.evaluation import prefetch
 
-    in_suite = not (plan.is_named or plan.cross_domain)
-    options = plan.model_options
     prefetch.validate_offline_requirements(
         prefetch.list_run_requirements(
-            () if in_suite else plan.requests,
-            plan.models,
+            requests if are_required else (),
+            models,
             revision=options.revision,
             train_data=options.build_loading_options().get("train_data"),
             model_file=options.model_file,
         )
     )
-    if not in_suite:
-        return plan
+    if are_required:
+        return list(requests), []
     available, unavailable = [], []
-    for request in plan.requests:
+    for request in requests:
         if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             unavailable.append(EvaluationFailure(request.name, MissingResourceError(reason)))
@@ -288,88 +284,67 @@ def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
         raise MissingResourceError(
             "--offline: expected the files of at least one set, got none; run `unbag prefetch` with network access"
         )
-    return replace(plan, requests=available, skipped=[*plan.skipped, *unavailable])
+    return available, unavailable
 
 
-def run_plan(
-    plan: EvaluationPlan,
-    folder: Path,
+def run_models(
+    models: Sequence[str],
+    requests: "Sequence[SetRequest]",
+    options: ModelOptions,
+    folder: "RunFolder",
     *,
-    engine: "EvaluationEngine | None" = None,
+    is_default_folder: bool,
+    engine: "RayEngine | None" = None,
     is_visible: bool = True,
     quiet: bool = False,
+    cross_domain: bool = False,
+    skipped: "Sequence[EvaluationFailure]" = (),
+    shard: "Shard | None" = None,
+    predictions_csv: Path | None = None,
 ) -> "EvaluationOutcome":
-    """Evaluate the models of a plan with `evaluation.evaluator.evaluate_all`, and show the progress.
+    """Evaluate models with `evaluation.evaluator.evaluate_all`, and show the progress.
 
     Args:
-        plan: Models and sets.
-        folder: Local folder for the results.
-        engine: Engine that runs the models (default: the current process).
+        models: Models, as given on the command line.
+        requests: Challenge sets to build.
+        options: Options for loading and running the models.
+        folder: Folder for the results.
+        is_default_folder: Whether the folder is the default one. All such runs share one store of predictions.
+        engine: Ray cluster that runs the models (default: the current process).
         is_visible: Whether to show progress and tables (default: True).
         quiet: Whether to show progress without tables (default: False).
+        cross_domain: Whether the run prints a single table of models by corpora, without baselines.
+        skipped: Sets of the suite that have failed already.
+        shard: Shard of this process.
+        predictions_csv: CSV file for every pair with its prediction.
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group
+    from unbag.inference.prediction_store import PREDICTIONS
 
-    options = plan.model_options
     is_visible = is_visible and connect_process_group().rank == 0
     with (
-        options.track_endpoint_usage(plan.models) as spending,
-        show_progress(len(plan.requests), is_visible=is_visible, quiet=quiet or plan.cross_domain) as callbacks,
+        options.track_endpoint_usage(models) as spending,
+        show_progress(len(requests), is_visible=is_visible, quiet=quiet or cross_domain) as callbacks,
     ):
         return evaluator.evaluate_all(
-            plan.models,
-            plan.requests,
-            output_dir=folder,
-            predictions=plan.predictions,
+            models,
+            requests,
+            output_dir=folder.path,
+            predictions=RUNS_FOLDER / PREDICTIONS if is_default_folder else folder.predictions,
             trust_labels=options.trust_labels,
-            lexical_baseline=options.lexical_baseline and not plan.cross_domain,
-            shuffled=options.shuffled and not plan.cross_domain,
-            skipped=plan.skipped,
+            lexical_baseline=options.lexical_baseline and not cross_domain,
+            shuffled=options.shuffled and not cross_domain,
+            skipped=skipped,
             # With one set or one table, a failure stops the run with the original error.
-            keep_going=len(plan.requests) > 1 and not plan.cross_domain,
+            keep_going=len(requests) > 1 and not cross_domain,
             callbacks=callbacks,
             engine=engine,
-            shard=plan.shard,
-            predictions_csv=plan.predictions_csv,
+            shard=shard,
+            predictions_csv=predictions_csv,
             **options.build_loading_options(),
             spending=spending,
         )
-
-
-def _show_outcome(plan: EvaluationPlan, outcome: "EvaluationOutcome", folder: Path, *, as_json: bool) -> None:
-    """Print the results, and write the tables to the folder."""
-    show_results(
-        outcome.results,
-        folder,
-        as_json=as_json,
-        cross_domain=plan.cross_domain,
-        are_tables_printed=not plan.cross_domain,
-        output_location=plan.output_location,
-    )
-    if outcome.results and plan.predictions_csv is not None:
-        echo(f"all pairs with predictions: {plan.predictions_csv}", err=as_json)
-
-
-def _finish(plan: EvaluationPlan, outcome: "EvaluationOutcome", push_results: str | None, *, as_json: bool) -> None:
-    """Print the sets without results, push the results, and exit with code 1 if a required set failed."""
-    from unbag.inference.distributed import connect_process_group
-
-    # The first process prints and exits with an error. If another process failed, the launcher would kill the first
-    # one.
-    if connect_process_group().rank:
-        return
-    print_failures(outcome.skipped, with_model=len(plan.models) > 1, is_named=plan.is_named)
-    if plan.shard and not outcome.results and len(outcome.skipped) == len(plan.skipped):  # no set failed in this run
-        echo(
-            f"This shard is complete. Another shard computes the scores and writes them to {plan.output_location}.",
-            err=True,
-        )
-        return
-    if push_results and outcome.results:
-        push.push_results(list(outcome.results), plan.output_location, push_results, as_json=as_json)
-    if not outcome.results or any(failure.is_fatal(is_named=plan.is_named) for failure in outcome.skipped):
-        raise typer.Exit(1)
 
 
 def _validate_cross_domain_options(pairs: PairOptions) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import EvaluationFailure
+    from unbag.evaluation.result_folder import FolderContents
     from unbag.reports.formats import ExportedTable, Format
     from unbag.utils.progress import OnProgress
 
@@ -189,6 +190,7 @@ def show_results(
     folder: Path,
     *,
     as_json: bool,
+    contents: "FolderContents | None" = None,
     cross_domain: bool = False,
     are_tables_printed: bool = False,
     output_location: str | None = None,
@@ -201,25 +203,26 @@ def show_results(
         results: Results of this run.
         folder: Folder of the results.
         as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
+        contents: Contents of the folder (default: they are read).
         cross_domain: Whether to print a single table of models by corpora.
         are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
         output_location: Final location of the folder, such as a URL (default: `folder`).
     """
     if not results:
         return
+    from unbag.evaluation.result_folder import FolderContents
     from unbag.reports import terminal
 
-    views, summary = write_tables(results, folder, cross_domain=cross_domain)
+    contents = contents or FolderContents.read(folder)
+    views, summary = write_tables(results, folder, contents, cross_domain=cross_domain)
     if as_json:
-        from unbag.challenge_sets.results import FILE, read_results
+        from unbag.challenge_sets.results import build_results_record
         from unbag.evaluation.metrics import compute_verdicts, summarize_verdicts
         from unbag.evaluation.prompt_spread import compute_prompt_spreads
 
-        file = folder / FILE
-        everything = read_results(file)
-        spreads = [each.to_json() for each in compute_prompt_spreads(everything)]
-        more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
-        print_json(json.loads(file.read_text(encoding="utf-8")) | more)
+        spreads = [each.to_json() for each in compute_prompt_spreads(contents.results)]
+        more = summarize_verdicts(compute_verdicts(contents.results)) | ({"over_prompts": spreads} if spreads else {})
+        print_json(build_results_record(contents.results, contents.skipped) | more)
         return
     # With --quiet and several sets, only the summary is printed.
     is_summarized = bool(summary) and len(results) > 1 if is_quiet() else are_tables_printed
@@ -230,7 +233,7 @@ def show_results(
 
 
 def write_tables(
-    results: Any, folder: Path, *, cross_domain: bool = False
+    results: Any, folder: Path, contents: "FolderContents | None" = None, *, cross_domain: bool = False
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
     """Write the tables and the HTML report of a results folder.
 
@@ -238,20 +241,20 @@ def write_tables(
 
     Args:
         results: Results of the run.
-        folder: Folder of the results, which may contain results of earlier runs.
+        folder: Folder of the results.
+        contents: Contents of the folder, which may have results of earlier runs (default: they are read).
         cross_domain: Whether the run has a single table of models by corpora.
     """
-    from unbag.challenge_sets.results import FILE, read_results
-    from unbag.evaluation.result_folder import combine_results
+    from unbag.evaluation.result_folder import FolderContents, combine_results
     from unbag.reports import html, terminal
 
+    contents = contents or FolderContents.read(folder)
     views = terminal.build_result_views(results, cross_domain=cross_domain)
-    # Results of this run come from memory, results of earlier runs from the file.
-    entries = combine_results(read_results(folder / FILE), results)
+    entries = combine_results(contents.results, results)
     others = [entry.result for entry in entries if entry.number is not None]
     summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
     terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
-    html.write_report([folder], folder / html.FILE)
+    html.write_report([contents], folder / html.FILE)
     return views, summary
 
 

@@ -83,7 +83,6 @@ class _Display:
         self._rows: Any = None
         self._description = ""
         self._started = 0
-        self._previewed: set[tuple[str, str, str]] = set()
 
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -113,17 +112,7 @@ class _Display:
             self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows", left="")
             self._description = description
 
-    def on_preview(self, result: "Result") -> None:
-        self._previewed.add(_get_key(result))
-        self._print(result)
-
     def on_result(self, result: "Result") -> None:
-        if (key := _get_key(result)) in self._previewed:
-            self._previewed.remove(key)  # The table of a set has no skill score, so the preview is complete.
-        else:
-            self._print(result)
-
-    def _print(self, result: "Result") -> None:
         if self._quiet:
             return
         from unbag.reports import terminal
@@ -133,10 +122,6 @@ class _Display:
         self._bars.stop()
         terminal.print_views([terminal.build_result_view(result)], create_cli_console())
         self._bars.start()
-
-
-def _get_key(result: "Result") -> tuple[str, str, str]:
-    return result.set, result.model["name"], result.data["sha256"]
 
 
 @contextmanager
@@ -176,7 +161,7 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "I
     datasets.disable_progress_bars()
     try:
         display = _Display(bars, num_sets, building=building, quiet=quiet)
-        yield EvaluationCallbacks(display.on_set, display.on_progress, display.on_preview, display.on_result)
+        yield EvaluationCallbacks(display.on_set, display.on_progress, display.on_result)
     finally:
         building.stop()
         bars.stop()

@@ -1,6 +1,7 @@
 """The command `unbag score`."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,7 +9,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.model_options import Lexical, build_cli_option, build_disabled_baseline_options
 from unbag.cli.options import Offline, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, print_failures, show_results
+from unbag.cli.output import AsJson, show_results
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import validate_output_location
 
@@ -65,8 +66,8 @@ def score(
     'prediction') or the probabilities (columns 'entailment', 'neutral' and
     'contradiction').
 
-    With --run-dir, scores the complete sets of a sharded run, and lists the
-    missing chunks of the other sets.
+    With --run-dir, scores a sharded run, after predicting what its shards
+    have not predicted.
 
       unbag score predictions.csv --set permuted --corpus snli
       unbag score predictions.csv --set permuted.parquet
@@ -75,7 +76,7 @@ def score(
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
     from unbag.evaluation.published import score_published_predictions
-    from unbag.evaluation.result_folder import open_local_result_folder
+    from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.prediction_store import PREDICTIONS
 
     if run_dir is not None:
@@ -91,7 +92,7 @@ def score(
                 "--no-lexical-baseline: cannot be combined with --run-dir, because the run defines its baselines; "
                 "pass the flag to `unbag evaluate --shard`"
             )
-        _score_shards(run_dir, output_dir or run_dir, as_json=as_json)
+        _score_shards(ctx, run_dir, output_dir or run_dir, as_json=as_json)
         return
     if predictions is None:
         raise typer.BadParameter("expected FILE or --run-dir, got neither; add one")
@@ -117,29 +118,38 @@ def score(
             title=request.name,
         )
     )
-    with open_local_result_folder(output_location) as folder:
-        outcome = score_published_predictions(
-            [predictions],
-            [target],
-            output_dir=folder,
-            predictions=RUNS_FOLDER / PREDICTIONS,
-            lexical_baseline=lexical_baseline,
-            threshold=threshold,
-        )
-        show_results(outcome.results, folder, as_json=as_json, output_location=output_location)
+    folder = RunFolder(output_location)
+    outcome = score_published_predictions(
+        [predictions],
+        [target],
+        output_dir=folder.path,
+        predictions=RUNS_FOLDER / PREDICTIONS,
+        lexical_baseline=lexical_baseline,
+        threshold=threshold,
+    )
+    show_results(
+        outcome.results, folder.path, as_json=as_json, contents=outcome.contents, output_location=output_location
+    )
+    folder.upload()
 
 
-def _score_shards(run: str, output_location: str, *, as_json: bool) -> None:
-    """Score the complete sets of a sharded run and print the results."""
-    from unbag.evaluation.result_folder import open_local_result_folder
-    from unbag.evaluation.sharded import score_sharded_predictions
-    from unbag.inference.prediction_store import PREDICTIONS
+def _score_shards(ctx: typer.Context, run: str, output_location: str, *, as_json: bool) -> None:
+    """Run the command of a sharded run again without `--shard`: it scores what is stored, and predicts the rest."""
+    from unbag.cli.config_file import CONFIG_FILE
     from unbag.utils.storage import StorageFolder
 
-    with open_local_result_folder(output_location) as folder:
-        outcome = score_sharded_predictions(StorageFolder(run) / PREDICTIONS, folder, keep_going=True)
-        show_results(outcome.results, folder, as_json=as_json, output_location=output_location)
-    of_several = len({failure.model for failure in outcome.skipped}) > 1
-    print_failures(outcome.skipped, with_model=of_several, is_named=True)
-    if outcome.skipped:
-        raise typer.Exit(1)
+    try:
+        content = StorageFolder(run).read(CONFIG_FILE)
+    except FileNotFoundError:
+        raise typer.BadParameter(
+            f"--run-dir: expected the folder of an `unbag evaluate --shard` run, got {run} without {CONFIG_FILE}; pass "
+            "the --output-dir of the shards"
+        ) from None
+    group: Any = ctx.parent and ctx.parent.command
+    evaluate = group.commands["evaluate"]
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        config = Path(folder) / CONFIG_FILE
+        config.write_bytes(content)
+        options = ["--config", str(config), "--output-dir", output_location, *(["--json"] if as_json else [])]
+        with evaluate.make_context("evaluate", options, parent=ctx.parent) as evaluate_ctx:
+            evaluate.invoke(evaluate_ctx)

@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -23,8 +22,6 @@ from unbag.data.labels import LabelError
 from unbag.data.predictions import validate_label_space
 from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import model_loading, result_folder
-from unbag.evaluation.backends import Engine, InProcessEngine
-from unbag.evaluation.background import BackgroundBuild
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
@@ -32,6 +29,7 @@ from unbag.evaluation.model_loading import (
     ModelVariant,
     build_options_record,
     get_label_order,
+    load_predictor,
     validate_lexicon,
     validate_model,
 )
@@ -43,7 +41,6 @@ from unbag.evaluation.scoring import (
     score_predictions,
     write_scored_results,
 )
-from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import raise_output_count_error
@@ -52,17 +49,20 @@ from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.options import parse_model_options
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
-from unbag.inference.shards import Shard
+from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.inference.single_output import build_labels_only_message
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
 from unbag.utils.safe_io import validate_writable
 
+if TYPE_CHECKING:
+    from unbag.evaluation.ray.predicting import RayEngine
+
 _FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
 
-_Scorer = Callable[[BaselinePredictions], None]
+_Scorer = Callable[..., ScoredResult]
 _MIN_UNBUILT: Final = 3
 """Minimum number of unbuilt sets for which a second process saves more time than its imports cost."""
 
@@ -79,7 +79,7 @@ def evaluate_all(
     skipped: Sequence[EvaluationFailure] = (),
     keep_going: bool = False,
     callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
-    engine: Engine | None = None,
+    engine: "RayEngine | None" = None,
     shard: Shard | None = None,
     predictions_csv: Path | None = None,
     **model_options: Any,
@@ -108,8 +108,8 @@ def evaluate_all(
         skipped: Sets whose requests have already failed, for the record.
         keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
         callbacks: See `EvaluationCallbacks`.
-        engine: Engine that loads and runs models. Default: the current process.
-        shard: Shard of this process, if independent processes share `predictions`.
+        engine: Ray cluster that loads and runs the models. Default: the current process.
+        shard: Shard of this process, if independent processes share `predictions`. It predicts, and does not score.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
         model_options: Options of the models (`inference.options.ModelKwargs`).
@@ -121,7 +121,6 @@ def evaluate_all(
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
-    engine = engine or InProcessEngine()
     model_options = parse_model_options(model_options)
     model_loading.validate_model_options(models, model_options)
     requests, variants = _validate_run(
@@ -136,38 +135,40 @@ def evaluate_all(
         prebuild_sets([each for each in valid if isinstance(each, SetRequest)], callbacks.for_step(BUILDING))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, callbacks.on_progress) if lexical_baseline and shard is None else None
-    is_alone = group.world_size == 1 and shard is None and isinstance(engine, InProcessEngine)
-    background = _start_background(to_build, baseline) if baseline is not None and is_alone else None
-    named = _load_models(engine, variants, trust_labels=trust_labels)
-    result_folder.validate_result_folder(
-        Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
-    )
-    store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
-    sharded = None
-    if shard is not None:
-        places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
-        sharded = ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
-    table = None if predictions_csv is None else PredictionTable()
-    evaluation = _Evaluation(
-        engine,
-        named,
-        store,
-        callbacks,
-        failures,
-        baseline=baseline,
-        sharded=sharded,
-        table=table,
-        shuffled=shuffled,
-    )
-    evaluation.run(valid)
-    if background is not None:
-        background.stop()
-    if sharded is not None:
-        return EvaluationOutcome(sharded.finish(Path(output_dir), failures, callbacks), failures.failures)
-    if table and predictions_csv is not None:
-        table.write(predictions_csv)
-    written = write_scored_results(evaluation.list_results(), Path(output_dir), failures.failures)
-    return EvaluationOutcome(written, failures.failures)
+    if baseline is not None and group.world_size == 1 and engine is None:
+        _start_fitting(baseline, to_build)
+    try:
+        named = _load_models(engine, variants, trust_labels=trust_labels)
+        result_folder.validate_result_folder(
+            Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
+        )
+        evaluation = _Evaluation(
+            engine,
+            named,
+            Path(output_dir) / PREDICTIONS if predictions is None else predictions,
+            callbacks,
+            failures,
+            baseline=baseline,
+            shard=shard,
+            table=None if predictions_csv is None else PredictionTable(),
+            shuffled=shuffled,
+        )
+        scored = evaluation.run(valid)
+    finally:
+        if baseline is not None:
+            baseline.stop()
+    if evaluation.table and predictions_csv is not None:
+        evaluation.table.write(predictions_csv)
+    contents = write_scored_results(scored, Path(output_dir), failures.failures)
+    return EvaluationOutcome([each.result for each in scored], failures.failures, contents)
+
+
+class _PredictedSet(NamedTuple):
+    """Set by its place in the run, with a scoring function for each model that predicted it."""
+
+    place: int
+    built_set: BuiltSet
+    scorers: Mapping[int, _Scorer]
 
 
 class _Evaluation:
@@ -178,124 +179,101 @@ class _Evaluation:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: "RayEngine | None",
         models: Sequence[LabelCheckedModel],
         store: Path | str,
         callbacks: EvaluationCallbacks,
         failures: FailureLog,
         *,
         baseline: LexicalBaseline | None,
-        sharded: ShardedEvaluation | None,
+        shard: Shard | None,
         table: PredictionTable | None,
         shuffled: bool,
     ) -> None:
-        self._engine, self._models, self._store = engine, models, store
+        self.table = table
+        self._predict_rows = predict_rows if engine is None else engine.predict_rows
+        self._models, self._store = models, store
         self._callbacks, self._failures = callbacks, failures
-        self._baseline, self._sharded, self._table, self._shuffled = baseline, sharded, table, shuffled
+        self._baseline, self._shard, self._shuffled = baseline, shard, shuffled
+        self._predicted: list[_PredictedSet] = []
         self._done: dict[tuple[int, int], ScoredResult] = {}
-        self._waiting: list[tuple[BuiltSet, list[_Scorer]]] = []
 
-    def run(self, requests: Sequence[SetRequest | BuiltSet]) -> None:
-        """Build each set, predict its rows with each model, and score the predictions."""
-        for set_index, request in enumerate(requests):
-            self._evaluate_set(set_index, request)
-        self._score_waiting()
+    def run(self, requests: Sequence[SetRequest | BuiltSet]) -> list[ScoredResult]:
+        """Build each set, predict its rows with each model, and score the predictions.
 
-    def list_results(self) -> list[ScoredResult]:
-        """List the results, ordered by model and set."""
+        Returns the results in the process that scores, ordered by model and set.
+        """
+        for set_place, request in enumerate(requests):
+            if self._callbacks.on_set is not None:
+                self._callbacks.on_set(request.name)
+            try:
+                built_set = _build_main_process_first(request)
+            except Exception as error:
+                self._failures.add(request.name, error)
+                continue
+            scorers = {place: self._predict(built_set, model) for place, model in enumerate(self._models)}
+            answered = {place: scorer for place, scorer in scorers.items() if scorer is not None}
+            self._predicted.append(_PredictedSet(set_place, built_set, answered))
+            if self._baseline is None or not self._baseline.is_fitting:
+                self._score()
+        self._score()
         return [self._done[place] for place in sorted(self._done)]
 
-    def _evaluate_set(self, set_index: int, request: SetRequest | BuiltSet) -> None:
-        if not (is_waiting := self._baseline is not None and self._baseline.is_fitting):
-            self._score_waiting()
-        if self._callbacks.on_set is not None:
-            self._callbacks.on_set(request.name)
-        try:
-            item = _build_main_process_first(request)
-            words = BaselinePredictions() if is_waiting else self._predict_baseline(item)
-        except Exception as error:
-            self._failures.add(request.name, error)
-            return
-        scorers = []
-        for model_index, model in enumerate(self._models):
-            scorer = self._predict((model_index, set_index), item, model, is_waiting=is_waiting)
-            if scorer is not None and is_waiting:
-                scorers.append(scorer)
-            elif scorer is not None:
-                scorer(words)
-        if is_waiting:
-            self._waiting.append((item, scorers))
-
-    def _predict(
-        self, place: tuple[int, int], item: BuiltSet, model: LabelCheckedModel, *, is_waiting: bool
-    ) -> _Scorer | None:
-        """Predict a set with a model. Returns a function that scores the predictions, if this process scores."""
-        title = f"{item.name}, {model.name}" if len(self._models) > 1 else item.name
+    def _predict(self, built_set: BuiltSet, model: LabelCheckedModel) -> _Scorer | None:
+        """Predict a set with a model. Returns a function that scores the predictions, or None after a failure."""
+        title = f"{built_set.name}, {model.name}" if len(self._models) > 1 else built_set.name
         progress, predictor = self._callbacks.for_step(title), model.predictor
         try:
-            validate_label_space(item.rows.features["label"].names, predictor.label_space)
+            validate_label_space(built_set.rows.features["label"].names, predictor.label_space)
         except LabelError as error:
-            self._failures.add(item.name, error, model.name)
+            self._failures.add(built_set.name, error, model.name)
             return None
-        record = model.build_record(item.language)  # a failed label probe ends the run
-        scored_model = ScoredModel.from_predictor(predictor, record)
+        record = model.build_record(built_set.language)  # a failed label probe ends the run
         try:
             is_own_control = self._shuffled and getattr(predictor, "is_order_invariant", False)
-            control = item.control if self._shuffled and not is_own_control else None
-            if self._sharded is not None:
-                self._sharded.begin(place, item, model, record, progress, control, is_own_control=is_own_control)
+            control = built_set.control if self._shuffled and not is_own_control else None
+            if self._shard is not None:
+                for rows in (built_set.rows,) if control is None else (built_set.rows, control):
+                    predict_shard(rows, predictor, self._store, self._shard, progress=progress)
                 return None
-            predicted = self._engine.predict_rows(item.rows, predictor, self._store, progress=progress)
-            if is_waiting and self._callbacks.on_preview is not None:
-                self._callbacks.on_preview(score_predictions(item, predicted, scored_model, is_preview=True).result)
+            predicted = self._predict_rows(built_set.rows, predictor, self._store, progress=progress)
             control_predictions = predicted if is_own_control else None
             if control is not None:
                 progress = self._callbacks.for_step(f"{title}, words shuffled")
-                control_predictions = self._engine.predict_rows(control, predictor, self._store, progress=progress)
+                control_predictions = self._predict_rows(control, predictor, self._store, progress=progress)
         except Exception as error:
-            self._failures.add(item.name, error, model.name)
+            self._failures.add(built_set.name, error, model.name)
             return None
-        if connect_process_group().rank != 0:
-            return None
-        inputs = {"model": scored_model, "stored_predictions": predicted, "control": control_predictions}
-        return partial(self._score, place, item, model, inputs)
+        scored_model = ScoredModel.from_predictor(predictor, record)
+        return partial(
+            score_predictions, built_set, predicted, scored_model, control=control_predictions, table=self.table
+        )
 
-    def _predict_baseline(self, item: BuiltSet) -> BaselinePredictions:
-        return self._baseline.predict(item, self._store) if self._baseline else BaselinePredictions()
-
-    def _score_waiting(self) -> None:
-        while self._waiting:
-            item, scorers = self._waiting.pop(0)
-            try:
-                words = self._predict_baseline(item)
-            except Exception as error:
-                self._failures.add(item.name, error)
+    def _score(self) -> None:
+        """Score the predicted sets. All processes predict with the baseline, and the first one scores."""
+        while self._predicted:
+            set_place, built_set, scorers = self._predicted.pop(0)
+            if not scorers:
                 continue
-            for score in scorers:
-                score(words)
-
-    def _score(
-        self,
-        place: tuple[int, int],
-        item: BuiltSet,
-        model: LabelCheckedModel,
-        inputs: Mapping[str, Any],
-        words: BaselinePredictions,
-    ) -> None:
-        try:
-            scored = score_predictions(item, baseline=words, table=self._table, **inputs)
-        except Exception as error:
-            self._failures.add(item.name, error, model.name)
-            return
-        self._done[place] = scored
-        if self._callbacks.on_result is not None:
-            self._callbacks.on_result(scored.result)
+            try:
+                words = self._baseline.predict(built_set, self._store) if self._baseline else BaselinePredictions()
+            except Exception as error:
+                self._failures.add(built_set.name, error)
+                continue
+            for place, score in scorers.items() if connect_process_group().rank == 0 else ():
+                try:
+                    self._done[place, set_place] = score(baseline=words)
+                except Exception as error:
+                    self._failures.add(built_set.name, error, self._models[place].name)
+                    continue
+                if self._callbacks.on_result is not None:
+                    self._callbacks.on_result(self._done[place, set_place].result)
 
 
 def _validate_run(
     models: Sequence[Model],
     sets: Sequence[SetRequest | BuiltSet | str],
-    engine: Engine,
+    engine: "RayEngine | None",
     model_options: Mapping[str, Any],
     output_dir: Path,
     *,
@@ -319,7 +297,11 @@ def _validate_run(
     for model in models:
         validate_model(model)
         validate_lexicon(model)
-    engine.validate_device(model_options.get("dtype"), model_options.get("device"))
+    dtype, device = model_options.get("dtype"), model_options.get("device")
+    if engine is None and (dtype is not None or device is not None):  # a node of a cluster has its own devices
+        from unbag.inference.transformer import resolve_device  # imports torch, so only if needed
+
+        resolve_device(dtype or "float32", device)
     if "num_fewshot" in model_options:
         DefaultPrompt(model_options["num_fewshot"])  # validates the number
     for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
@@ -344,11 +326,14 @@ def _validate_requests(
     return valid, to_build
 
 
-def _load_models(engine: Engine, variants: Sequence[ModelVariant], *, trust_labels: bool) -> list[LabelCheckedModel]:
+def _load_models(
+    engine: "RayEngine | None", variants: Sequence[ModelVariant], *, trust_labels: bool
+) -> list[LabelCheckedModel]:
     """Load each model with its options, and build its record."""
     named = []
     for model, own_options, suffix in variants:
-        predictor, model_name = engine.load_predictor(model, **own_options)
+        load = load_predictor if engine is None else engine.load_predictor
+        predictor, model_name = load(model, **own_options)
         is_function = model_loading.find_model_type(model) is model_loading.FUNCTION
         if is_function:
             _run_one_pair(predictor)
@@ -364,15 +349,12 @@ def _load_models(engine: Engine, variants: Sequence[ModelVariant], *, trust_labe
     return named
 
 
-def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline) -> BackgroundBuild | None:
+def _start_fitting(baseline: LexicalBaseline, requests: Sequence[SetRequest]) -> None:
     """Start a second process if several sets of corpora must be built and the user has not requested processes."""
     languages = {CORPORA[name].language for each in requests if (name := (each.config or "").split("-")[0]) in CORPORA}
-    if len(requests) < _MIN_UNBUILT or len(languages) != 1 or parallel.get_num_proc() > 1:
-        return None
-    with suppress(OSError, ValueError):  # no second process, or invalid options, which `predict` reports
-        if (recipe := baseline.build_recipe(*languages)) is not None:
-            baseline.background = BackgroundBuild(recipe, requests)
-    return baseline.background
+    if len(requests) >= _MIN_UNBUILT and len(languages) == 1 and parallel.get_num_proc() == 1:
+        [language] = languages
+        baseline.start_fitting(language, requests)
 
 
 def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:

@@ -1,21 +1,31 @@
 """Lexical baseline: predictions of a bag-of-words model on the same rows, for comparison with a model's scores."""
 
 import logging
-from collections.abc import Mapping
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, Progress, fit_or_load_lexical_model
 from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
-from unbag.challenge_sets.request import BuiltSet
+from unbag.challenge_sets.request import BuiltSet, SetRequest, prebuild_sets
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation.background import BackgroundBuild
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
 from unbag.utils.progress import OnProgress
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import SynchronizedArray
+    from multiprocessing.synchronize import Event
 
 PAIRS: Final = {
     **{language: (f"xnli_{language}", 20_000, ALL) for language in LANGUAGES},
@@ -28,6 +38,7 @@ words are used: segmentation depends on word order, so an unordered bag of words
 FITTING: Final = "fitting the lexical model"
 """Name of the progress stage for fitting."""
 
+_POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 logger = logging.getLogger(__name__)
 
 
@@ -50,21 +61,34 @@ class LexicalBaseline:
         options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalTrainingOptions`
             that differ from the defaults.
         progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
-
-    Attributes:
-        background: Process that fits the model, if there is one.
     """
 
     def __init__(self, options: Mapping[str, Any], progress_callback: OnProgress | None = None) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
         self._on_progress = progress_callback
         self._by_language: dict[str, Predictor | None] = {}
-        self.background: BackgroundBuild | None = None
+        self._background: _BackgroundFit | None = None
+
+    def start_fitting(self, language: str, requests: Sequence[SetRequest]) -> None:
+        """Fit the model for a language in a second process, which then builds sets, the last one first.
+
+        The process fills the caches in which this process looks first, so it affects no result. If it dies, this
+        process does the remaining work.
+        """
+        with suppress(OSError, ValueError):  # no second process, or invalid options, which `predict` reports
+            if (recipe := self.build_recipe(language)) is not None:
+                self._background = _BackgroundFit(recipe, requests)
 
     @property
     def is_fitting(self) -> bool:
-        """Whether a background process is still fitting the model. If so, `predict` blocks."""
-        return self.background is not None and self.background.is_fitting
+        """Whether a second process is still fitting the model. If so, `predict` blocks."""
+        return self._background is not None and self._background.is_fitting
+
+    def stop(self) -> None:
+        """End the second process, if there is one."""
+        if self._background is not None:
+            self._background.process.kill()
+            self._background.process.join()
 
     def predict(self, built_set: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Predict all rows of a set. If the model cannot be fitted, log a warning once and return no predictions.
@@ -104,9 +128,8 @@ class LexicalBaseline:
         try:
             if (recipe := self.build_recipe(language)) is None:
                 return None
-            if self.background is not None and self.background.recipe == recipe:
-                if (folder := self.background.wait_until_fitted(progress)) is not None:
-                    return LexicalPredictor(folder)
+            if self._background is not None and self._background.recipe == recipe:
+                self._background.wait_until_fitted(progress)
             return connect_process_group().main_process_first(
                 lambda: LexicalPredictor(fit_or_load_lexical_model(recipe, progress=progress))
             )
@@ -121,3 +144,64 @@ class LexicalBaseline:
     def _progress(self, name: str) -> Progress | None:
         callback = self._on_progress
         return None if callback is None else lambda done, total: callback(name, done, total)
+
+
+class _BackgroundFit:
+    """Process that fits a lexical model, then builds sets in reverse order.
+
+    The first process builds the sets from the first to the last, so that both rarely need the same set.
+    """
+
+    def __init__(self, recipe: LexicalTrainingOptions, requests: Sequence[SetRequest]) -> None:
+        import datasets
+
+        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of our threads
+        self.recipe = recipe
+        self._is_fitted, self._progress = context.Event(), context.Array("q", 2)
+        arguments = (recipe, requests, datasets.config.HF_DATASETS_CACHE, self._is_fitted, self._progress)
+        # A daemon ends with this process.
+        self.process = context.Process(target=_fit_and_build, args=arguments, daemon=True)
+        # Otherwise, the process would import the user's script, which may have no `if __name__ == "__main__"`.
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            self.process.start()
+        finally:
+            sys.modules["__main__"] = main
+
+    @property
+    def is_fitting(self) -> bool:
+        return self.process.is_alive() and not self._is_fitted.is_set()
+
+    def wait_until_fitted(self, progress: Progress | None) -> None:
+        """Wait until the model is fitted or the process has died."""
+        while self.is_fitting:
+            done, total = self._progress[:]
+            if progress is not None and total:
+                progress(done, total)
+            time.sleep(_POLL)
+
+
+def _fit_and_build(
+    recipe: LexicalTrainingOptions,
+    requests: Sequence[SetRequest],
+    datasets_cache: Path,
+    is_fitted: "Event",
+    progress: "SynchronizedArray[int]",
+) -> None:
+    import datasets
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides what Ctrl-C means
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the first process repeats what fails, and shows the error
+    os.dup2(1, 2)
+    datasets.config.HF_DATASETS_CACHE = datasets_cache
+
+    def report(done: int, total: int) -> None:
+        progress[:] = [done, total]
+
+    with suppress(Exception):
+        fit_or_load_lexical_model(recipe, progress=report)
+    is_fitted.set()
+    for request in reversed(requests):
+        if (parent := multiprocessing.parent_process()) is not None and parent.is_alive():
+            prebuild_sets([request])

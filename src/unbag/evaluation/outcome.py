@@ -10,6 +10,7 @@ from unbag.utils.progress import OnProgress
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
+    from unbag.evaluation.result_folder import FolderContents
 
 logger = logging.getLogger(__name__)
 
@@ -20,15 +21,12 @@ class EvaluationCallbacks(NamedTuple):
     Attributes:
         on_set: Called with the name of the next set, before it is built.
         on_progress: Called during slow steps; see `utils.progress.OnProgress`.
-        on_preview: Called with a result without skill score, if the lexical baseline is still being fitted. The
-            complete result follows: its other scores are the same.
         on_result: Called with each complete result, in the first process.
         on_failure: Called with each set that fails.
     """
 
     on_set: Callable[[str], None] | None = None
     on_progress: OnProgress | None = None
-    on_preview: "Callable[[Result], None] | None" = None
     on_result: "Callable[[Result], None] | None" = None
     on_failure: Callable[[EvaluationFailure], None] | None = None
 
@@ -45,13 +43,14 @@ class EvaluationOutcome:
     """Outcome of an evaluation: the results and the skipped sets.
 
     Attributes:
-        results: One result per model and set, ordered by model. Empty in all processes but the first, and in shards
-            that do not score.
+        results: One result per model and set, ordered by model. Empty in all processes but the first, and in shards.
         skipped: Sets without a result, in the order in which they failed.
+        contents: Contents of the results folder, with earlier results; None if nothing was written.
     """
 
     results: "list[Result]"
     skipped: list[EvaluationFailure]
+    contents: "FolderContents | None" = None
 
 
 class FailureLog:

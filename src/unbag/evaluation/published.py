@@ -102,8 +102,9 @@ def score_published_predictions(
                 )
             except Exception as error:
                 failures.add(request.name, error, model.name)
-    results = write_scored_results([scored[place] for place in sorted(scored)], Path(output_dir), failures.failures)
-    return EvaluationOutcome(results, failures.failures)
+    done = [scored[place] for place in sorted(scored)]
+    contents = write_scored_results(done, Path(output_dir), failures.failures)
+    return EvaluationOutcome([each.result for each in done], failures.failures, contents)
 
 
 def _score(

@@ -7,17 +7,22 @@ The same rule applies to the folders of training runs.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shutil
+import tempfile
+import weakref
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
+from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.evaluation import metrics, report_examples
 from unbag.evaluation import samples as paired_samples
+from unbag.inference.distributed import connect_process_group
+from unbag.inference.prediction_store import PREDICTIONS
 from unbag.scoring.bootstrap import to_json
-from unbag.utils.storage import StorageFolder, is_url, open_local_copy
+from unbag.utils.storage import StorageFolder, is_url, upload_files
 
 FILES: Final = (results.FILE, report_examples.FILE)
 """Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
@@ -58,6 +63,46 @@ def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
         return results.read_results_with_skipped(file)
     except ValueError as error:
         raise ValueError(f"{error}; {_REMEDY}, or remove the file") from None
+
+
+class FolderContents(NamedTuple):
+    """What reports show of a results folder.
+
+    Attributes:
+        results: All results, ordered by model.
+        examples: Selected examples of each result; None if it has none.
+        skipped: Sets without a result.
+    """
+
+    results: Sequence[Result]
+    examples: Sequence[ExampleSelection | None]
+    skipped: Sequence[SkippedSet]
+
+    @classmethod
+    def from_selections(
+        cls, results: Sequence[Result], selections: Iterable[ExampleSelection], skipped: Sequence[SkippedSet]
+    ) -> "FolderContents":
+        """Combine results with their examples, which are found by set, model and rows."""
+        found = {(one.set, one.model, one.sha256): one for one in selections}
+        examples = [found.get((each.set, each.model["name"], each.data["sha256"])) for each in results]
+        return cls(results, examples, skipped)
+
+    @classmethod
+    def read(cls, folder: Path) -> "FolderContents":
+        """Read the contents of a folder.
+
+        Raises:
+            ValueError: If it has no results, or a file cannot be read.
+        """
+        path, examples = folder / results.FILE, folder / report_examples.FILE
+        if not path.is_file():
+            raise ValueError(
+                f"{folder}: expected a {results.FILE}, got none; pass a folder written by `unbag evaluate`"
+            )
+        stored, skipped = results.read_results_with_skipped(path)
+        return cls.from_selections(
+            stored, report_examples.read_selections(examples) if examples.is_file() else (), skipped
+        )
 
 
 def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
@@ -133,18 +178,40 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
     return described
 
 
-@contextmanager
-def open_local_result_folder(location: str, *, extra_files: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield a local folder for a run. If `location` is a URL, files are downloaded first and uploaded at the end.
+class RunFolder:
+    """Local folder that a run writes to.
+
+    For a URL, the folder is a temporary copy of the earlier results there, which `upload` writes back. A temporary
+    folder is deleted together with this object.
 
     Args:
-        location: Path or URL of the folder.
+        location: Path or URL of the run; None for a temporary folder.
         extra_files: Names of additional files that a run extends.
+
+    Attributes:
+        path: The local folder.
+        location: Where the results of the run are in the end: the path or URL.
     """
-    with open_local_copy(location, last_file=results.FILE) as folder:
-        if is_url(location):
-            download_result_folder(location, folder, extra_files=extra_files)
-        yield folder
+
+    def __init__(self, location: str | Path | None = None, *, extra_files: Sequence[str] = ()) -> None:
+        if location is not None and not is_url(location):
+            self.path = StorageFolder(location).path
+        else:
+            self.path = Path(tempfile.mkdtemp(prefix="unbag-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.location = str(location or self.path)
+        if is_url(self.location):
+            download_result_folder(self.location, self.path, extra_files=extra_files)
+
+    @property
+    def predictions(self) -> str:
+        """Path or URL of the predictions in this folder."""
+        return StorageFolder(self.location).get_location(PREDICTIONS)
+
+    def upload(self) -> None:
+        """Upload the results of the first process, if the run is at a URL: results.json last, which completes them."""
+        if is_url(self.location) and connect_process_group().rank == 0:
+            upload_files(self.path, self.location, last_file=results.FILE)
 
 
 def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str] = ()) -> None:

@@ -21,6 +21,7 @@ from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.result_folder import FolderContents
 from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.prediction_store import StoredPredictions, merge_dates
 from unbag.inference.predictor import Predictor
@@ -72,7 +73,6 @@ def score_predictions(
     baseline: BaselinePredictions | None = None,
     control: StoredPredictions | None = None,
     table: PredictionTable | None = None,
-    is_preview: bool = False,
 ) -> ScoredResult:
     """Score the predictions for all rows of a set.
 
@@ -84,7 +84,6 @@ def score_predictions(
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
             model that is invariant to word order; None without the control.
         table: Table to which the predictions are added.
-        is_preview: Whether the set will be scored again, so that warnings come later.
 
     Raises:
         ValueError: If predictions are missing or corrupted, or there is nothing to score.
@@ -96,8 +95,7 @@ def score_predictions(
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
         abstained_share = estimate_unanswered_share(answers.unanswered, built_set)
-        if not is_preview:
-            _report_unanswered(abstained_share, answers.unanswered, reasons, built_set)
+        _report_unanswered(abstained_share, answers.unanswered, reasons, built_set)
     counts: dict[str, Any] = {"truncated_pairs": stored_predictions.truncated}
     if stored_predictions.truncated:
         counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
@@ -194,7 +192,7 @@ def score_set_predictions(
 
 def write_scored_results(
     scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[EvaluationFailure] = ()
-) -> list[Result]:
+) -> FolderContents | None:
     """Write results to a folder that may contain earlier results. Does nothing if `scored_results` is empty.
 
     results.json is written last, so that the folder is complete if the file exists.
@@ -206,11 +204,11 @@ def write_scored_results(
         failures: Sets without a result.
 
     Returns:
-        The results of `scored_results`, without examples and labels.
+        The contents of the folder, with the remaining earlier results; None if nothing was written.
     """
     done = [scored.result for scored in scored_results]
     if not done:
-        return done
+        return None
     with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
         earlier, before = result_folder.read_result_folder(output_dir)
         if replaced := result_folder.describe_replaced_results(earlier, done):
@@ -218,29 +216,27 @@ def write_scored_results(
         entries = result_folder.combine_results(earlier, done)
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
-        selections = _selections(output_dir) if stays else {}
-        selections |= {(one.set, one.model, one.sha256): one for one in (scored.examples for scored in scored_results)}
-        keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
-        examples = [selections[key] for key in keys if key in selections]
+        new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
+        evaluated = {result.set for result in together}
+        skipped = [each for each in before if each.set not in evaluated and each not in new] + new
+        selections = [*(_selections(output_dir) if stays else ()), *(scored.examples for scored in scored_results)]
+        contents = FolderContents.from_selections(together, selections, skipped)
+        examples = [each for each in contents.examples if each is not None]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
         labels = {id(scored.result): scored.labels for scored in scored_results if scored.labels is not None}
         of_rows = {place: labels[id(one)] for place, one in enumerate(together) if id(one) in labels}
         samples.write_samples(together, output_dir, stays, of_rows)
-        new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
-        evaluated = {result.set for result in together}
-        skipped = [each for each in before if each.set not in evaluated and each not in new] + new
         results.write_results(together, output_dir / results.FILE, skipped)
-    return done
+    return contents
 
 
-def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
+def _selections(folder: Path) -> list[ExampleSelection]:
     """Read the selected examples of a folder. If the file has another version, logs a warning and returns none."""
     try:
-        chosen = report_examples.read_selections(folder / report_examples.FILE)
+        return report_examples.read_selections(folder / report_examples.FILE)
     except ValueError as error:
         logger.warning("%s", error)
-        return {}
-    return {(each.set, each.model, each.sha256): each for each in chosen}
+        return []
 
 
 def estimate_unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:

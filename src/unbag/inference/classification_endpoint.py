@@ -329,9 +329,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
 
@@ -339,13 +336,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             EndpointError: As `predict`.
         """
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        number, of = shard or (0, 1)
-        asked = [
-            batch
-            for place, batch in enumerate(self._split(list(rows_of)))
-            if place % of == number and (done is None or not all(done[rows_of[pair]].all() for pair in batch))
-        ]
-        with closing(iter_responses(self._ask, asked, self._concurrency)) as responses:
+        with closing(iter_responses(self._ask, self._split(list(rows_of)), self._concurrency)) as responses:
             for batch, future in responses:
                 outputs = future.result()
                 rows = np.array([row for pair in batch for row in rows_of[pair]], dtype=np.intp)

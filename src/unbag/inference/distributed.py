@@ -1,23 +1,16 @@
-"""Process group of a launcher such as `torchrun`, with collective operations for inference.
+"""Process group of a launcher such as `torchrun`, with collective operations.
 
 `torchrun` and `accelerate launch` start the processes and set their environment; accelerate connects them. (On CPUs use
 `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a launcher,
 this module imports neither torch nor accelerate, so predictors that need neither run without them.
-
-Before anything is computed, the processes of a group check that they see the same folder.
 """
 
 import os
-import socket
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from uuid import uuid4
-
-from unbag.utils.storage import StorageFolder
 
 if TYPE_CHECKING:
     from accelerate import PartialState  # type: ignore[import-untyped, unused-ignore]
@@ -160,42 +153,3 @@ def choose_default_device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-_FOLDER_TIMEOUT: Final = 10.0
-"""Seconds until a file written by another machine is visible on a network file system."""
-
-
-def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
-    """Validate that all processes see the same folder, by writing and reading test files.
-
-    Every process of the group must call it.
-
-    Raises:
-        ValueError: In every process, if one of them does not see the file of another.
-    """
-    if group.world_size == 1:
-        return
-    token = group.broadcast(uuid4().hex)
-
-    def name(rank: int) -> str:
-        return f"seen-{token}-{rank}"
-
-    group.run_on_all(lambda: folder.write(name(group.rank), b""))
-    hosts = group.gather([socket.gethostname()])
-
-    def look() -> None:
-        deadline = time.monotonic() + _FOLDER_TIMEOUT
-        while absent := [rank for rank in range(group.world_size) if not folder.exists(name(rank))]:
-            if time.monotonic() > deadline:
-                raise ValueError(
-                    f"process {group.rank} on {hosts[group.rank]} cannot read the file that process {absent[0]} on "
-                    f"{hosts[absent[0]]} wrote to {folder}; pass a folder that all processes can read, or a URL such "
-                    "as s3://…, as --output-dir"
-                )
-            time.sleep(0.2)
-
-    try:
-        group.run_on_all(look)
-    finally:
-        folder.remove(name(group.rank))

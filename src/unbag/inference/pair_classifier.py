@@ -14,13 +14,7 @@ from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.single_output import ThresholdedPredictor
-from unbag.inference.tokenization import (
-    EncodedPairs,
-    build_token_batches,
-    encode_pairs,
-    encode_texts,
-    iter_unfinished_batches,
-)
+from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, encode_texts
 
 TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different lengths, so that there is padding
     ("A woman reads.", "She reads."),
@@ -70,9 +64,6 @@ class PairClassifier(ThresholdedPredictor, ABC):
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -85,7 +76,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         pairs = self._encode(premises, hypotheses)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in iter_unfinished_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
+        for rows in build_token_batches(pairs.lengths, self.batch_tokens):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 

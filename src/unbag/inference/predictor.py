@@ -31,7 +31,7 @@ class Predictor(Protocol):
     - `is_order_invariant` (default: False): whether the predictor ignores word order by construction, so that its
       predictions on shuffled sentences equal those on the originals.
     - `pop_answer_dates` (a function; default: none): dates of the answers since its last call
-      (`prediction_store.PredictionStore.write`).
+      (`prediction_store.Chunk.answered`).
     - `label_source` (default: `function`): origin of the label order, which determines how it is checked.
     """
 
@@ -56,27 +56,17 @@ class Predictor(Protocol):
 
 @runtime_checkable
 class BatchPredictor(Predictor, Protocol):
-    """Interface of a predictor that yields predictions in batches, so that progress can be displayed and saved."""
+    """Interface of a predictor that yields predictions in batches, so that progress can be displayed."""
 
     def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
-        The split into batches must depend neither on `done` nor on `shard`, so that a resumed or distributed run gives
-        the same predictions to the last bit.
-
-        Args:
-            premises: Premises of n pairs.
-            hypotheses: Hypotheses of the n pairs.
-            done: Which pairs have predictions already, shape (n,) (default: none). A batch is skipped if all its pairs
-                have one.
-            shard: `(j, s)` for every s-th batch, starting with batch j (default: all batches). Passed only if s > 1.
+        Every row is in one batch. The split depends on the pairs alone, so that a resumed or distributed run gives the
+        same predictions to the last bit.
         """
         ...
 

@@ -55,25 +55,6 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
         start = stop
 
 
-def iter_unfinished_batches(
-    batches: Iterator[NDArray[np.intp]], is_done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
-) -> Iterator[NDArray[np.intp]]:
-    """Yield the batches of a shard in which at least one row has no prediction yet.
-
-    See `predictor.BatchPredictor.iter_batches`.
-
-    >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
-    >>> is_done = np.array([True, False, True, False])
-    >>> [batch.tolist() for batch in iter_unfinished_batches(iter(batches), is_done, (0, 2))]
-    [[0, 1], [3]]
-    """
-    number, of = shard or (0, 1)
-    # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.
-    for place, rows in enumerate(batches):
-        if place % of == number and (is_done is None or not is_done[rows].all()):
-            yield rows
-
-
 def iter_process_batches(
     batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:

@@ -2,7 +2,6 @@
 
 import io
 import shutil
-import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -13,6 +12,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.evaluation import metrics, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
+from unbag.evaluation.result_folder import FolderContents, RunFolder
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import create_console, escape_control_chars
@@ -34,14 +34,22 @@ class Report(Sequence[Result]):
     """
 
     def __init__(
-        self, results: Iterable[Result], folder: Path, skipped: Iterable[SkippedSet] = (), *, temporary: bool = False
+        self,
+        results: Iterable[Result],
+        folder: Path | RunFolder,
+        skipped: Iterable[SkippedSet] = (),
+        *,
+        contents: FolderContents | None = None,
     ) -> None:
-        """Create a report from the results in a folder. A temporary folder is deleted together with the report."""
+        """Create a report from the results in a folder, with the contents of the folder if they are in memory.
+
+        A temporary folder is deleted together with the report.
+        """
         self.results = list(results)
         self.skipped = list(skipped)
-        self.folder = folder
-        if temporary:
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._run_folder = folder  # a temporary folder exists as long as this object
+        self._contents = contents
+        self.folder = folder.path if isinstance(folder, RunFolder) else folder
 
     @overload
     def __getitem__(self, index: int) -> Result: ...
@@ -116,7 +124,7 @@ class Report(Sequence[Result]):
             ValueError: If there are no results.
         """
         self._require_results()
-        html.write_report([self.folder], Path(path))
+        html.write_report([self._contents or self.folder], Path(path))
         return Path(path)
 
     def __str__(self) -> str:

@@ -4,9 +4,6 @@ Writes are atomic: on disk by renaming, in object stores because uploads are ato
 endpoints from the environment and its configuration files (`AWS_ENDPOINT_URL`, `FSSPEC_S3_ENDPOINT_URL`, …).
 """
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -15,14 +12,12 @@ from typing import IO, Any, Final
 from uuid import uuid4
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from unbag.utils.files import atomic_write
 from unbag.utils.redaction import extract_first_line
 
 _LOCAL: Final = "file://"
-_EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
-"""Schemes with conditional uploads, which fail if the object exists. For other schemes, fsspec checks and then writes,
-which is not atomic."""
 
 
 def is_url(location: str | Path) -> bool:
@@ -67,6 +62,11 @@ class StorageFolder:
         return StorageFolder(self.get_location(name))
 
     @property
+    def name(self) -> str:
+        """Last component of the path or URL."""
+        return self._place.rstrip("/").rpartition("/")[2]
+
+    @property
     def path(self) -> Path:
         """Local path of the folder.
 
@@ -79,10 +79,28 @@ class StorageFolder:
 
     @cached_property
     def _remote(self) -> tuple[Any, str]:
-        """File system of the URL, and the folder's path in it."""
+        """File system, and the folder's path in it."""
+        if self.is_local:
+            return LocalFileSystem(), str(self.path.absolute())
         # Cached listings would hide files written by other machines.
         system, path = fsspec.url_to_fs(self._place, use_listings_cache=False)
         return system, path.rstrip("/")
+
+    @contextmanager
+    def _open_system(self) -> Iterator[tuple[Any, str]]:
+        """Yield the file system and the folder's path in it.
+
+        Errors of a client, such as missing credentials, become `ValueError`. Each client has its own classes.
+        """
+        try:
+            yield self._remote
+        except (OSError, ValueError):
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"{self}: expected a readable folder, got {type(error).__name__} ({extract_first_line(error)}); check "
+                "the address and the credentials"
+            ) from error
 
     def get_location(self, name: str) -> str:
         """Build the path or URL of a file in the folder."""
@@ -94,10 +112,7 @@ class StorageFolder:
         Raises:
             FileNotFoundError: If there is no such file.
         """
-        if self.is_local:
-            return (self.path / name).read_bytes()
-        with self._describe_errors():
-            system, path = self._remote
+        with self._open_system() as (system, path):
             content: bytes = system.cat_file(f"{path}/{name}")
         return content
 
@@ -107,10 +122,7 @@ class StorageFolder:
         Raises:
             FileNotFoundError: If there is no such file.
         """
-        if self.is_local:
-            return (self.path / name).open("rb")
-        with self._describe_errors():
-            system, path = self._remote
+        with self._open_system() as (system, path):
             file: IO[bytes] = system.open(f"{path}/{name}", "rb")
         return file
 
@@ -123,46 +135,10 @@ class StorageFolder:
         system, path = self._remote
         system.pipe_file(f"{path}/{name}", content)
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Write a file, unless it exists.
-
-        Returns:
-            Whether the file was written. If several processes create it at the same time, exactly one gets True if
-            `is_exclusive`; otherwise several may get True.
-        """
-        try:
-            if self.is_local:
-                _create(self.path / name, content)
-            else:
-                system, path = self._remote
-                system.pipe_file(f"{path}/{name}", content, mode="create")
-        except FileExistsError:
-            return False
-        return True
-
-    @cached_property
-    def is_exclusive(self) -> bool:
-        """Whether `create` is atomic. If several processes create the same file, exactly one of them succeeds."""
-        if self.is_local:
-            return True
-        if not _EXCLUSIVE.intersection([self._place.partition("://")[0]]):
-            return False
-        name = f"trial-{uuid4().hex}"
-        try:
-            return self.create(name, b"") and not self.create(name, b"")
-        except (OSError, NotImplementedError):  # some S3-compatible servers reject conditional uploads
-            return False
-        finally:
-            self.remove(name)
-
     def list_names(self) -> list[str]:
         """List the sorted names of the files. Empty if the folder does not exist."""
         try:
-            if self.is_local:
-                with os.scandir(self.path) as files:
-                    return sorted(each.name for each in files if each.is_file())
-            with self._describe_errors():
-                system, path = self._remote
+            with self._open_system() as (system, path):
                 system.invalidate_cache()  # in case a file system ignores the option and caches listings
                 entries = system.ls(path, detail=True)
         except FileNotFoundError:
@@ -171,33 +147,14 @@ class StorageFolder:
 
     def exists(self, name: str) -> bool:
         """Check whether a file exists."""
-        if self.is_local:
-            return (self.path / name).is_file()
-        with self._describe_errors():
-            system, path = self._remote
+        with self._open_system() as (system, path):
             return bool(system.exists(f"{path}/{name}"))
 
     def remove(self, name: str) -> None:
         """Remove a file. Does nothing if the file does not exist."""
         with suppress(FileNotFoundError):
-            if self.is_local:
-                (self.path / name).unlink()
-            else:
-                system, path = self._remote
-                system.rm_file(f"{path}/{name}")
-
-    @contextmanager
-    def _describe_errors(self) -> Iterator[None]:
-        """Convert errors of a client, such as missing credentials, to `ValueError`. Each client has its own classes."""
-        try:
-            yield
-        except (OSError, ValueError):
-            raise
-        except Exception as error:
-            raise ValueError(
-                f"{self}: expected a readable folder, got {type(error).__name__} ({extract_first_line(error)}); check "
-                "the address and the credentials"
-            ) from error
+            system, path = self._remote
+            system.rm_file(f"{path}/{name}")
 
     def validate_writable(self) -> None:
         """Validate that the folder is writable, by writing and removing a test file.
@@ -213,46 +170,6 @@ class StorageFolder:
             raise ValueError(
                 f"{self}: expected a writable folder, got {type(error).__name__} ({error}); check the permissions"
             ) from error
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Write a new local file atomically.
-
-    Raises:
-        FileExistsError: If the file exists.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tmp = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        tmp.write_bytes(content)
-        try:
-            os.link(tmp, path)  # unlike a rename, a hard link fails if the target exists
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links; readers may briefly see an empty file
-            with path.open("xb") as file:
-                file.write(content)
-    finally:
-        tmp.unlink(missing_ok=True)
-
-
-@contextmanager
-def open_local_copy(location: str | Path, *, last_file: str = "") -> Iterator[Path]:
-    """Yield a local folder to write to. If `location` is a URL, the files are uploaded at the end.
-
-    Args:
-        location: Path of a folder, which is yielded unchanged, or a URL.
-        last_file: Name of the file to upload last, which marks the upload as complete.
-    """
-    if not is_url(location):
-        yield StorageFolder(location).path
-        return
-    tmp = Path(tempfile.mkdtemp(prefix="unbag-"))
-    try:
-        yield tmp
-        upload_files(tmp, location, last_file=last_file)
-    finally:
-        shutil.rmtree(tmp, ignore_errors=True)
 
 
 def upload_files(folder: Path, location: str | Path, *, last_file: str = "") -> None:

@@ -103,18 +103,6 @@ def restore_sigterm_handler() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def count_workers(ray: Any, num_gpus: float) -> int:
-    """Compute how many workers fit into the current resources of the cluster.
-
-    Args:
-        ray: The connected `ray` module.
-        num_gpus: GPUs per worker; 0 for one CPU per worker.
-    """
-    resources = ray.cluster_resources()
-    room = resources.get("GPU", 0) / num_gpus if num_gpus else resources.get("CPU", 1)
-    return max(1, int(room))
-
-
 def run_and_pickle_outcome(function: Callable[[], T], folder: str) -> bytes:
     """Run a function in a working directory, and pickle its return value or exception for `unpickle_outcome`.
 

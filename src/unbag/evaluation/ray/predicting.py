@@ -4,11 +4,9 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,21 +15,17 @@ from numpy.typing import NDArray
 from unbag.evaluation.model_loading import ENDPOINT, Model, find_model_type, load_predictor, validate_model
 from unbag.evaluation.ray.cluster import (
     connect_to_cluster,
-    count_workers,
     run_and_pickle_outcome,
     translate_ray_errors,
     unpickle_outcome,
     validate_ray,
 )
-from unbag.inference.prediction_store import ChunkRows, ChunkShard, PredictionStore, StoredPredictions
+from unbag.inference.prediction_store import MANIFEST, PredictionStore, StoredPredictions
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import PredictionJob, Progress, predict_chunk_shard
-from unbag.utils.storage import StorageFolder
+from unbag.inference.runner import PredictionJob, Progress, predict_chunk
 
 if TYPE_CHECKING:
     import datasets
-
-    from unbag.inference.options import Dtype
 
 _ATTRIBUTES: Final = (
     *("label_space", "identity", "has_probabilities", "threshold", "n_outputs", "order"),
@@ -40,54 +34,34 @@ _ATTRIBUTES: Final = (
 """Predictor attributes that other code accesses."""
 
 
-@dataclass(frozen=True)
 class RemotePredictor:
-    """Predictor whose model is loaded only on the nodes of a Ray cluster.
+    """Predictor whose model is loaded only on the nodes of a Ray cluster, with the attributes of the model's predictor.
 
-    Attributes:
+    Args:
         ray: The connected `ray` module.
         model: Name of the model.
         options: Options of the model.
         num_gpus: GPUs for each process that loads the model.
+
+    Raises:
+        ValueError: If the model cannot be loaded.
     """
 
-    ray: Any
-    model: str
-    options: Mapping[str, Any]
-    num_gpus: float
+    label_space: tuple[str, ...]
+    identity: Mapping[str, str] | None
 
-    @property
-    def label_space(self) -> tuple[str, ...]:
-        """Label of each column of the probabilities."""
-        return tuple(self._attributes["label_space"])
-
-    @property
-    def identity(self) -> Mapping[str, str] | None:
-        """Identity of the model as loaded on the cluster."""
-        identity: Mapping[str, str] | None = self._attributes["identity"]
-        return identity
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _ATTRIBUTES and name in self._attributes:
-            return self._attributes[name]
-        raise AttributeError(name)
+    def __init__(self, ray: Any, model: str, options: Mapping[str, Any], num_gpus: float) -> None:
+        self.ray, self.model, self.options, self.num_gpus = ray, model, options, num_gpus
+        vars(self).update(self._run_remotely(_read_attributes))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict n pairs in a remote task. Each call loads the model again.
-
-        Returns:
-            Probabilities, shape (n, labels).
+        """Predict n pairs in a remote task, shape (n, labels). Each call loads the model again.
 
         Raises:
             ValueError: As in the model's `predict`.
         """
         probabilities: NDArray[np.float32] = self._run_remotely(_predict, list(premises), list(hypotheses))
         return probabilities
-
-    @cached_property
-    def _attributes(self) -> dict[str, Any]:
-        attributes: dict[str, Any] = self._run_remotely(_read_attributes)
-        return attributes
 
     def _run_remotely(self, work: Any, *arguments: Any) -> Any:
         task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_run_with_model)
@@ -126,9 +100,6 @@ class RayEngine:
         """
         return self._stack.enter_context(connect_to_cluster())
 
-    def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Accept any device. Each node validates the device when it loads the model."""
-
     def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
         """Build a predictor whose model is loaded by Ray actors. Returns the predictor and its display name.
 
@@ -146,14 +117,12 @@ class RayEngine:
         options = {name: value for name, value in options.items() if value is not None}
         has_gpus = self.ray.cluster_resources().get("GPU", 0) > 0
         gpus = float(has_gpus) if self._num_gpus is None else self._num_gpus
-        predictor = RemotePredictor(self.ray, str(model), options, gpus)
-        _ = predictor.identity  # loads the model, so that errors are raised before sets are built
-        return predictor, str(model)
+        return RemotePredictor(self.ray, str(model), options, gpus), str(model)
 
     def predict_rows(
         self,
         rows: "datasets.Dataset",
-        predictor: RemotePredictor,
+        predictor: Any,
         folder: str | Path,
         *,
         progress: Progress | None = None,
@@ -168,128 +137,98 @@ class RayEngine:
             rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
             predictor: Predictor from `load_predictor`.
             folder: Folder that all nodes can access: a shared path or a URL.
-            progress: Called after each chunk shard with (rows done, total rows).
+            progress: Called after each chunk with (rows done, total rows).
 
         Raises:
             ValueError: As in `predict_rows`, or if a node cannot access the folder or loads another model.
         """
-        ray = self.ray
         job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
-        store.write_manifest(job.key_fields)
-        store.clean()
-        todo = job.list_missing_chunks()
-        chunk_shards = store.list_chunk_shards(
-            todo, job.choose_shards_per_chunk(count_workers(ray, predictor.num_gpus))
-        )
-        reused = done = store.rows - sum(job.estimate_rows(each) for each in store.list_chunk_shards(todo))
+        store.write_manifest()
+        stored = store.read_stored()
+        missing = [chunk for chunk in range(store.n_chunks) if chunk not in stored]
+        reused = done = store.rows - store.count_rows(missing)
         if progress is not None:
             progress(done, store.rows)
-        if chunk_shards:
-            # Actors check for this file, so that a node with a different folder at the same path fails.
-            marker = f"seen-{uuid4().hex}"
-            store.folder.write(marker, b"")
-            try:
-                task = _ActorTask(predictor.model, predictor.options, predictor.identity, store, marker, os.getcwd())
-                outcomes = ray.data.from_arrow_refs([ray.put(_pack(job, each)) for each in chunk_shards]).map(
-                    _PredictionActor,
-                    fn_constructor_args=(task,),
-                    compute=ray.data.ActorPoolStrategy(min_size=1),
-                    num_cpus=1,
-                    num_gpus=predictor.num_gpus,
-                )
-                with translate_ray_errors():
-                    for each in outcomes.iter_rows():
-                        done = min(done + job.estimate_rows(unpickle_outcome(each["outcome"])), store.rows)
-                        if progress is not None:
-                            progress(done, store.rows)
-            finally:
-                store.folder.remove(marker)
-            # If actors finish the shards of a chunk at the same time, none of them finds all shards and joins them.
-            for chunk in store.list_missing_chunks():
-                job.join_shards(chunk)
-        return StoredPredictions(store, reused=reused)
+        if not store.rows:
+            stored |= job.predict(missing)
+        elif missing:
+            blocks = [self.ray.put(_build_block(job, chunk)) for chunk in missing]
+            outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
+                _ChunkPredictor,
+                fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
+                batch_size=None,
+                batch_format="pyarrow",
+                compute=self.ray.data.ActorPoolStrategy(min_size=1),
+                num_cpus=1,
+                num_gpus=predictor.num_gpus,
+            )
+            with translate_ray_errors():
+                for each in outcomes.iter_rows():
+                    done += store.count_rows([unpickle_outcome(each["outcome"])])
+                    if progress is not None:
+                        progress(done, store.rows)
+        return StoredPredictions.from_store(store, stored, reused)
 
 
-def _pack(job: PredictionJob, chunk_shard: ChunkShard) -> pa.Table:
-    """Pack a chunk shard and the rows of its chunk into one row for Ray to send to an actor."""
-    rows = job.load_chunk(chunk_shard.chunk)
-    buffer = pa.BufferOutputStream()
-    with pa.ipc.new_stream(buffer, rows.table.schema) as stream:
-        stream.write_table(rows.table)
-    return pa.Table.from_pylist(
-        [{**chunk_shard._asdict(), "sha256": rows.sha256, "rows": buffer.getvalue().to_pybytes()}]
-    )
+_CHUNK: Final = "chunk"  # column with the number of the chunk, since Ray does not pass on metadata
 
 
-class _ActorTask(NamedTuple):
-    """Task of an actor.
+def _build_block(job: PredictionJob, chunk: int) -> pa.Table:
+    rows = job.rows[job.store.get_span(chunk)]
+    return rows.append_column(_CHUNK, pa.array([chunk] * len(rows), pa.int64()))
 
-    Attributes:
+
+class _ChunkPredictor:
+    """Actor that predicts and stores chunks.
+
+    The model is loaded with the first chunk, so that loading errors reach the driver as an outcome. Ray would retry an
+    actor whose constructor fails.
+
+    Args:
         model: Name of the model.
         options: Options of the model.
         identity: Identity of the model where it was first loaded.
         store: Store of the predictions.
-        marker: Name of a file that the driver wrote to the store's folder.
         folder: Working folder of the driver.
     """
 
-    model: str
-    options: Mapping[str, Any]
-    identity: Mapping[str, str] | None
-    store: PredictionStore
-    marker: str
-    folder: str
+    def __init__(
+        self,
+        model: str,
+        options: Mapping[str, Any],
+        identity: Mapping[str, str] | None,
+        store: PredictionStore,
+        folder: str,
+    ) -> None:
+        self._model, self._options, self._identity = model, options, identity
+        self._store, self._folder = store, folder
 
+    def __call__(self, rows: pa.Table) -> pa.Table:
+        return pa.table({"outcome": [run_and_pickle_outcome(lambda: self._predict(rows), self._folder)]})
 
-class _PredictionActor:
-    """Actor that predicts chunk shards.
-
-    The model is loaded with the first chunk shard, so that loading errors reach the driver as an outcome. Ray would
-    retry an actor whose constructor fails.
-    """
-
-    def __init__(self, task: _ActorTask) -> None:
-        self._task = task
-
-    def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        chunk_shard = ChunkShard(int(row["chunk"]), int(row["shard"]), int(row["shards"]))
-        return {
-            "outcome": run_and_pickle_outcome(
-                lambda: self._predict(chunk_shard, row["rows"], row["sha256"]), self._task.folder
-            )
-        }
-
-    def _predict(self, chunk_shard: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
-        predict_chunk_shard(
-            self._predictor, self._task.store, chunk_shard, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256)
-        )
-        return chunk_shard
+    def _predict(self, rows: pa.Table) -> int:
+        """Predict and store the rows of a chunk. Returns the number of the chunk."""
+        chunk: int = rows.column(_CHUNK)[0].as_py()
+        self._store.write(chunk, predict_chunk(self._predictor, rows.drop_columns(_CHUNK)))
+        return chunk
 
     @cached_property
     def _predictor(self) -> Predictor:
-        task = self._task
-        _validate_shared_folder(task.store.folder, task.marker)
-        predictor, _ = load_predictor(task.model, **task.options)
-        expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
+        if not self._store.folder.exists(MANIFEST):
+            raise ValueError(
+                f"--output-dir: expected a folder that all nodes can access, got {self._store.folder}, but the node "
+                f"{socket.gethostname()} cannot find the files that the driver process wrote; use a shared folder or "
+                "a URL such as s3://…"
+            )
+        predictor, _ = load_predictor(self._model, **self._options)
+        expected, actual = dict(self._identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model}: expected the same predictor on all nodes, got a different predictor on "
-                f"{socket.gethostname()} "
-                f"({', '.join(differing)}); use the same packages and devices on all nodes"
+                f"{self._model}: expected the same predictor on all nodes, got a different predictor on "
+                f"{socket.gethostname()} ({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
-
-
-def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
-    try:
-        folder.read(name)
-    except FileNotFoundError:
-        raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, but the node "
-            f"{socket.gethostname()} cannot find the files that the driver process wrote; use a shared folder or a URL "
-            "such as s3://…"
-        ) from None
 
 
 def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:

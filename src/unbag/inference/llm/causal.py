@@ -36,7 +36,6 @@ from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
     build_token_batches,
-    iter_unfinished_batches,
     pad_sequences,
     shorten_longer_sentence,
 )
@@ -250,9 +249,6 @@ class CausalPredictor:
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -264,7 +260,7 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in iter_unfinished_batches(build_token_batches(sizes, self.batch_tokens), done, shard):
+        for rows in build_token_batches(sizes, self.batch_tokens):
             for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):

@@ -344,9 +344,6 @@ class EndpointPredictor:
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield the row positions of equal pairs, shape (b,), with their probabilities, as each response arrives.
 
@@ -354,14 +351,8 @@ class EndpointPredictor:
             EndpointError: As `predict`.
         """
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        number, of = shard or (0, 1)
-        asked = [
-            pair
-            for place, (pair, rows) in enumerate(rows_of.items())
-            if place % of == number and (done is None or not done[rows].all())
-        ]
         with closing(
-            iter_responses(partial(self._ask_in_full, form=self.request_format), asked, self._concurrency)
+            iter_responses(partial(self._ask_in_full, form=self.request_format), list(rows_of), self._concurrency)
         ) as responses:
             for pair, future in responses:
                 rows = rows_of[pair]

@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from unbag.evaluation.result_folder import FolderContents
 from unbag.reports.html.data import load_report_data
 from unbag.utils.files import atomic_write
 
 FILE: Final = "report.html"
 
 
-def write_report(folders: Sequence[Path], path: Path) -> None:
+def write_report(folders: Sequence[Path | FolderContents], path: Path) -> None:
     """Write an HTML report that shows the models of one or more runs side by side.
 
     Args:
-        folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`.
+        folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`; or
+            their contents.
         path: Output file.
 
     Raises:

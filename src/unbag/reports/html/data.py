@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from unbag.baselines.lexical.predictors import is_baseline
-from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
-from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
-from unbag.evaluation import report_examples
+from unbag.evaluation.result_folder import FolderContents
 from unbag.evaluation.verdict import SetVerdict, compute_model_verdict, get_report_position
 from unbag.scoring.bootstrap import to_json
 
@@ -61,20 +59,20 @@ class ReportData:
         return [(group, each) for group in self.groups for each in group.scored_models if each.model == model]
 
 
-def load_report_data(folders: Sequence[Path]) -> ReportData:
-    """Load the results and examples of one or more runs.
+def load_report_data(runs: Sequence[Path | FolderContents]) -> ReportData:
+    """Load the results and examples of one or more runs, given by their folders or the contents of these.
 
     If several folders contain results of the same model on the same rows, the last folder is used.
 
     Raises:
         ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
-    if not folders:
+    if not runs:
         raise ValueError("report: expected at least one folder with results, got none; pass a folder")
-    read = [_read(Path(folder)) for folder in folders]
-    scored = [pair for of_folder, _ in read for pair in of_folder]
+    read = [each if isinstance(each, FolderContents) else FolderContents.read(Path(each)) for each in runs]
+    scored = [pair for each in read for pair in zip(each.results, each.examples, strict=True)]
     if not scored:
-        raise ValueError(f"{', '.join(map(str, folders))}: expected results, got none; run `unbag evaluate` first")
+        raise ValueError(f"{', '.join(map(str, runs))}: expected results, got none; run `unbag evaluate` first")
     models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, ScoredModel]] = {}
     for result, selection in scored:
@@ -82,24 +80,11 @@ def load_report_data(folders: Sequence[Path]) -> ReportData:
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = ScoredModel(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # a stable sort
-    skipped = [each for _, of_folder in read for each in of_folder]
+    skipped = [each for of_run in read for each in of_run.skipped]
     evaluated = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
     # A set that one folder skipped may have results in another.
     missing = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in evaluated]
     return ReportData(tuple(order), tuple(_name_groups(list(groups.values()), order)), tuple(missing))
-
-
-def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[SkippedSet]]:
-    """Load the results of a folder with their examples, and its skipped sets."""
-    path = folder / results.FILE
-    if not path.is_file():
-        raise ValueError(f"{folder}: expected a {results.FILE}, got none; pass a folder written by `unbag evaluate`")
-    scored, skipped = results.read_results_with_skipped(path)
-    has_examples = (folder / report_examples.FILE).is_file()
-    selections = report_examples.read_selections(folder / report_examples.FILE) if has_examples else []
-    by_result = {(each.set, each.model, each.sha256): each for each in selections}
-    pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
-    return pairs, skipped
 
 
 def _identity(result: Result) -> str:
