@@ -25,6 +25,7 @@ from typing import Any
 
 import z3
 
+from sicck_reproduction import build_official_logical_forms
 from unbag.baselines.natlog import model_checking, models
 from unbag.baselines.natlog.model_checking import compute_relation
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier
@@ -38,7 +39,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
     modify_seed_pair,
     split_change_by_sentence,
 )
-from unbag.challenge_sets.perturbations.sicck import build_official_logical_forms, read_sicck
+from unbag.challenge_sets.perturbations.sicck import read_sicck
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),

@@ -18,10 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sicck_reproduction import build_official_logical_forms
 from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogResult
 from unbag.baselines.natlog.model_checking import compute_relation
 from unbag.baselines.natlog.relations import to_four_way_label
-from unbag.challenge_sets.perturbations.sicck import build_official_logical_forms, read_sicck
+from unbag.challenge_sets.perturbations.sicck import read_sicck
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import PIPELINE

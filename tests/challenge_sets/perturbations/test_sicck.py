@@ -3,8 +3,9 @@ from collections import Counter
 
 import pytest
 
+from benchmarks.sicck_reproduction import count_by_group
 from unbag.baselines.natlog.relations import Relation
-from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, count_by_group, read_sicck
+from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, read_sicck
 from unbag.data.downloads import fetch_pinned_file
 
 HEADER = [

@@ -2,21 +2,20 @@
 
 import pytest
 
-from unbag.baselines.natlog.models import find_truth_value_models
-from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import split_constituents
-from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
-from unbag.challenge_sets.perturbations.sicck import (
+from benchmarks.sicck_reproduction import (
     ELSE,
     SAME,
     AnnotatorDisagreement,
-    SicckRow,
     _cause,
     build_official_logical_forms,
     count_annotator_agreement,
     count_reproduced_pairs,
-    read_sicck,
 )
+from unbag.baselines.natlog.models import find_truth_value_models
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.seeds import split_constituents
+from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
+from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 
 
 @pytest.fixture(scope="module")
