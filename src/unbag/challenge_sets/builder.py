@@ -104,24 +104,16 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
 
-    A subclass describes its set by the class attributes and builds rows in `iter_tables`. Its config class declares the
-    options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
+    Most builders are made from a set (`set_builder`). A subclass builds rows in `iter_tables`. Its config declares
+    the options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name. Other class attributes are explained in
+    `base.ChallengeSet`, except:
 
     Attributes:
-        SCHEMA: Columns: `id` (unique), `source_id` (the example that the row was made from), `premise`, `hypothesis`,
-            `label` (an id), then the set's own.
-        EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
-            examples share a source.
-        CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
-        EXCLUSION_REASON: Reason why the set excludes labelled examples, as a phrase after a number, e.g. "too short to
-            permute".
+        SCHEMA: All columns.
         EVALUATION_SPLIT: Split that models are evaluated on, if the set has several.
         MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
-        MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
-        LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
         REQUIRES_ENGLISH: Whether the set parses sentences as English, so that it excludes your own pairs in other
             languages.
-        ACCEPTS_CONTRADICTION_LABELS: Whether your own pairs may be labelled contradiction or not_contradiction.
     """
 
     SCHEMA: ClassVar[pa.Schema]
