@@ -1,0 +1,333 @@
+"""Tests of the study of published predictions: its statistics, and its figures against those of the sources."""
+
+import importlib
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.published_predictions_statistics import (
+    Predictions,
+    average_matched_pairs,
+    average_models,
+    compute_accuracies,
+    compute_loss,
+    compute_loss_by_slope,
+    compute_reliability,
+    draw_source_weights,
+    estimate_group_effect,
+    fit_clustered_difference,
+    fit_group_difference,
+    match_systems,
+)
+from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.fixtures import SHARED_HUB
+from unbag.scoring.bootstrap import Estimate
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PREDICTIONS = SHARED_HUB.parent / "data" / "published_predictions"
+NONE = np.nan
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import the script, which imports a module of its folder."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("published_predictions")
+
+
+def build_predictions(right, model, in_group, label=None, source=None):
+    right = np.asarray(right, dtype=float)
+    rows = right.shape[1]
+    return Predictions(
+        right,
+        np.array(list(model)),
+        np.array(in_group, dtype=bool),
+        np.arange(rows) % 3 if label is None else np.array(label),
+        np.arange(rows) if source is None else np.array(source),
+    )
+
+
+def simulate(rng, *, loss=(0.1, 0.1), models=(5, 6), variants=3, rows=400, misled=120):
+    """Simulate models whose variants are alike, on pairs of different difficulty; `loss` is that of each group."""
+    difficulty = np.sort(rng.normal(0, 0.15, rows))
+    right, names, groups = [], [], []
+    for group, (count, own) in enumerate(zip(models, loss, strict=True)):
+        for number in range(count):
+            accuracy, own_loss = rng.uniform(0.75, 0.9), own + rng.normal(0, 0.03)
+            chance = accuracy - own_loss * (np.arange(rows) < misled) + rng.permutation(difficulty)
+            for _ in range(variants):
+                right.append(rng.random(rows) < np.clip(chance, 0, 1))
+                names.append(f"{group}-{number}")
+                groups.append(group == 0)
+    return build_predictions(right, names, groups), np.arange(rows) < misled
+
+
+def test_accuracies_ignore_rows_without_prediction():
+    predictions = build_predictions([[1, 0, NONE, 1], [NONE, NONE, 1, 0]], ["a", "b"], [1, 0], label=[0, 0, 0, 1])
+    every, last = np.ones(4, dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
+    assert compute_accuracies(predictions, every).tolist() == [2 / 3, 1 / 2]
+    assert compute_accuracies(predictions, last).tolist() == [1, 1 / 2]
+    # Label 0: 1/2 and 1; label 1: 1 and 0.
+    assert compute_accuracies(predictions, every, balanced=True).tolist() == [3 / 4, 1 / 2]
+    weights = np.array([[3.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    assert compute_accuracies(predictions, every, weights=weights)[:, 0].tolist() == [3 / 4, 2 / 3]
+
+
+def test_loss_of_hand_made_systems_is_their_difference():
+    subset = np.array([True, True, False, False])
+    predictions = build_predictions([[1, 0, 1, 1], [0, 0, 1, 0]], ["a", "b"], [1, 0])
+    accuracy, loss = compute_loss(predictions, subset=subset)
+    assert accuracy.tolist() == [1, 0.5]
+    assert loss.tolist() == [0.5, 0.5]
+    _, log_odds = compute_loss(predictions, subset=subset, logit=True)
+    assert log_odds[1] == pytest.approx(np.log(1.5 / 1.5) - np.log(0.5 / 2.5))
+
+
+def test_slope_loss_of_linear_correctness_is_exact():
+    lms = np.linspace(0, 1, 11)
+    subset = lms >= 0.5
+    predictions = build_predictions([0.9 - 0.4 * lms, np.full(11, 0.3)], ["a", "b"], [1, 0])
+    accuracy, loss = compute_loss_by_slope(predictions, lms=lms, subset=subset)
+    assert accuracy == pytest.approx([0.7, 0.3])
+    assert loss == pytest.approx([0.4 * (lms[subset].mean() - lms[~subset].mean()), 0])
+    weights = np.ones((2, 11))
+    assert compute_loss_by_slope(predictions, weights, lms=lms, subset=subset)[1] == pytest.approx(np.array([loss] * 2))
+
+
+def test_group_difference_agrees_with_regression_of_residuals():
+    rng = np.random.default_rng(1)
+    x, y, group = rng.random(9), rng.random(9), np.arange(9) % 2 == 0
+    value, error, slope, freedom = fit_group_difference(x, y, group)
+    parts = [stats.linregress(x, each) for each in (group.astype(float), y)]
+    residuals = [
+        each - part.intercept - part.slope * x for part, each in zip(parts, (group.astype(float), y), strict=True)
+    ]
+    expected = stats.linregress(*residuals)
+    assert (value, freedom) == (pytest.approx(expected.slope), 6)
+    assert error == pytest.approx(expected.stderr * np.sqrt(7 / 6))  # linregress has one degree of freedom more
+    assert slope == pytest.approx(stats.linregress(x, y - value * group).slope)
+
+
+def test_group_difference_without_slope_is_students_t_test():
+    rng = np.random.default_rng(2)
+    y, group = rng.random(10), np.arange(10) < 4
+    value, error, _, freedom = fit_group_difference(rng.random(10), y, group, slope=0.0)
+    expected = stats.ttest_ind(y[group], y[~group])
+    assert (value / error, freedom) == (pytest.approx(expected.statistic), expected.df)
+
+
+def test_clustered_errors_of_single_systems_are_robust_errors():
+    rng = np.random.default_rng(7)
+    x, y, group = rng.random(9), rng.random(9), np.arange(9) % 2 == 0
+    value, error, slope, freedom = fit_clustered_difference(x, y, group, np.arange(9).astype(str))
+    expected, _, expected_slope, _ = fit_group_difference(x, y, group)
+    assert (value, slope, freedom) == (pytest.approx(expected), pytest.approx(expected_slope), 6)
+    # HC1 for one coefficient by the residuals of the group on the other columns (Frisch, Waugh and Lovell).
+    line = stats.linregress(x, group.astype(float))
+    rest = group - line.intercept - line.slope * x
+    residuals = y - value * group - slope * x
+    residuals -= residuals.mean()
+    assert error == pytest.approx(np.sqrt((rest**2 * residuals**2).sum() * 9 / 6) / (rest @ rest))
+
+
+def test_clustered_errors_of_repeated_systems_grow_only_by_the_correction():
+    rng = np.random.default_rng(8)
+    x, y, group, model = rng.random(9), rng.random(9), np.arange(9) < 4, np.arange(9).astype(str)
+    value, error, *_ = fit_clustered_difference(x, y, group, model)
+    again, repeated, *_ = fit_clustered_difference(*(np.repeat(each, 5) for each in (x, y, group, model)))
+    assert again == pytest.approx(value)
+    assert repeated == pytest.approx(error * np.sqrt((44 / 42) / (8 / 6)))
+
+
+def test_variants_of_a_model_do_not_count_as_independent():
+    rng = np.random.default_rng(3)
+    predictions, subset = simulate(rng, variants=1)
+    loss = partial(compute_loss, subset=subset)
+    once = estimate_group_effect(predictions, loss, resamples=50)
+    repeated = predictions._replace(
+        **{name: np.repeat(getattr(predictions, name), 4, axis=0) for name in ("right", "model", "in_group")}
+    )
+    again = estimate_group_effect(repeated, loss, resamples=50)
+    assert [*again.estimate, *again[1:]] == pytest.approx([*once.estimate, *once[1:]])
+    assert once.estimate.n == 11
+    assert average_models(
+        np.arange(4.0), build_predictions(np.ones((4, 1)), ["b", "a", "b", "a"], [1] * 4)
+    ).tolist() == [
+        2.0,
+        1.0,
+    ]
+
+
+def test_group_effect_interval_covers_planted_difference():
+    rng = np.random.default_rng(4)
+    covered, detected = [], []
+    for planted in (0.0, 0.2):
+        for _ in range(60):
+            predictions, subset = simulate(rng, loss=(0.1 + planted, 0.1))
+            effect = estimate_group_effect(predictions, partial(compute_loss, subset=subset), resamples=60)
+            covered.append(effect.estimate.low <= planted <= effect.estimate.high)
+            detected.append(effect.p < 0.05)
+            assert (effect.p < 0.05) == (not effect.estimate.low <= 0 <= effect.estimate.high)
+    assert np.mean(covered) >= 0.92
+    assert np.mean(detected[:60]) <= 0.1
+    assert np.mean(detected[60:]) >= 0.9
+
+
+def test_group_effect_of_one_group_is_rejected():
+    predictions, subset = simulate(np.random.default_rng(5))
+    predictions = predictions.select(predictions.in_group)
+    with pytest.raises(ValueError, match="at least 4 models in two groups, got 5 and 0"):
+        estimate_group_effect(predictions, partial(compute_loss, subset=subset))
+
+
+def test_bootstrap_weights_are_equal_within_a_source():
+    source = np.array([7, 7, 2, 9, 2])
+    weights = draw_source_weights(source, 500, 0)
+    assert (weights[:, 0] == weights[:, 1]).all()
+    assert (weights[:, 2] == weights[:, 4]).all()
+    assert (weights[:, [0, 2, 3]].sum(axis=1) == 3).all()
+
+
+def test_reliability_falls_with_the_number_of_rows():
+    rng = np.random.default_rng(6)
+    predictions, subset = simulate(rng, rows=4000, misled=1000)
+    few = predictions.select_rows(np.arange(4000) % 40 == 0)
+    assert 0.8 < compute_reliability(predictions, subset) < 1
+    assert compute_reliability(few, subset[::40]) < compute_reliability(predictions, subset)
+
+
+def test_matched_systems_have_equal_accuracy_outside_the_subset():
+    subset = np.arange(12) < 4
+    right = [
+        [1, 1, 0, 0] + [1] * 6 + [0, 0],  # first group: 6 of 8 outside
+        [1, 1, 1, 0] + [0, 0] + [1] * 6,  # second group: 6 of 8 outside, one more inside
+        [1, 1, 1, 1] + [1] * 8,  # more accurate outside
+        [NONE] * 4 + [1] * 6 + [0, 0],  # no common rows inside
+    ]
+    predictions = build_predictions(right, ["a", "b", "c", "d"], [1, 0, 0, 0])
+    [pair] = match_systems(predictions, subset, tolerance=0.01, min_rows=3)
+    assert (pair.first, pair.second, pair.elsewhere, pair.on_subset.n) == (0, 1, 0, 4)
+    assert pair.p == 0.5  # mid-p of one discordant pair
+    assert pair.on_subset.value == -0.25
+    mean = average_matched_pairs(predictions, subset, [pair, pair], resamples=100)
+    assert (mean.value, mean.n) == (-0.25, 1)
+    assert mean.low <= -0.25 <= mean.high
+
+
+def test_descriptions_of_systems_are_complete(script):
+    repositories, systems = script.load_sources(script.SOURCES)
+    assert len(systems) == 75
+    for system in systems.values():
+        assert system.repository in repositories
+        assert system.kind in script.KINDS
+        assert system.model
+        assert not system.compared_with or (system.compared_with in systems and system.comparison)
+        assert set(system.stated) <= set(script.SPLITS)
+
+
+def test_further_descriptions_replace_earlier_ones(script, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[systems.mine]\nmodel = "Mine"\nkind = "encoder"\n[systems.whu-ChatGPT]\nmodel = "Other"\n')
+    _, systems = script.load_sources(script.SOURCES, own)
+    assert script.describe("mnli_matched__mine.csv", systems).title == "Mine"
+    assert script.describe("whu-ChatGPT", systems).title == "Other"
+    assert script.describe("unknown", systems) == script.System("unknown")
+
+
+def test_files_are_found_by_split(script, tmp_path):
+    for name in ("snli_dev.parquet", "mnli_matched__b.csv", "mnli_matched__a.csv", "notes.md"):
+        (tmp_path / name).touch()
+    found = script.find_files(tmp_path)
+    assert {split: [file.name for file in files] for split, files in found.items()} == {
+        "mnli_matched": ["mnli_matched__a.csv", "mnli_matched__b.csv"],
+        "snli_dev": ["snli_dev.parquet"],
+    }
+    with pytest.raises(SystemExit, match=r"expected files such as mnli_matched\.parquet, got none"):
+        script.find_files(BENCHMARKS)
+
+
+def test_comparison_uses_rows_of_both_systems(script):
+    lms = np.array([0.9] * 4 + [0.1] * 8)
+    right = [[NONE, 1, 1, 0] + [1] * 8, [1, 1, 0, 0] + [1, 1, 1, 0] * 2]
+    split = script.Split(
+        "snli_dev", [script.System("a"), script.System("b")], [], build_predictions(right, "ab", [1, 0]), lms, 0.5
+    )
+    compared = script.compare_systems(split, 0, 1, "size")
+    assert compared.n == (11, 3)
+    assert compared.accuracy.value == pytest.approx(10 / 11 - 7 / 11)
+    assert compared.drops[0.5].value == pytest.approx((10 / 11 - 2 / 3) - (7 / 11 - 1 / 3))
+    assert compared.drops[0.7].n == 3
+    drop = compared.drops[0.5]
+    assert compared.p == pytest.approx(
+        2 * stats.norm.sf(abs(drop.low + drop.high) / 2 / ((drop.high - drop.low) / 3.92)), rel=1e-3
+    )
+    assert 0 < compared.p <= 1
+
+
+def test_common_rows_are_those_of_the_sample_of_most_models(script):
+    rows = np.arange(200)
+    answered = [rows >= 0, rows < 100, rows < 100, rows < 97, rows >= 100]  # the fourth lacks three answers
+    right = np.where(answered, 1.0, NONE)
+    systems = [script.System(name) for name in "abcde"]
+    split = script.Split("snli_dev", systems, [None] * 5, build_predictions(right, "abcde", [1] * 5), rows / 200, 0.5)
+    common = split.select_common_rows()
+    assert [system.name for system in common.systems] == ["a", "b", "c", "d"]
+    assert common.lms.tolist() == (rows[:97] / 200).tolist()
+    assert common.predictions.right.shape == (4, 97)
+
+
+def test_pooled_splits_keep_rows_and_sources_apart(script):
+    systems = [script.System("a"), script.System("b")]
+    predictions = build_predictions([[1, 0], [0, 1]], "ab", [1, 0], source=[0, 1])
+    matched = script.Split("mnli_matched", systems, [], predictions, np.array([0.1, 0.9]), 0.5)
+    other = matched._replace(name="mnli_mismatched", systems=systems[1:], predictions=predictions.select([False, True]))
+    pooled = script.pool_splits(matched, [matched, other])
+    np.testing.assert_array_equal(pooled.predictions.right, [[1, 0, NONE, NONE], [0, 1, 0, 1]])
+    assert pooled.predictions.source.tolist() == [0, 1, 2, 3]
+    assert pooled.lms.tolist() == [0.1, 0.9, 0.1, 0.9]
+    assert script.pool_splits(matched, [matched]) is None
+
+
+@pytest.mark.parametrize(("low", "text"), [(-0.01, "do not show a difference"), (0.01, "encoders lose more than")])
+def test_summary_states_whether_interval_contains_zero(script, low, text):
+    effect = script.GroupEffect(Estimate(0.03, low, 0.07, 4), 0.3, 0.0, 0.01, 0.01, 0.055)
+    predictions = build_predictions(np.ones((3, 6)), ["a", "b", "c"], [1, 0, 0])
+    split = script.Split("mnli_matched", [], [], predictions, np.arange(6) / 6, 0.5)
+    summary = script.build_summary({"CS_0.5": (split, effect)})
+    assert "lose 3.0 percentage points more on CS_0.5 than prompted language models" in summary
+    assert text in summary
+    assert "1 encoders, 2 language models, 6 pairs, of which 3 are in CS_0.5" in summary
+
+
+@pytest.mark.nightly
+@runs_in("shared_hub_client")
+def test_accuracies_are_those_of_sources():
+    import sys
+
+    import unbag
+
+    sys.path.insert(0, str(BENCHMARKS))
+    from published_predictions import SPLITS
+
+    text = (PREDICTIONS / "SOURCES.md").read_text(encoding="utf-8")
+    stated = {
+        (split, system): (int(rows.replace(",", "")), float(accuracy))
+        for split, system, rows, accuracy in re.findall(
+            r"^\| `unified/(\w+?)__(\S+)\.csv` \|[^|]*\|[^|]*\| (\d+) \| ([\d.]+) ", text, re.MULTILINE
+        )
+    }
+    compared = 0
+    for split, (corpus, part, _) in SPLITS.items():
+        file = PREDICTIONS / f"{split}.parquet"
+        report = unbag.score(file, "plain", corpus=corpus, split=part, lexical_baseline=False, progress=False)
+        for result in report.results:
+            n, accuracy = stated[split, result.model["name"]]
+            value = result.scores["accuracy"]
+            assert 0 <= n - value.n <= 2  # the files lack one row of MNLI matched and two of SNLI
+            assert 100 * value.value == pytest.approx(accuracy, abs=0.02)
+            compared += 1
+    assert compared == 131
