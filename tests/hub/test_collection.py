@@ -109,7 +109,7 @@ def test_private_publication_makes_private_collection(repo_id):
 
 @runs_in("hub_client")
 def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
-    from unbag.hub.collection import plan_collection, publish_collection
+    from unbag.hub.collection import update_collection
 
     with (
         _authenticate(ALICE),
@@ -121,13 +121,13 @@ def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
         connect_as_alice().create_repo(uploads[1].repo, repo_type="space", space_sdk="gradio")
         # The Hub adds the item but the response is lost, so the retry finds the item.
         hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
-        publish_collection(plan_collection("org", uploads))
+        update_collection("org", uploads, write=True)
         assert [item.item_id for item in _collection(repo_id).items] == [each.repo for each in uploads]
 
 
 @runs_in("hub_client")
 def test_collection_of_other_owner_is_rejected(repo_id):
-    from unbag.hub.collection import plan_collection, publish_collection
+    from unbag.hub.collection import update_collection
     from unbag.hub.push import HubError
 
     with (
@@ -135,4 +135,4 @@ def test_collection_of_other_owner_is_rejected(repo_id):
         _build_repo_title(repo_id),
         pytest.raises(HubError, match=r"org: expected a token with write access"),
     ):
-        publish_collection(plan_collection("org", _publications(repo_id, 1)))
+        update_collection("org", _publications(repo_id, 1), write=True)

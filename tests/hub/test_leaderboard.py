@@ -8,14 +8,7 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
-from unbag.hub.leaderboard_page import (
-    ALL,
-    build_overview,
-    choose_default_set,
-    choose_defaults,
-    list_filter_choices,
-    rank_results,
-)
+from unbag.hub.leaderboard_page import build_overview, build_results_table
 from unbag.hub.spaces import build_leaderboard_space
 
 from ..fork_server import PYTHON
@@ -66,52 +59,50 @@ def results():
     )
 
 
-def test_rank_results_puts_best_first(results):
-    table = rank_results(results, "permuted", "snli", "p_c")
+def test_results_table_puts_best_first(results):
+    table = build_results_table(results)
+    assert len(table) == len(results)
+    table = table[(table["set"] == "permuted") & (table["config"] == "snli") & (table["metric"] == "p_c")]
     assert table["value"].tolist() == [0.4, 1.0]
     assert table["better"].tolist() == ["↓ lower"] * 2
     assert table["95 % interval"].tolist() == ["0.350 to 0.450", "0.950 to 1.050"]
-    assert table["options"].tolist() == ["q 100"] * 2
+    assert table["options"].tolist() == ['{"q": 100}'] * 2
     assert table["revision"].tolist() == ["01234567"] * 2
-    assert rank_results(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
-    assert len(rank_results(results, ALL, ALL, ALL)) == len(results)
 
 
-def test_rank_results_links_only_hub_models(results):
-    models = rank_results(results, ALL, ALL, ALL)["model"].tolist()
+def test_results_table_links_only_hub_models(results):
+    models = build_results_table(results)["model"].tolist()
     assert "[org/reader](https://huggingface.co/org/reader)" in models
     assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
     assert "lexical" in models
 
 
 def test_model_name_is_escaped(results):
-    table = rank_results(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
+    table = build_results_table(results[results["set"] == "sicck"].assign(model="[x](https://a.b)<b>"))
     assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
 
 
-def test_rank_results_without_interval_shows_empty_cell(results):
-    assert rank_results(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+def test_results_table_without_interval_shows_empty_cell(results):
+    assert build_results_table(results[results["set"] == "sicck"])["95 % interval"].tolist() == [""]
 
 
-def test_page_opens_on_first_set_with_score(results):
-    plain = _build_row("lexical", 0.6, **A | {"set": "breaking_nli"})
-    assert choose_default_set(pd.concat([pd.DataFrame([plain]), results])) == "permuted"
-    assert choose_default_set(pd.DataFrame([plain])) == "breaking_nli"
-    assert choose_default_set(results.iloc[:0]) == ALL
+def test_page_without_results_has_empty_tables(results):
+    assert build_results_table(results.iloc[:0]).empty
+    assert build_overview(results.iloc[:0])[0].empty
 
 
-def test_default_choices_are_most_common_config_and_score(results):
-    assert choose_defaults(results, "permuted") == ("snli", "p_c")
-    assert list_filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
-    assert list_filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
-    table, legend = build_overview(results)
+def test_overview_has_score_of_most_common_rows(results):
+    table, meanings = build_overview(results)
     assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
     values = table.set_index("model")
     assert values["permuted ↓"].dropna().to_dict() == {
         "[org/reader](https://huggingface.co/org/reader)": 0.4,
         "lexical": 1.0,
     }
-    assert legend == "**permuted**: P^c, snli · **sicck**: macro F1, default (50 examples)"
+    assert meanings.to_numpy().tolist() == [
+        ["permuted", "P^c", "snli", '{"q": 100}'],
+        ["sicck", "macro F1", "default", '{"max_examples": 50}'],
+    ]
 
 
 def test_build_overview_orders_by_number_of_sets_and_mean():
@@ -121,10 +112,9 @@ def test_build_overview_orders_by_number_of_sets_and_mean():
 
     asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
     rows = [build_score_row(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
-    table, legend = build_overview(pd.DataFrame(rows))
+    table, _ = build_overview(pd.DataFrame(rows))
     assert table["model"].tolist() == ["c", "b", "a"]
     assert table["mean"].tolist() == [0.35, 0.15, 0.9]
-    assert legend.startswith("**mean**: over the evaluated challenge sets")
 
 
 def test_build_overview_compares_only_equal_rows(results):
@@ -135,7 +125,7 @@ def test_build_overview_compares_only_equal_rows(results):
     values = table.set_index("model")["permuted ↓"]
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
     assert values["lexical"] == 1.0
-    assert set(rank_results(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
+    assert set(build_results_table(pd.concat([results, few]))["rows"]) == {"fedcba98", "00000000"}
 
 
 @pytest.mark.nightly
@@ -156,14 +146,14 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
-        _, count, summary, legend, *_, table = ask(address, "load")
+        count, summary, meanings, table = ask(address, "load")
     build_score_row = build_swapped_result().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
     assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(build_score_row, 3)
-    assert "**plain**" in legend
-    assert [row[6] for row in table["data"]] == ["plain"]
+    assert [row[0] for row in meanings["data"]] == ["plain", "swapped"]
+    assert {row[5] for row in table["data"]} == {"plain", "swapped"}
 
 
 def test_card_names_results_dataset():

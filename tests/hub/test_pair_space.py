@@ -19,10 +19,8 @@ from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
 from unbag.hub.pair_page import (
     LexicalScorer,
-    ScoredPair,
     build_pair_variants,
-    render_predictions_html,
-    summarize_prediction_agreement,
+    summarize_predictions,
 )
 from unbag.hub.spaces import GRADIO, build_pair_space
 
@@ -91,7 +89,8 @@ def test_running_space_is_mcp_server_with_predict_tool(space, tmp_path):
     assert set(properties) == {"premise", "hypothesis", "gold", "name"}
     assert all("description" in each for each in properties.values())
     assert properties["gold"]["enum"] == ["unknown", *LABELS]
-    assert "model: expected a Hub id as organization/name, got" in result.content[0].text
+    assert result.isError
+    assert "no model" in result.content[0].text
 
 
 PAIR = {"premise": "A dog sleeps.", "hypothesis": "A cat runs.", "gold": "unknown"}
@@ -142,25 +141,18 @@ def test_build_variants_agrees_with_permuted_set(bundled_functions):
 
 
 def test_summarize_counts_unchanged_predictions():
-    answers = np.eye(3)
-    asked = [
-        ScoredPair("as given", ("a", "b"), answers[0], answers[1]),
-        ScoredPair("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
-        ScoredPair("words of both sentences in another order", ("a", "b"), answers[0], answers[1]),
-        ScoredPair("words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
-    ]
-    said = summarize_prediction_agreement(asked, LABELS)
+    one, two, three = np.eye(3)
+    variants = ["as given", "premise and hypothesis exchanged", *["words of both sentences in another order"] * 2]
+    model, lexical = np.array([one, three, one, three]), np.array([two, three, two, two])
+    said = summarize_predictions(variants, model, lexical, LABELS)
     assert "predicts entailment" in said
     assert "in 1 of 2 cases. The lexical model, which ignores word order, keeps it in 2 of 2." in said
-    assert "too short" in summarize_prediction_agreement(asked[:2], LABELS)
-    shown = render_predictions_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
-    assert "&lt;b&gt;" in shown
-    assert "contradicts its prediction, neutral" in shown
+    assert "too short" in summarize_predictions(variants[:2], model[:2], lexical[:2], LABELS)
 
 
-def test_load_transformer_with_invalid_hub_id_raises():
-    with pytest.raises(ValueError, match="expected a Hub id as organization/name"):
-        pair_page.load_transformer("../../etc", lambda labels: labels)
+def test_load_classifier_with_invalid_hub_id_raises(bundled_functions):
+    with pytest.raises(ValueError, match=r"\.\./\.\./etc"):
+        pair_page.load_classifier("../../etc", bundled_functions)
 
 
 @pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])

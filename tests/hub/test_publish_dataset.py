@@ -157,7 +157,7 @@ def test_user_data_requires_license_and_corpus_has_one(commands, tmp_path, capsy
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
     assert run(app, list(map(str, own))) == 1  # in this process, since the license is checked before any data
-    assert "pass the license, such as --license" in capsys.readouterr().err
+    assert "pass the license with `unbag publish dataset --license`" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
     assert "which drops attribution and share-alike" in capsys.readouterr().err

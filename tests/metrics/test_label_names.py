@@ -5,7 +5,7 @@ import pytest
 
 from unbag import scripts
 from unbag.data.labels import FOUR_WAY, LABELS
-from unbag.hub.metric_page import parse_metric_columns, parse_table
+from unbag.hub.metric_page import parse_metric_columns, read_table
 
 IDS = [
     name
@@ -20,7 +20,7 @@ def _metric(name):
 
 def _load_example(name):
     return parse_metric_columns(
-        *parse_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text())
+        read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text())
     ) | {"resamples": 0}
 
 

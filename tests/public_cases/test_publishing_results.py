@@ -1,8 +1,8 @@
 """Publications that must end or follow their own advice."""
 
-from types import SimpleNamespace
-
+import httpx
 import pytest
+from huggingface_hub.errors import HfHubHTTPError
 
 from tests import factories
 from unbag.challenge_sets import results
@@ -13,15 +13,19 @@ from unbag.utils.storage import StorageFolder
 
 
 def test_unreadable_new_repository_ends_publication(monkeypatch):
-    created, waits = [], []
-    monkeypatch.setattr(push, "_plan", lambda *_, **__: SimpleNamespace(base=None))
+    created = []
+    monkeypatch.setattr(push, "fetch_remote_repository", lambda *_: None)
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", lambda *_, **__: created.append(1))
-    monkeypatch.setattr(push.time, "sleep", waits.append)
-    upload = HubUpload(repo="org/new", kind="dataset", files={}, message="m")
-    with pytest.raises(HubError, match=r"dataset org/new: .* after 6 attempts .* check that the token can read it"):
-        push.publish_files(upload, private=False, pull_request=False)
-    assert len(created) == 6
-    assert sum(waits) < 20
+    response = httpx.Response(
+        404, request=httpx.Request("POST", "https://hub.example/api/datasets/org/new/commit/main")
+    )
+    monkeypatch.setattr(
+        push, "_commit", lambda *_, **__: (_ for _ in ()).throw(HfHubHTTPError("none", response=response))
+    )
+    upload = HubUpload(repo="org/new", kind="dataset", files={"a": b"1"}, message="m")
+    with pytest.raises(HubError, match=r"dataset org/new: expected a repository that the token can access, got none"):
+        push.publish_files(upload)
+    assert created == [1]
 
 
 def test_results_at_url_are_read(tmp_path):

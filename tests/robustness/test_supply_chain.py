@@ -46,7 +46,6 @@ UNPINNED = {
     ("src/unbag/hub/leaderboard_page.py", "load_dataset"): "a leaderboard shows the newest rows",
     ("src/unbag/models/network.py", "from_pretrained"): "passes on what it is given",
     ("src/unbag/hub/push.py", "repo_info"): "what is to be changed",
-    ("src/unbag/hub/pair_page.py", "from_pretrained"): "the Space to try a pair on has the newest of its model",
     ("src/unbag/hub/pair_page.py", "list_repo_tree"): "which files that model has, to see its size",
     ("src/unbag/models/vendored_trees.py", "snapshot_download"): "the parser, as `text/pipeline.py` has it",
 }

@@ -1,8 +1,6 @@
 """Tests of config, repository and license names from other users, which must not leave their folder or match others."""
 
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,9 +8,8 @@ from hypothesis import strategies as st
 
 from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag.challenge_sets.request import SetRequest
-from unbag.hub import push
 from unbag.hub.dataset import build_dataset_upload
-from unbag.hub.push import HubUpload, HubUploadPlan
+from unbag.hub.push import HubUpload
 from unbag.utils.hub import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (
@@ -118,28 +115,3 @@ def test_repo_names_contain_only_safe_characters(name):
     assert name.isascii()
     assert name.isprintable()
     assert ".." not in name
-
-
-def test_only_planned_files_are_deleted(monkeypatch):
-    """Another user commits first and adds a file in the same folder, which must stay."""
-    made = HubUpload("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owned_patterns=("data/a/*",))
-    seen = HubUploadPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
-    later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
-    plans, committed = [seen, later], []
-
-    class ConflictError(OSError):
-        """The error of the Hub after another commit."""
-
-    def commit(planned, *, pull_request):
-        committed.append(planned.deleted)
-        if len(committed) == 1:
-            raise ConflictError
-        return SimpleNamespace(pr_url=None, oid="2" * 40)
-
-    answer = SimpleNamespace(response=SimpleNamespace(status_code=409))
-    monkeypatch.setattr(push, "_plan", lambda *_, **__: plans.pop(0))
-    monkeypatch.setattr(push, "_commit", commit)
-    monkeypatch.setattr(push, "find_http_cause", lambda error: answer)
-    monkeypatch.setattr(push, "wait_before_retry", lambda *_: None)
-    assert push.publish_files(made).plan.deleted == ("data/a/old",)
-    assert committed == [("data/a/old",), ("data/a/old",)]

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rich.filesize import decimal
 
 from unbag.cli import typer_utils
 from unbag.cli.options import (
@@ -37,7 +38,6 @@ logger = logging.getLogger(__name__)
 _PANEL: Final = "Publication"
 _CARD: Final = "README.md"
 _CARD_LINES: Final = 30
-_MAX_FILES: Final = 40  # files listed in the preview; the others are summarized
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,14 +92,8 @@ def resolve_repo_id(repo_id: str, name: str) -> str:
 def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, collection: str | None = None) -> None:
     """Publish repositories one after another. Without `--yes`, only print a preview of each.
 
-    Args:
-        uploads: Files to publish, one entry per repository.
-        options: Target of the command, and whether to write.
-        collection: Organization whose collection lists the repositories afterwards (default: no collection).
-
-    Raises:
-        HubError: If a publication fails. Earlier publications are complete, and a rerun does not repeat them.
-        ValueError: If several uploads have the same repository.
+    If a publication fails, earlier ones are complete, and a rerun does not repeat them. The collection of the
+    organization `collection` lists the repositories afterwards.
     """
     from unbag.hub.push import plan_hub_upload, publish_files
 
@@ -132,62 +126,51 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
 
 def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options: PublishingOptions) -> dict[str, Any]:
     """Update the collection of an organization with `--yes`, or preview the change. Returns a record of the change."""
-    from unbag.hub.collection import TITLE, plan_collection, publish_collection
+    from unbag.hub.collection import TITLE, update_collection
 
-    planned = plan_collection(namespace, uploads)
-    url = planned.url
-    if options.yes and not planned.is_empty:
-        url = publish_collection(planned, private=options.private)
-    if not options.as_json:
-        if options.yes:
-            change = f"{len(planned.added)} added to the collection" if planned.added else "no changes"
-            echo(f"{url}: {change}")
-        else:
-            state = "a new collection" if planned.slug is None else f"{planned.n_present} items are already listed"
-            create_cli_console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
-            create_cli_console().print(f" ({state}): {TITLE}", soft_wrap=True)
-            for kind, repo in planned.added:
-                echo(f"  + {kind} {repo}")
+    url, added, n_present = update_collection(namespace, uploads, write=options.yes, private=options.private)
+    if options.yes and not options.as_json:
+        echo(f"{url}: {f'{len(added)} added to the collection' if added else 'no changes'}")
+    elif not options.as_json:
+        state = "a new collection" if url is None else f"{n_present} items are already listed"
+        create_cli_console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
+        create_cli_console().print(f" ({state}): {TITLE}", soft_wrap=True)
+        for upload in added:
+            echo(f"  + {upload.kind} {upload.repo}")
     return {
         "repo": namespace,
         "kind": "collection",
         "message": TITLE,
         "url": url,
-        "added": [repo for _, repo in planned.added],
+        "added": [upload.repo for upload in added],
         "done": options.yes,
     }
 
 
 def _print_preview(planned: "HubUploadPlan") -> None:
     upload = planned.upload
-    out = create_cli_console()
     if planned.base is None:
-        state = "a new " + ("private" if planned.private else "public") + " repository"
+        state = f"a new {'private' if planned.private else 'public'} repository"
     elif planned.pull_request:
         state = f"your open pull request {planned.pull_request}, at {planned.base[:8]}"
     else:
-        state = f"on commit {planned.base[:8]}" + (", private" if planned.private else "")
-    out.print(f"\n{upload.kind} {upload.repo}", style="bold", soft_wrap=True, end="")
-    out.print(f" ({state}): {upload.message}", soft_wrap=True)
-    lines = [("+", path, size) for path, size in planned.added.items()]
-    lines += [("~", path, size) for path, size in planned.changed.items()]
-    for sign, path, size in lines[:_MAX_FILES]:
-        echo(f"  {sign} {path}  {_size(size)}")
-    if len(lines) > _MAX_FILES:
-        echo(f"  … and {len(lines) - _MAX_FILES} more, {_size(sum(size for *_, size in lines[_MAX_FILES:]))}")
+        state = f"on commit {planned.base[:8]}{', private' if planned.private else ''}"
+    create_cli_console().print(f"\n{upload.kind} {upload.repo}", style="bold", soft_wrap=True, end="")
+    create_cli_console().print(f" ({state}): {upload.message}", soft_wrap=True)
+    for sign, sizes in (("+", planned.added), ("~", planned.changed)):
+        for path, size in sizes.items():
+            echo(f"  {sign} {path}  {decimal(size)}")
     for path in planned.deleted:
         echo(f"  - {path}")
-    unchanged = len(planned.contents) - len(lines)
-    if unchanged:
+    if unchanged := len(planned.contents) - len(planned.added) - len(planned.changed):
         echo(f"  {unchanged} of {len(planned.contents)} files are unchanged")
-    card = planned.contents.get(_CARD)
-    if card is not None and (_CARD in planned.added or _CARD in planned.changed):
-        text = (card if isinstance(card, bytes) else card.read_bytes()).decode("utf-8", errors="replace").splitlines()
+    if _CARD in planned.added or _CARD in planned.changed:
+        card = planned.contents[_CARD]
+        lines = (card if isinstance(card, bytes) else card.read_bytes()).decode(errors="replace").splitlines()
+        more = [f"… {len(lines) - _CARD_LINES} more lines"] if len(lines) > _CARD_LINES else []
         echo(f"  {_CARD}:")
-        for line in text[:_CARD_LINES]:
+        for line in lines[:_CARD_LINES] + more:
             echo(f"  │ {line}")
-        if len(text) > _CARD_LINES:
-            echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
 def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None:
@@ -197,15 +180,15 @@ def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None
         echo(f"{result.url}: no changes", err=err)
         return
     size = sum(planned.added.values()) + sum(planned.changed.values())
-    parts = [(len(planned.added), "added"), (len(planned.changed), "changed"), (len(planned.deleted), "deleted")]
-    changes = ", ".join(f"{n} {kind}" for n, kind in parts if n)
-    echo(f"{result.url}: {changes} ({_size(size)}), commit {result.commit[:8]}", err=err)
+    parts = {"added": planned.added, "changed": planned.changed, "deleted": planned.deleted}
+    changes = ", ".join(f"{len(paths)} {kind}" for kind, paths in parts.items() if paths)
+    echo(f"{result.url}: {changes} ({decimal(size)}), commit {result.commit[:8]}", err=err)
     for path in planned.deleted:
         echo(f"  - {path}", err=err)
 
 
 def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    return {
         "repo": planned.upload.repo,
         "kind": planned.upload.kind,
         "message": planned.upload.message,
@@ -215,19 +198,8 @@ def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) 
         "changed": dict(planned.changed),
         "deleted": list(planned.deleted),
         "done": outcome is not None,
+        **({"commit": outcome.commit, "url": outcome.url} if outcome else {}),
     }
-    if outcome is not None:
-        record |= {"commit": outcome.commit, "url": outcome.url}
-    return record
-
-
-def _size(n: int) -> str:
-    size, unit = float(n), "B"
-    for larger in ("kB", "MB", "GB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{n} B" if unit == "B" else f"{size:.1f} {unit}"
 
 
 Benchmark = Annotated[bool, typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards.")]
@@ -646,17 +618,14 @@ def _requests_by_set(
 ) -> "dict[str, list[SetRequest]]":
     """Build the requests of each set: one per corpus, or one for a set that does not depend on the corpus.
 
-    Args:
-        pairs: Source pairs, of one or several corpora.
-        names: Names of the sets.
-        failures: List that receives the sets that cannot be built from a corpus.
+    Sets that cannot be built from a corpus are added to `failures`.
     """
 
-    def unfit(failure: "EvaluationFailure", corpus: str) -> None:
+    def add_failure(failure: "EvaluationFailure", corpus: str) -> None:
         failures.append(replace(failure, set=f"{failure.set} of {corpus}"))
 
     if len(list_requested_corpora(pairs)) > 1:
-        requests = build_requests_per_corpus(pairs, names, on_failure=unfit)
+        requests = build_requests_per_corpus(pairs, names, on_failure=add_failure)
     else:
         requests = pairs.build_requests(names, on_failure=failures.append)
     by_set: dict[str, list[SetRequest]] = {}
@@ -671,14 +640,7 @@ def _set_publications(
     build: "Callable[[Sequence[SetRequest], str], HubUpload]",
     failures: "list[EvaluationFailure]",
 ) -> "list[HubUpload]":
-    """Build the upload of a set with all valid configs. Return an empty list if all configs fail.
-
-    Args:
-        requests: Configs of the set.
-        repo: Repository id.
-        build: Function that builds the upload of requests to a repository.
-        failures: List that receives the configs that cannot be built.
-    """
+    """Build the upload of a set with all valid configs, or none if all fail. Failures are added to `failures`."""
     from unbag.challenge_sets.failures import EvaluationFailure
 
     try:

@@ -24,31 +24,14 @@ _CARD: Final = "README.md"
 
 
 class PublishedTask(NamedTuple):
-    """Benchmark task published on the Hub.
-
-    Attributes:
-        commit: Commit of the repository.
-        rows_sha256: SHA-256 of the evaluated rows; None if the card does not contain it.
-    """
+    """Benchmark task published on the Hub."""
 
     commit: str
-    rows_sha256: str | None
+    rows_sha256: str | None  # of the evaluated rows; None if the card does not contain it
 
 
 def merge_tasks(existing: bytes | None, set_name: str, split_by_config: Mapping[str, str]) -> bytes:
-    """Merge the tasks of the given configs into a benchmark file. Other tasks are unchanged.
-
-    Args:
-        existing: Content of the published file, or None.
-        set_name: Name of the challenge set.
-        split_by_config: Configs to add or replace, as a map from the config name to the evaluated split.
-
-    Returns:
-        New content, or `existing` if nothing changes.
-
-    Raises:
-        ValueError: If the published file cannot be read.
-    """
+    """Merge the tasks of configs, each with its evaluated split, into a benchmark file. Other tasks are unchanged."""
     current = _parse_tasks(existing) if existing is not None else {}
     described = challenge_sets.get_challenge_set(set_name)
     tasks = {task["id"]: task for task in current.get("tasks", [])}
@@ -68,12 +51,7 @@ def merge_tasks(existing: bytes | None, set_name: str, split_by_config: Mapping[
 
 
 def fetch_published_tasks(benchmarks: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
-    """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are omitted.
-
-    Raises:
-        HubError: If the Hub fails or cannot be reached.
-        ValueError: If the file of a repository cannot be read.
-    """
+    """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are omitted."""
     published: dict[Benchmark, PublishedTask] = {}
     wanted = list(dict.fromkeys(benchmarks))
     for repo in dict.fromkeys(target.repo for target in wanted):

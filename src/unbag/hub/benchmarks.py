@@ -6,19 +6,14 @@ from typing import Any, NamedTuple
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.hub.local_paths import replace_paths_with_file_names
+from unbag.hub.cards import replace_paths_with_file_names
 
 _MAX_EXAMPLES = "max_examples"
 _SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # keys of a result's config if only a sample of the examples was evaluated
 
 
 class Benchmark(NamedTuple):
-    """Benchmark on the Hub, which consists of one config of a challenge set.
-
-    Attributes:
-        repo: Dataset repository, `organization/name`.
-        config: Name of the config.
-    """
+    """Benchmark on the Hub, which consists of one config of a challenge set."""
 
     repo: str
     config: str

@@ -4,12 +4,15 @@ A block is enclosed in two HTML comments, so that a later publication can replac
 belongs to the card's author and is not changed, including comments and quotation marks in the YAML.
 """
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import metadata
+from pathlib import Path
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 FRONT_MATTER: Final = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK: Final = re.compile(
@@ -133,6 +136,20 @@ _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
 
 
+def render_template(template: str, **values: Any) -> str:
+    """Render the template of a card in the folder `templates`."""
+    environment = Environment(
+        loader=PackageLoader(__package__), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(f"{template}.jinja").render(**values, table=format_markdown_table).strip() + "\n"
+
+
+def format_markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
+    """Format a Markdown table. If `numbers` > 0, columns from this index are right-aligned."""
+    rule = ["---:" if numbers and i >= numbers else "---" for i in range(len(heads))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))
+
+
 def find_project_url() -> str | None:
     """Find the project URL in the metadata of the installed distribution; None if there is none."""
     entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
@@ -173,3 +190,21 @@ def strip_relative_links(text: str) -> str:
     'its metric [here](#limits)'
     """
     return _RELATIVE_LINK.sub(r"\1", text)
+
+
+_LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
+
+
+def replace_paths_with_file_names(value: Any) -> Any:
+    """Replace the local paths in a record with their file names. Tuples are converted to lists.
+
+    >>> replace_paths_with_file_names({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
+    {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {key: replace_paths_with_file_names(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [replace_paths_with_file_names(each) for each in value]
+    if isinstance(value, Path) or (isinstance(value, str) and value.startswith(_LOCAL)):
+        return Path(value).name
+    return value

@@ -17,9 +17,9 @@ from unbag.challenge_sets.results import collect_environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
+from unbag.hub.cards import replace_paths_with_file_names
 from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
-from unbag.hub.local_paths import replace_paths_with_file_names
 from unbag.hub.push import HubUpload, MergeFunction
 from unbag.utils.hub import validate_config_name, validate_repo
 
@@ -43,7 +43,7 @@ def build_dataset_upload(
 
     Args:
         requests: Configs to build, all of the same set.
-        repo: Dataset repository, `organization/name`.
+        repo: Dataset repository.
         folder: Folder for the Parquet files, which must be kept until they are published.
         license: License of user-provided data. The license of a corpus is inherited.
         benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.
@@ -168,9 +168,7 @@ def _write_split(
     same rows again therefore creates no commit.
     """
     n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
-    schema = (
-        rows.features.arrow_schema
-    )  # The metadata contain only the label names, so that the bytes are reproducible.
+    schema = rows.features.arrow_schema  # its metadata contain only the label names, so that the bytes are reproducible
     paths: dict[str, Path] = {}
     n_bytes = 0
     groups = _iter_groups(rows, schema)

@@ -7,7 +7,6 @@ set's score (`ChallengeSet.score`). The older `model-index` contains all quoted 
 for samples of the examples.
 """
 
-import copy
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,7 +26,6 @@ from unbag.hub.benchmarks import (
     find_option_differences,
     find_published_config,
 )
-from unbag.scoring.bootstrap import Estimate
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -41,28 +39,14 @@ logger = logging.getLogger(__name__)
 
 
 class ResultContext(NamedTuple):
-    """Additional information about results that is not stored in the results files.
+    """Additional information about results that is not stored in the results files."""
 
-    Attributes:
-        tasks: Benchmark tasks on the Hub (`benchmark_file.fetch_published_tasks`).
-        date: Modification date of the newest results file, YYYY-MM-DD.
-    """
-
-    tasks: Mapping[Benchmark, PublishedTask]
-    date: str
+    tasks: Mapping[Benchmark, PublishedTask]  # benchmark tasks on the Hub
+    date: str  # modification date of the newest results file, YYYY-MM-DD
 
 
 def fetch_result_context(results: Iterable[Result], organization: str, result_files: Iterable[Path]) -> ResultContext:
-    """Fetch the benchmark tasks of results from the Hub.
-
-    Args:
-        results: Results to look up.
-        organization: Organization that publishes the challenge sets.
-        result_files: Files from which the results were read; the newest determines the date.
-
-    Raises:
-        HubError: If the Hub fails or cannot be reached.
-    """
+    """Fetch the benchmark tasks of results from the Hub. The newest of the results files determines the date."""
     targets = [target for result in results if (target := find_benchmark(result, organization)) is not None]
     newest = max((path.stat().st_mtime for path in result_files), default=0.0)
     return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
@@ -78,8 +62,8 @@ def build_eval_results(
     Args:
         results: Results of one model. Later results on the same config replace earlier ones.
         organization: Organization that publishes the challenge sets.
-        result_context: Context of the results. If given, results are also skipped if their set is not a benchmark on
-            the Hub or has different rows there (default: no check).
+        result_context: If given, results are also skipped if their set is not a benchmark on the Hub or has different
+            rows there.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -114,9 +98,7 @@ def build_eval_results(
 def build_model_index(results: Iterable[Result], organization: str) -> "list[EvalResult]":
     """Build the `ModelCardData.eval_results` entries of a model: one per result and metric shown in model cards.
 
-    Args:
-        results: Results of one model. Later results on the same config replace earlier ones.
-        organization: Organization that publishes the challenge sets.
+    Later results on the same config replace earlier ones.
     """
     from huggingface_hub import EvalResult
 
@@ -133,7 +115,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             metric_type=get_hub_metric_name(quantity.name),
             metric_name=quantity.label,
             metric_value=estimate.value,
-            metric_args=_interval(estimate),
+            metric_args={k: v for k, v in estimate._asdict().items() if k != "value" and v is not None},
         )
         for target, result in by_target.items()
         for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_metric_values(
@@ -145,11 +127,6 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
 def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
     """Merge results into a card's `model-index`. Entries with the same dataset and config are replaced.
 
-    Args:
-        index: Current `model-index` of the card, or None.
-        name: Model name for a new `model-index`.
-        results: Results to add.
-
     Raises:
         ValueError: If `index` is not a valid `model-index`.
     """
@@ -158,22 +135,16 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
     [ours] = eval_results_to_model_index(name, list(results))
     if not index:
         return [ours]
-    updated: list[dict[str, Any]] = copy.deepcopy(index)
     try:
-        entries = updated[0]["results"]
-        indices = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
+        head, *others = index
+        entries = {(each["dataset"]["type"], each["dataset"].get("config")): each for each in head["results"]}
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
             "model-index of the card: expected the format documented by the Hub, got an invalid one "
             f"({type(error).__name__}: {error}); correct it first"
         ) from None
-    for entry in ours["results"]:
-        key = entry["dataset"]["type"], entry["dataset"].get("config")
-        if key in indices:
-            entries[indices[key]] = entry
-        else:
-            entries.append(entry)
-    return updated
+    entries |= {(each["dataset"]["type"], each["dataset"].get("config")): each for each in ours["results"]}
+    return [{**head, "results": list(entries.values())}, *others]
 
 
 def get_hub_metric_name(metric: str) -> str:
@@ -221,7 +192,3 @@ def _build_notes(result: Result, main: MeasuredMetric) -> str:
     parts.append(describe_skill_scale(compute_model_verdict([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.unbag_version}"])
-
-
-def _interval(estimate: Estimate) -> dict[str, Any]:
-    return {name: value for name, value in estimate._asdict().items() if name != "value" and value is not None}

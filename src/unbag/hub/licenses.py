@@ -9,8 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.utils.advice import choose_advice
-
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
@@ -35,12 +33,7 @@ def is_less_restrictive(license: str, inherited_license: str) -> bool:
 
 
 def choose_license(name: str, inherited_license: str, requested_license: str | None) -> str:
-    """Choose the license of published data from the requested and the inherited license.
-
-    Args:
-        name: Name of the source, for error messages.
-        inherited_license: License of the source; empty for user-provided data.
-        requested_license: License that the user requested, or None.
+    """Choose the license of published data from the requested license and that of the source (empty if unknown).
 
     Raises:
         ValueError: If the requested license differs from the inherited one, or no license is known.
@@ -48,11 +41,8 @@ def choose_license(name: str, inherited_license: str, requested_license: str | N
     if not inherited_license:
         if not requested_license:
             raise ValueError(
-                f"{name}: expected a license, got none; if you may publish these pairs, "
-                + choose_advice(
-                    "pass the license, such as --license cc-by-4.0",
-                    "publish them with `unbag publish dataset --license`",
-                )
+                f"{name}: expected a license, got none; if you may publish these pairs, pass the license with `unbag "
+                "publish dataset --license`, such as --license cc-by-4.0"
             )
         if not _ID.fullmatch(requested_license):
             raise ValueError(
@@ -108,11 +98,7 @@ def _meets_conditions(license: str, other: str) -> bool:
 
 
 def fetch_model_license(repo: str, revision: str | None = None) -> str | None:
-    """Fetch the license in a model's card; None if there is no such model or no license.
-
-    Raises:
-        HubError: If the Hub fails or cannot be reached.
-    """
+    """Fetch the license in a model's card; None if there is no such model or no license."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -45,19 +45,16 @@ class _TrainingCost(TypedDict):
 
 @dataclass(frozen=True)
 class PublishedResults:
-    """Results that are published with a model.
-
-    Attributes:
-        own: Results of the model, evaluated from its folder; for a HEX model, also of its residual head.
-        compare_with: Results of other models for comparison, such as the base model.
-        organization: Organization that publishes the challenge sets (default: the owner of the model repository).
-        context: Context of the model's results, see `eval_results.build_eval_results`.
-    """
+    """Results that are published with a model."""
 
     own: Sequence[Result] = ()
+    """Results of the model, evaluated from its folder; for a HEX model, also of its residual head."""
     compare_with: Sequence[Result] = ()
+    """Results of other models for comparison, such as the base model."""
     organization: str | None = None
+    """Organization that publishes the challenge sets (default: the owner of the model repository)."""
     context: eval_results.ResultContext | None = None
+    """Context of the model's results, see `eval_results.build_eval_results`."""
 
 
 NO_RESULTS: Final = PublishedResults()
@@ -88,29 +85,40 @@ def build_checkpoint_upload(
         ImportError: If `with_code` is set and PyTorch or transformers is not installed.
     """
     record = _read_record(folder)
-    _validate_labels(folder, record)
-    revision = _validate_results(folder, results.own)
-    config = _read_config(folder)
-    code = _code_files(config) if with_code else {}
-    own = [result for result in results.own if is_standard_head(result)]
+    config = read_json_object(folder / _CONFIG)
+    _validate_labels(folder, config, record)
+    own, compared = _group_results(folder, results)
     organization = results.organization or repo.partition("/")[0]
-    about = ModelCardContent(
-        repo=repo,
-        record=record,
-        own=own,
-        residual=[result for result in results.own if not is_standard_head(result)],
-        compare_with=_by_model(results.compare_with, revision),
-        organization=organization,
-        base_license=base_license,
-        separator=_separator(folder),
-        training_cost=_training_cost(folder),
-        needs_unbag=vendoring.is_unbag_config(config),
-        with_code=with_code,
+    code: dict[str, bytes | Path] = {}
+    if with_code:
+        config_with_code, module = vendoring.add_model_code(config)
+        code[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
+        code[vendoring.MODEL_CODE_FILE] = module.encode()
+    # Runs of earlier versions have no record of the hardware and the duration.
+    cost = folder / _COST
+    card = build_model_card(
+        ModelCardContent(
+            repo=repo,
+            record=record,
+            own=own,
+            residual=[result for result in results.own if not is_standard_head(result)],
+            compare_with=compared,
+            organization=organization,
+            base_license=base_license,
+            separator=_find_separator(folder),
+            training_cost=(
+                read_record(cost, _TrainingCost, "the hardware and the duration of a training run")
+                if cost.is_file()
+                else None
+            ),
+            needs_unbag=vendoring.is_unbag_config(config),
+            with_code=with_code,
+        )
     )
-    files: dict[str, bytes | Path] = dict(_iter_files(folder))
-    files |= {
+    files = {
+        **_list_files(folder),
         **code,
-        _CARD: build_model_card(about).encode(),
+        _CARD: card.encode(),
         **eval_results.build_eval_results(own, organization, results.context),
     }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
@@ -118,21 +126,15 @@ def build_checkpoint_upload(
 
 
 def build_averaged_model_upload(folder: Path, repo: str, results: PublishedResults = NO_RESULTS) -> HubUpload:
-    """Build the Hub repository files of a model with averaged weights, including the model card and the results.
+    """Build the Hub repository files of a model of `unbag models interpolate`, with the model card and the results.
 
     The model card is the README of the folder, with the name of the repository and a block with the results.
-
-    Args:
-        folder: Folder of one model of `unbag models interpolate`.
-        repo: Model repository, `organization/name`.
-        results: Results of this model and of other models.
 
     Raises:
         ValueError: If the model is incomplete, or results belong to another model.
     """
     _validate_complete(folder)
-    compared = _by_model(results.compare_with, _validate_results(folder, results.own))
-    own = [result for result in results.own if is_standard_head(result)]
+    own, compared = _group_results(folder, results)
     organization = results.organization or repo.partition("/")[0]
     metadata, text = cards.split_card((folder / _CARD).read_bytes())
     name = repo.partition("/")[2]
@@ -140,8 +142,8 @@ def build_averaged_model_upload(folder: Path, repo: str, results: PublishedResul
         metadata["model-index"] = eval_results.merge_model_index(None, name, index)
     _, _, text = text.strip().partition("\n")  # without the title, which is the name of the folder
     text = cards.set_card_block(f"# {name}\n{text}", _BLOCK, build_results_section(repo, own, (), compared))
-    files: dict[str, bytes | Path] = dict(_iter_files(folder))
-    files |= {
+    files = {
+        **_list_files(folder),
         _CARD: cards.join_card(metadata, text),
         **eval_results.build_eval_results(own, organization, results.context),
     }
@@ -172,17 +174,26 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
     return record
 
 
-def _validate_results(folder: Path, results: Sequence[Result]) -> str:
-    """Validate that all results belong to the model in a folder. Returns the model's revision."""
+def _group_results(folder: Path, results: PublishedResults) -> tuple[list[Result], dict[str, list[Result]]]:
+    """Validate the model of all results. Returns those of its own head, and those of other models by display name."""
     revision = compute_folder_revision(folder)
-    for result in results:
+    for result in results.own:
         if result.model.get("revision") != revision:
             raise ValueError(
                 f"--results: expected results of the model in {folder} ({revision[:19]}…), got {result.set} results of "
                 f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); pass results of other models to "
                 "--compare-with"
             )
-    return revision
+    compared: dict[str, list[Result]] = {}
+    for result in results.compare_with:
+        if result.model.get("revision") == revision:
+            raise ValueError(
+                "--compare-with: expected results of other models, got results of the published model; remove them"
+            )
+        head = "" if is_standard_head(result) else ", residual head"
+        name = find_result_model_name(result) or Path(result.model["name"]).name
+        compared.setdefault(f"{name}{head}", []).append(result)
+    return [result for result in results.own if is_standard_head(result)], compared
 
 
 def _validate_complete(folder: Path) -> None:
@@ -193,18 +204,7 @@ def _validate_complete(folder: Path) -> None:
         )
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    return read_json_object(folder / _CONFIG)
-
-
-def _training_cost(folder: Path) -> Mapping[str, Any] | None:
-    """Read hardware and duration of the training run; None for runs of earlier versions without this record."""
-    if not (folder / _COST).is_file():
-        return None
-    return read_record(folder / _COST, _TrainingCost, "the hardware and the duration of a training run")
-
-
-def _separator(folder: Path) -> str:
+def _find_separator(folder: Path) -> str:
     """Find the tokenizer's separator for pairs in a single text (default: a space)."""
     token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
     if isinstance(token, dict):
@@ -214,18 +214,8 @@ def _separator(folder: Path) -> str:
     return token * 2 if token == "</s>" else f" {token} "  # RoBERTa joins with </s></s>, BERT with [SEP]
 
 
-def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
-    """Build the code files of a model: the module, and a config that refers to the module."""
-    config_with_code, module = vendoring.add_model_code(config)
-    return {
-        _CONFIG: (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode(),
-        vendoring.MODEL_CODE_FILE: module.encode(),
-    }
-
-
-def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
+def _validate_labels(folder: Path, config: Mapping[str, Any], record: Mapping[str, Any]) -> None:
     """Validate that the config has the label order of the training record, and that `id2label` matches `label2id`."""
-    config = _read_config(folder)
     labels = config.get("id2label", {})
     if not (isinstance(labels, dict) and all(map(_OUTPUT.fullmatch, labels))):
         raise ValueError(
@@ -245,27 +235,14 @@ def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
         )
 
 
-def _iter_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if (
-            path.is_file()
-            and parts not in ((_CARD,), (checksums.FILE,))
-            and PREDICTIONS not in parts
-            and not any(p.startswith(".") for p in parts)
-        ):
-            yield "/".join(parts), path
-
-
-def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result]]:
-    """Group the results of other models by the display name of the model."""
-    by_model: dict[str, list[Result]] = {}
-    for result in results:
-        if result.model.get("revision") == revision:
-            raise ValueError(
-                "--compare-with: expected results of other models, got results of the published model; remove them"
-            )
-        head = "" if is_standard_head(result) else ", residual head"
-        name = find_result_model_name(result) or Path(result.model["name"]).name
-        by_model.setdefault(f"{name}{head}", []).append(result)
-    return by_model
+def _list_files(folder: Path) -> dict[str, bytes | Path]:
+    """List the files of a model by path, without the card, hidden files and stored predictions."""
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        for parts in [path.relative_to(folder).parts]
+        if path.is_file()
+        and parts not in ((_CARD,), (checksums.FILE,))
+        and PREDICTIONS not in parts
+        and not any(part.startswith(".") for part in parts)
+    }

@@ -31,49 +31,38 @@ def find_result_model_name(result: Result) -> str | None:
 
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Select the results that belong to a Hub model.
-
-    These include results of a local folder with the same model files.
+    """Select the results that belong to a Hub model, including results of a local folder with the same model files.
 
     Raises:
         ValueError: If there are no results of the model.
-        HubError: If the Hub fails or cannot be reached.
     """
     results = list(results)
-    held = compute_remote_folder_revision(repo) if _has_folder_results(results) else None
+    names = [find_result_model_name(result) for result in results]
+    held = compute_remote_folder_revision(repo) if None in names else None
     own = [
         result
-        for result in results
-        if find_result_model_name(result) == repo
-        or (find_result_model_name(result) is None and result.model["revision"] == held)
+        for result, name in zip(results, names, strict=True)
+        if name == repo or (name is None and result.model["revision"] == held)
     ]
     if not own:
-        others = sorted({find_result_model_name(result) or f"the folder {result.model['name']}" for result in results})
-        hint = "; publish the model in the folder first (unbag publish model)" if _has_folder_results(results) else ""
+        others = sorted({name or f"the folder {each.model['name']}" for each, name in zip(results, names, strict=True)})
+        hint = "; publish the model in the folder first (unbag publish model)" if None in names else ""
         raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
-
-
-def _has_folder_results(results: Iterable[Result]) -> bool:
-    return any(find_result_model_name(result) is None for result in results)
 
 
 def compute_remote_folder_revision(repo: str) -> str | None:
     """Compute the revision that a local copy of a Hub model would have, without downloading the weights.
 
-    Returns None if the repository does not exist.
-
-    For a repository with bundled code, the revision is that of the folder before the code was added.
-
-    Raises:
-        HubError: If the Hub fails or cannot be reached.
+    Returns None if the repository does not exist. For a repository with bundled code, the revision is that of the
+    folder before the code was added.
     """
     with explain_hub_errors(repo, "model"):
         remote = fetch_remote_repository(repo, "model")
         if remote is None:
             return None
         hashes = {
-            path: file.sha256 or hashlib.sha256(remote.read(path) or b"").hexdigest()
+            path: file.lfs.sha256 if file.lfs else hashlib.sha256(remote.read(path) or b"").hexdigest()
             for path, file in remote.files.items()
             if is_model_file(path)
         }
@@ -94,11 +83,7 @@ def build_model_results_upload(
 ) -> HubUpload:
     """Build the files that add results to a model repository. The rest of the model card is unchanged.
 
-    Args:
-        repo: Model repository, `organization/name`.
-        results: Results to add; those of other models are ignored.
-        organization: Organization that publishes the challenge sets.
-        result_context: Context of the results, see `eval_results.build_eval_results`.
+    Results of other models are ignored. For the other parameters, see `eval_results.build_eval_results`.
 
     Raises:
         ValueError: If there are no results of the model, or none on the published pairs of a challenge set.

@@ -15,7 +15,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
 from unbag.hub.benchmarks import collect_published_options, find_published_config
-from unbag.hub.cards import describe_package, split_card
+from unbag.hub.cards import describe_package, render_template, split_card
 from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import HubUpload
 
@@ -53,74 +53,13 @@ KEY: Final = (
 """Columns that form the key of a row. A new row replaces the existing row with the same key."""
 
 _CONFIGS: Final = [{"config_name": "default", "data_files": [{"split": "train", "path": FILE}]}]
-_CARD: Final = f"""---
-pretty_name: Results on NLI challenge sets that test whether models use sentence structure
-license: cc0-1.0
-language:
-- en
-task_categories:
-- text-classification
-tags:
-- natural-language-inference
-- unbag
-- results
-configs:
-- config_name: default
-  data_files:
-  - split: train
-    path: {FILE}
----
-
-# Results on NLI challenge sets that test whether models use sentence structure
-
-## Load
-
-```python
-from datasets import load_dataset
-
-results = load_dataset("{{repo}}", split="train")
-```
-
-Each row is one value of a metric, for a model, a challenge set and a config.
-
-## Add results
-
-```
-unbag publish results-dataset RESULTS.json --repo-id ORG
-```
-
-A new row replaces the row with the same model, revision, data and metric. All other rows are kept.
-
-## Columns
-
-| column | meaning |
-|---|---|
-{{columns}}
-
-The metrics come from the papers of the sets; the cards of the sets describe them. The metric with `is_score` is the
-score of its set.
-
-## Limits
-
-Confidence intervals come from resampling the examples of one corpus. They do not cover other corpora or training seeds.
-
-## License
-
-The results are published under CC0.
-
-## unbag
-
-{{about}}
-"""
 
 
 def build_results_dataset_upload(repo: str, results: Sequence[Result], *, model: str | None = None) -> HubUpload:
     """Build the files that add results to a results dataset. A missing dataset is created.
 
-    Args:
-        repo: Dataset repository, `organization/name`.
-        results: Results of any models. Results on user-provided pairs are skipped, as they are not comparable.
-        model: Hub id of the model that was evaluated from a folder. Its files must be equal to those of the folder.
+    Results on user-provided pairs are skipped, as they are not comparable. `model` is the Hub id of the model that was
+    evaluated from a folder. Its files must be equal to those of the folder.
 
     Raises:
         ValueError: If no result is on the published pairs of a challenge set, or if a result belongs to a folder and
@@ -226,8 +165,8 @@ def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
 def _merge_card(repo: str, existing: bytes | None) -> bytes:
     """Build the card. An existing card gets only a missing `configs` entry, because people edit it."""
     if existing is not None:
-        text = existing.decode()
         has_configs = bool(split_card(existing)[0].get("configs"))
-        return existing if has_configs else cards.set_metadata_entry(text, "configs", _CONFIGS).encode()
-    columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
-    return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", describe_package()).encode()
+        return existing if has_configs else cards.set_metadata_entry(existing.decode(), "configs", _CONFIGS).encode()
+    columns = [[f"`{name}`", meaning] for name, (_, meaning) in _COLUMNS.items()]
+    text = render_template("results_dataset.md", repo=repo, columns=columns, file=FILE, about=describe_package())
+    return text.encode()

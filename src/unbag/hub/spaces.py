@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets, scripts
-from unbag.hub.cards import collect_arxiv_tags, describe_package, strip_relative_links
-from unbag.hub.local_paths import replace_paths_with_file_names
+from unbag.hub.cards import (
+    collect_arxiv_tags,
+    describe_package,
+    render_template,
+    replace_paths_with_file_names,
+    strip_relative_links,
+)
 from unbag.hub.push import HubUpload
 from unbag.hub.vendoring import build_source_notice, bundle_modules, rewrite_imports
 from unbag.utils.files import read_json_object
@@ -20,11 +25,18 @@ from unbag.utils.hub import validate_repo
 
 GRADIO: Final = "6.31.0"
 """gradio version of the Spaces, with which the pages are tested."""
+PAIR_SPACE: Final = "try-a-pair"
+LEADERBOARD_SPACE: Final = "unbag-leaderboard"
 
-
-def read_page_source(name: str) -> str:
-    """Read the source code of a page module in the package `unbag.hub`."""
-    return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+_SCORING: Final = "unbag_scoring"
+_WORDS: Final = "unbag_words"
+_WORD_MODULES: Final = tuple(
+    f"unbag.{name}"
+    for name in (
+        *("data.labels", "data.text.tokens", "challenge_sets.perturbations.permutation"),
+        *("baselines.lexical.features", "baselines.lexical.contributions", "inference.segments"),
+    )
+)
 
 
 def build_requirements(*names: str) -> str:
@@ -37,8 +49,17 @@ def build_requirements(*names: str) -> str:
     return "".join(f"{ours[name]}\n" for name in names)
 
 
-def add_space_settings(card: str, **extra_settings: Any) -> str:
-    """Add the settings of a gradio Space and the settings in `extra_settings` to a card's front matter."""
+def _build_space(
+    repo: str,
+    card: str,
+    app: tuple[str, str],
+    files: dict[str, str | Path],
+    message: str,
+    *,
+    launch: str = "",
+    **settings: Any,
+) -> HubUpload:
+    """Build a Space whose app is a page module followed by statements that build the page `demo`."""
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)
@@ -54,35 +75,26 @@ def add_space_settings(card: str, **extra_settings: Any) -> str:
         "app_file": "app.py",
         "pinned": False,
         "license": "apache-2.0",
-        **extra_settings,
+        **settings,
     }
     for key, value in settings.items():
         space.data[key] = value
-    return str(space)
-
-
-_METRICS_FOLDER: Final = "metrics"
-_SCORING: Final = "unbag_scoring"
-_METRIC_PAGE: Final = "metric_page"
-_METRIC_PACKAGES: Final = frozenset({"numpy", "scipy", "datasets", "evaluate"})  # the page needs no `evaluate`
-_METRIC_APP: Final = """from pathlib import Path
-
-from {page} import build_page
-from {scoring} import flatten_input_table, {function}
-
-demo = build_page(flatten_input_table({function}), Path(__file__).parent)
-
-if __name__ == "__main__":
-    demo.launch()
-"""
+    page, statements = app
+    source = Path(__file__).with_name(f"{page}.py").read_text(encoding="utf-8")
+    start = f'if __name__ == "__main__":\n    demo.launch({launch})\n'
+    files = {"README.md": str(space), "app.py": f"{source}\n\n{statements}\n\n{start}", **files}
+    contents: dict[str, bytes | Path] = {}
+    for path, content in files.items():
+        notice = build_source_notice() if path.endswith(".py") else ""
+        contents[path] = content if isinstance(content, Path) else f"{notice}{content}".encode()
+    return HubUpload(repo, "space", contents, message, owned_patterns=("*.py",))
 
 
 def build_metric_space(name: str, repo: str) -> HubUpload:
     """Build the Space for one of the metrics in the folder `metrics/`.
 
-    The Space contains the metric's module and a copy of the unbag functions that it imports (`hub.vendoring`), so that
-    numpy and scipy are its only requirements. The page is `hub/metric_page.py`. It starts with the metric's
-    `example.csv` and uses the descriptions of scores in the card.
+    The Space contains the metric's module and a copy of the unbag modules that it imports (`hub.vendoring`). The page
+    starts with the metric's `example.csv` and uses the descriptions of scores in the card.
 
     Args:
         name: Name of the metric.
@@ -91,91 +103,36 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     Raises:
         ValueError: If the metric does not exist, or the name of the Space is not a valid module name.
     """
-    folder = scripts.find_script_folder(_METRICS_FOLDER, name)
-    module = repo.rpartition("/")[2]
-    if not module.isidentifier() or module in ("app", _SCORING, _METRIC_PAGE):
+    folder = scripts.find_script_folder("metrics", name)
+    owner, _, module = repo.rpartition("/")
+    if not module.isidentifier() or module in ("app", _SCORING):
         raise ValueError(f"--repo-id: expected a Space name that is a valid module name, got {repo!r}; use org/{name}")
     source, needed = rewrite_imports((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
-    readme = strip_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
-    origin = f"{describe_package()} This Space was generated by unbag and runs without it."
-    card = add_space_settings(f"{readme}\n\n## Challenge sets\n\n{_related_sets(name, repo)}\n\n## unbag\n\n{origin}\n")
-    files = {
-        "README.md": card.replace(f'evaluate.load("{_METRICS_FOLDER}/{name}")', f'evaluate.load("{repo}")'),
-        f"{module}.py": build_source_notice() + source,
-        f"{_SCORING}.py": build_source_notice() + bundle_modules(needed, allowed_packages=_METRIC_PACKAGES),
-        f"{_METRIC_PAGE}.py": build_source_notice() + read_page_source(_METRIC_PAGE),
-        "app.py": build_source_notice() + _METRIC_APP.format(page=_METRIC_PAGE, scoring=_SCORING, function=name),
-        "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
-        "requirements.txt": build_requirements("numpy", "scipy"),
-    }
-    contents = {path: text.encode() for path, text in files.items()}
-    return HubUpload(repo, "space", contents, f"Publish the metric {name}", owned_patterns=("*.py",))
-
-
-def _related_sets(name: str, repo: str) -> str:
-    """Build the sentence with links to the challenge sets that provide the columns of a metric."""
-    owner = repo.rpartition("/")[0]
-    related = [each for each in challenge_sets.list_challenge_sets() if name in each.metrics]
-    links = ", ".join(f"[{each.title}](https://huggingface.co/datasets/{owner}/{each.name})" for each in related)
-    return f"The metric reads the columns of {links}. The card of the set has a complete example."
-
-
-PAIR_SPACE: Final = "try-a-pair"
-_PAIR_PAGE: Final = "pair_page"
-_OURS: Final = "unbag_words"
-_MODULES: Final = tuple(
-    f"unbag.{name}"
-    for name in (
-        *("data.labels", "data.text.tokens", "challenge_sets.perturbations.permutation"),
-        *("baselines.lexical.features", "baselines.lexical.contributions", "inference.segments"),
+    bundle = bundle_modules(needed, title="Metric computations.")
+    related = ", ".join(
+        f"[{each.title}](https://huggingface.co/datasets/{owner}/{each.name})"
+        for each in challenge_sets.list_challenge_sets()
+        if name in each.metrics
     )
-)
-_ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "rjieba"})
-_PAIR_APP: Final = """from pathlib import Path
-
-import {ours}
-from {page} import build_page
-
-demo = build_page({ours}, Path(__file__).parent, "{model}")
-
-if __name__ == "__main__":
-    demo.launch(mcp_server=True)
-"""
-_PAIR_CARD: Final = """---
-title: Try a pair
-tags:
-- natural-language-inference
-- mcp-server
-short_description: Does an NLI model read sentences, or count words?
----
-
-# Try a pair
-
-Enter a premise, a hypothesis and a model of natural language inference. The page shows:
-
-- the predictions of the model and of a lexical model
-- the words that mislead the lexical model
-- both predictions with the words in other orders, and with premise and hypothesis exchanged
-
-## Method
-
-The lexical model is a softmax regression on words and pairs of words ([Nie et al.
-2019](https://arxiv.org/abs/1811.07033), section 5), fitted to {fitted}. The word orders are those of
-[Sinha et al. 2021](https://arxiv.org/abs/2101.00010), section 4.
-
-## Use by agents
-
-The page is a server of the [Model Context Protocol](https://modelcontextprotocol.io) with the tool `predict`. Its
-address is that of the running page with `/gradio_api/mcp/` at the end.
-
-## Limits
-
-A single pair says nothing about a model. The challenge sets have thousands of pairs.
-
-## unbag
-
-{about}
-"""
+    readme = strip_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
+    readme = readme.replace(f'evaluate.load("metrics/{name}")', f'evaluate.load("{repo}")')
+    card = (
+        f"{readme}\n\n## Challenge sets\n\nThe metric reads the columns of {related}. The card of the set has a "
+        f"complete example.\n\n## unbag\n\n{describe_package()} This Space was generated by unbag and runs without "
+        "it.\n"
+    )
+    imported = [package for package in ("numpy", "scipy") if re.search(rf"^(?:from|import) {package}\b", bundle, re.M)]
+    files: dict[str, str | Path] = {
+        f"{module}.py": source,
+        f"{_SCORING}.py": bundle,
+        "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
+        "requirements.txt": build_requirements(*imported),
+    }
+    statements = (
+        f"from {_SCORING} import {name}, flatten_scores\n\n"
+        f"demo = build_page({name}, flatten_scores, Path(__file__).parent)"
+    )
+    return _build_space(repo, card, ("metric_page", statements), files, f"Publish the metric {name}")
 
 
 def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
@@ -202,87 +159,35 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
         )
     origins = " and ".join(dict.fromkeys(replace_paths_with_file_names(part["origin"]) for part in record["training"]))
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
-    files: dict[str, bytes | Path] = {
-        "README.md": add_space_settings(
-            _PAIR_CARD.format(about=describe_package(), fitted=fitted), models=[model]
-        ).encode(),
-        f"{_PAIR_PAGE}.py": (build_source_notice() + read_page_source(_PAIR_PAGE)).encode(),
-        f"{_OURS}.py": (
-            build_source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed_packages=_ALLOWED)
-        ).encode(),
-        "app.py": (build_source_notice() + _PAIR_APP.format(page=_PAIR_PAGE, ours=_OURS, model=model)).encode(),
-        "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
+    files: dict[str, str | Path] = {
+        f"{_WORDS}.py": bundle_modules(_WORD_MODULES, title="Words and their orders."),
+        "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False),
         "lexical.safetensors": lexical_model / WEIGHTS_FILE,
-        "requirements.txt": (
-            f"gradio[mcp]=={GRADIO}\n"
-            + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers")
-        ).encode(),
+        "requirements.txt": f"gradio[mcp]=={GRADIO}\n"
+        + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers"),
     }
-    return HubUpload(repo, "space", files, "Publish the page to try a pair", owned_patterns=("*.py",))
-
-
-LEADERBOARD_SPACE: Final = "unbag-leaderboard"
-_LEADERBOARD_PAGE: Final = "leaderboard_page"
-_LEADERBOARD_APP: Final = """from {page} import build_page
-
-demo = build_page("{results}")
-
-if __name__ == "__main__":
-    demo.launch()
-"""
-_LEADERBOARD_CARD: Final = """---
-title: unbag leaderboard
-tags:
-- leaderboard
-- natural-language-inference
-short_description: Do NLI models read sentences, or count words?
----
-
-# unbag leaderboard
-
-Results of natural language inference models on challenge sets that test whether models use sentence structure. The
-page loads [{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each value is one row of the
-dataset.
-
-## Load
-
-```python
-from datasets import load_dataset
-
-load_dataset("{results}", split="train")
-```
-
-## Add a model
-
-```
-unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model
-unbag publish results-dataset runs/model/results.json --repo-id ORG
-```
-
-You can also open a pull request to the dataset.
-
-## unbag
-
-{about}
-"""
+    card = render_template("pair_space.md", about=describe_package(), fitted=fitted)
+    statements = f'import {_WORDS}\n\ndemo = build_page({_WORDS}, Path(__file__).parent, "{model}")'
+    return _build_space(
+        repo,
+        card,
+        ("pair_page", statements),
+        files,
+        "Publish the page to try a pair",
+        launch="mcp_server=True",
+        models=[model],
+    )
 
 
 def build_leaderboard_space(repo: str, results_dataset: str) -> HubUpload:
-    """Build the Space with the leaderboard of a results dataset.
-
-    Args:
-        repo: Space repository, `organization/name`.
-        results_dataset: Results dataset shown on the page, `organization/name` (`hub.results_dataset`).
-    """
-    files = {
-        "README.md": add_space_settings(
-            _LEADERBOARD_CARD.format(results=results_dataset, about=describe_package()),
-            datasets=[results_dataset],
-            pinned=True,
-        ),
-        f"{_LEADERBOARD_PAGE}.py": build_source_notice() + read_page_source(_LEADERBOARD_PAGE),
-        "app.py": build_source_notice() + _LEADERBOARD_APP.format(page=_LEADERBOARD_PAGE, results=results_dataset),
-        "requirements.txt": build_requirements("datasets"),
-    }
-    contents = {path: text.encode() for path, text in files.items()}
-    return HubUpload(repo, "space", contents, "Publish the leaderboard", owned_patterns=("*.py",))
+    """Build the Space with the leaderboard of a results dataset (`hub.results_dataset`), `organization/name`."""
+    card = render_template("leaderboard_space.md", results=results_dataset, about=describe_package())
+    return _build_space(
+        repo,
+        card,
+        ("leaderboard_page", f'demo = build_page("{results_dataset}")'),
+        {"requirements.txt": build_requirements("datasets")},
+        "Publish the leaderboard",
+        datasets=[results_dataset],
+        pinned=True,
+    )

@@ -1,25 +1,24 @@
-"""Bundling of unbag modules into a single file that runs without unbag.
+"""Bundling of whole unbag modules into a single file that runs without unbag.
 
 Spaces contain the metric computations. Model repositories contain the networks, which transformers loads with
-`trust_remote_code`.
-
-A single file works everywhere. `evaluate` (`evaluate.loading`, 0.4.6) downloads the files that a module imports
-directly, but neither their imports nor folders, and rejects a file with the name of the module. An `app.py` in the same
-folder can also import the file.
+`trust_remote_code`. A single file works everywhere: `evaluate` (`evaluate.loading`, 0.4.6) downloads the files that a
+module imports directly, but neither their imports nor folders.
 """
 
-import ast
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 _OURS: Final = "unbag"
-_NUMERIC: Final = frozenset({"numpy", "scipy"})
-_ARITHMETIC: Final = "Metric computations, which require numpy, and scipy for intervals."
+_DEFINITION: Final = re.compile(r"^(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = ", re.MULTILINE)
+
+
+def _find_imports(source: str) -> Iterable[re.Match[str]]:
+    return re.finditer(rf"^( *)from ({_OURS}\.[\w.]+) import (?:\([^)]*\)|[^\n(]+)\n", source, re.MULTILINE)
 
 
 def build_source_notice() -> str:
@@ -31,177 +30,62 @@ def build_source_notice() -> str:
 
 
 def rewrite_imports(source: str, bundle_name: str) -> tuple[str, list[str]]:
-    r"""Rewrite a module's unbag imports to imports from a bundled module in the same folder.
+    r"""Rewrite a module's unbag imports to imports from a bundle in the same folder.
 
-    Args:
-        source: Source of the module.
-        bundle_name: Name of the bundled module.
-
-    Returns:
-        The new source, and the unbag modules that the bundle must contain.
-
-    Raises:
-        ValueError: If the module has other unbag imports than `from unbag.x import y` at the top.
+    Returns the new source, and the unbag modules that the bundle must contain.
 
     >>> rewrite_imports("from unbag.scoring.bootstrap import plain\n\nprint(plain(1))\n", "scoring")
     ('from .scoring import plain\n\nprint(plain(1))\n', ['unbag.scoring.bootstrap'])
     """
-    imports = list(_unbag_imports(source, "the module"))
-    names = sorted({alias.name for node in imports for alias in node.names})
-    lines = source.splitlines(keepends=True)
-    for node in imports:
-        _blank_lines(lines, node)
-    if imports:  # On one line, because `evaluate` parses imports line by line.
-        lines[imports[0].lineno - 1] = f"from .{bundle_name} import {', '.join(names)}\n"
-    return "".join(lines), sorted({str(node.module) for node in imports})
+    needed = [match[2] for match in _find_imports(source)]
+    return re.sub(rf"^from {_OURS}\.[\w.]+ import", f"from .{bundle_name} import", source, flags=re.MULTILINE), needed
 
 
-def bundle_modules(
-    modules: Iterable[str],
-    *,
-    title: str = _ARITHMETIC,
-    allowed_packages: frozenset[str] = _NUMERIC,
-    replacements: Mapping[str, str] | None = None,
-) -> str:
-    """Bundle unbag modules and their unbag imports into a single module.
+def bundle_modules(modules: Iterable[str], *, title: str, replacements: Mapping[str, str] | None = None) -> str:
+    """Concatenate unbag modules and the unbag modules that they import, without these imports.
 
-    Only imports are changed: imports from unbag are removed, and all others are moved to the top. Imported modules
-    precede the modules that import them.
-
-    Args:
-        modules: Names of the modules.
-        title: Docstring of the bundle.
-        allowed_packages: Packages that the bundle may import besides the standard library (default: numpy, scipy).
-        replacements: Replacements of modules, by the name of the replaced module. A replacement must define the same
-            names.
+    Imported modules precede the modules that import them. A module in `replacements` is replaced by another one, which
+    must define the same names.
 
     Raises:
-        ValueError: If a module imports another package, if its imports cannot be rewritten, or if two modules define
-            the same name.
+        ValueError: If an unbag import has another form than `from unbag.x import y`, or if two modules define the same
+            name.
     """
-    sources = _collect_sources(modules, replacements or {}, allowed_packages)
-    imports: dict[str, set[str]] = {}
-    owners: dict[str, str] = {}
-    sections = []
-    for name, source in sources.items():
-        tree = ast.parse(source)
-        lines = source.splitlines(keepends=True)
-        for node in _top_imports(tree, name, allowed_packages):
-            _blank_lines(lines, node)
-            for module, imported in _external_imports(node, name, allowed_packages):
-                imports.setdefault(module, set()).add(imported)
-        for defined in _definitions(tree):
-            if owners.setdefault(defined, name) != name:
-                raise ValueError(f"expected unique names, got {defined!r} in {owners[defined]} and {name}")
-        docstring = (ast.get_docstring(tree) or "").splitlines()[0]
-        _blank_lines(lines, tree.body[0])
-        sections.append(f"# {name}: {docstring}\n\n\n" + "".join(lines).strip() + "\n")
-    return "\n\n".join([f'"""{title}"""\n\n{_format_imports(imports)}', *sections])
-
-
-def _collect_sources(modules: Iterable[str], instead: Mapping[str, str], allowed: frozenset[str]) -> dict[str, str]:
-    """Collect the sources of unbag modules and their unbag imports, in dependency order."""
     sources: dict[str, str] = {}
 
     def visit(name: str) -> None:
-        name = instead.get(name, name)
-        if name in sources:
+        name = (replacements or {}).get(name, name)
+        spec = find_spec(name)
+        if name in sources or spec is None or spec.origin is None:
             return
-        source = _read_source(name)
-        for node in _unbag_imports(source, name, allowed):
-            visit(str(node.module))
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        for match in _find_imports(source):
+            visit(match[2])
         sources[name] = source
 
-    for name in modules:
-        visit(name)
-    return sources
-
-
-def _read_source(name: str) -> str:
-    spec = find_spec(name)
-    if spec is None or spec.origin is None:
-        raise ValueError(f"expected an unbag module, got {name}, which does not exist; correct the name")
-    return Path(spec.origin).read_text(encoding="utf-8")
-
-
-def _unbag_imports(source: str, name: str, allowed: frozenset[str] = frozenset()) -> Iterator[ast.ImportFrom]:
-    for node in _top_imports(ast.parse(source), name, allowed):
-        if isinstance(node, ast.Import):
-            if any(alias.name.partition(".")[0] == _OURS for alias in node.names):
-                raise ValueError(f"expected `from unbag.x import y` in {name}, got `{ast.unparse(node)}`")
-        elif str(node.module).partition(".")[0] == _OURS:
-            if node.module == _OURS or any(alias.asname or alias.name == "*" for alias in node.names):
-                raise ValueError(f"expected `from unbag.x import y` in {name}, got `{ast.unparse(node)}`")
-            yield node
-
-
-def _top_imports(
-    tree: ast.Module, name: str, allowed: frozenset[str] = frozenset()
-) -> list[ast.Import | ast.ImportFrom]:
-    """Collect the top-level imports of a module. Imports inside functions are valid only for allowed packages."""
-    every_import = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    imports = [node for node in every_import if node in tree.body or not _imports_only(node, allowed)]
-    for node in imports:
-        if node not in tree.body or (isinstance(node, ast.ImportFrom) and node.level):
-            raise ValueError(f"expected absolute imports at the top of {name}, got `{ast.unparse(node)}`")
-    return imports
-
-
-def _imports_only(node: ast.Import | ast.ImportFrom, packages: frozenset[str]) -> bool:
-    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
-    return all(name.partition(".")[0] in packages for name in names)
-
-
-def _external_imports(
-    node: ast.Import | ast.ImportFrom, name: str, allowed: frozenset[str]
-) -> Iterator[tuple[str, str]]:
-    """Iterate over the imports from outside unbag: ("collections.abc", "Mapping"), and ("", "numpy as np")."""
-    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
     for module in modules:
-        root = module.partition(".")[0]
-        if root not in allowed | {_OURS} and root not in sys.stdlib_module_names:
-            needed = ", ".join(sorted(allowed))
-            raise ValueError(f"expected {name} to import only {needed}, got an import of {module}")
-    if modules[0].partition(".")[0] != _OURS:
-        source = "" if isinstance(node, ast.Import) else modules[0]
-        yield from ((source, ast.unparse(alias)) for alias in node.names)
-
-
-def _format_imports(imports: dict[str, set[str]]) -> str:
-    """Format imports in isort order: standard library first, and `import x` before `from x import y`."""
-    plain = sorted(imports.get("", set()))
-    lines = [(name.partition(" ")[0], f"import {name}\n") for name in plain] + [
-        (module, f"from {module} import {', '.join(sorted(names))}\n")
-        for module, names in sorted(imports.items())
-        if module
-    ]
-    groups = (
-        [line for module, line in lines if (module.partition(".")[0] in sys.stdlib_module_names) == first]
-        for first in (True, False)
-    )
-    return "\n".join("".join(group) for group in groups if group)
-
-
-def _definitions(tree: ast.Module) -> Iterator[str]:
-    """Iterate over the top-level names that a module defines."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
-
-
-def _blank_lines(lines: list[str], node: ast.stmt) -> None:
-    """Replace the lines of a statement with blank lines, so that other line numbers are unchanged."""
-    for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-        lines[number] = ""
+        visit(module)
+    owners: dict[str, str] = {}
+    sections = [f'"""{title}"""\n']
+    for name, source in sources.items():
+        for match in _DEFINITION.finditer(source):
+            defined = match[1] or match[2]
+            if owners.setdefault(defined, name) != name:
+                raise ValueError(f"expected unique names, got {defined!r} in {owners[defined]} and {name}; rename one")
+        for match in _find_imports(source):
+            # An indented import may be the only statement of its block.
+            source = source.replace(match[0], f"{match[1]}pass\n" if match[1] else "")
+            if " as " in match[0]:
+                raise ValueError(f"{name}: expected an import without `as`, got `{match[0].strip()}`; change it")
+        if other := re.search(rf"^ *(?:from|import) {_OURS}\b.*", source, re.MULTILINE):
+            raise ValueError(f"{name}: expected `from {_OURS}.x import y`, got `{other[0].strip()}`; change it")
+        sections.append(f"# {name}\n{source}")
+    return "\n\n".join(sections)
 
 
 MODEL_CODE_FILE: Final = "modeling_unbag.py"
 
 _MODEL_TYPE_PREFIX: Final = "unbag-"  # prefix of the model types in `unbag.models`
-_MODEL_PACKAGES: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
 _MODEL_REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 
 
@@ -221,8 +105,7 @@ def remove_model_code(config: bytes) -> bytes:
 def add_model_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Add an `auto_map` to a model's config, and bundle the `unbag.models` modules that it refers to.
 
-    Returns:
-        The new config, and the source of the module.
+    Returns the new config, and the source of the bundle.
 
     Raises:
         ValueError: If the architecture is not in `unbag.models`.
@@ -243,7 +126,5 @@ def add_model_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
     }
     title = f"{network.__name__}, which can be loaded without unbag."
-    code = bundle_modules(
-        [network.__module__], title=title, allowed_packages=_MODEL_PACKAGES, replacements=_MODEL_REPLACEMENTS
-    )
+    code = bundle_modules([network.__module__], title=title, replacements=_MODEL_REPLACEMENTS)
     return {**config, "auto_map": auto_map}, build_source_notice() + code

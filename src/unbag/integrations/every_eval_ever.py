@@ -23,7 +23,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA
 from unbag.evaluation.metrics import MetricValue, collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_option_differences
-from unbag.hub.local_paths import replace_paths_with_file_names
+from unbag.hub.cards import replace_paths_with_file_names
 from unbag.hub.model_results import find_result_model_name
 from unbag.utils.files import write_json
 

@@ -72,4 +72,5 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
         },
         functions=", ".join(f"{name!r}: {function.__name__}" for name, function in functions.items()),
     )
-    return f"{build_source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"
+    code = bundle_modules([*_BUNDLED, *modules], title="Metric computations, which require only numpy.")
+    return f"{build_source_notice()}{code}{tables}"
