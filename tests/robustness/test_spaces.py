@@ -15,10 +15,23 @@ from hypothesis import strategies as st
 from tests.hub.test_leaderboard import P_C, _build_row
 from tests.robustness.command import ALL as ALL_OF_IT
 from unbag.hub import metric_page
-from unbag.hub.leaderboard_page import build_overview, build_results_table
+from unbag.hub.leaderboard_page import build_overview, build_results_table, drop_incomplete_rows
 
 MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
 WRONG = (None, math.nan, "", "nope", "[1]", "{", "[" * 10_000, MARKUP, "a\nb")
+
+
+GOOD = _build_row("org/reader", 0.4, **P_C)
+
+
+@pytest.mark.parametrize("column", GOOD)
+def test_odd_cell_does_not_break_tables(column):
+    texts = (MARKUP, "", "nope", "{", "a\nb", None)
+    for value in texts if isinstance(GOOD[column], str) else (None, math.nan, math.inf):
+        rows = drop_incomplete_rows(pd.DataFrame([GOOD, {**GOOD, "model": "org/other", column: value}]))
+        assert len(rows) >= 1
+        assert "org/reader" in build_overview(rows)[0].to_csv()
+        assert len(build_results_table(rows)) == len(rows)
 
 
 @pytest.mark.parametrize("column", ["model", "head"])

@@ -22,10 +22,17 @@ _COLUMNS: Final = [
 ]
 
 
+def drop_incomplete_rows(results: pd.DataFrame) -> pd.DataFrame:
+    """Drop rows without a value in a required column, because anyone can propose rows in a pull request."""
+    required = [name for name in results if name not in ("low", "high")]
+    complete = results.dropna(subset=required).reset_index(drop=True)
+    return complete.astype(dict.fromkeys(("higher_is_better", "is_score"), bool))
+
+
 def format_model_names(results: pd.DataFrame) -> "pd.Series[str]":
     """Format the model of each row as Markdown, with a link for a Hub id.
 
-    Anyone can propose rows in a pull request, so all characters with a meaning in Markdown or HTML are removed.
+    All characters with a meaning in Markdown or HTML are removed.
     """
     from huggingface_hub.constants import ENDPOINT
 
@@ -92,7 +99,7 @@ def build_page(repo: str) -> "gr.Blocks":
         from datasets import load_dataset
 
         try:
-            results = load_dataset(repo, split="train").to_pandas()
+            results = drop_incomplete_rows(load_dataset(repo, split="train").to_pandas())
             overview, meanings = build_overview(results)
             rows = build_results_table(results)
         except Exception as error:

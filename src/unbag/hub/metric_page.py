@@ -231,10 +231,11 @@ def build_page(
             result = gr.Dataframe(
                 headers=_COLUMNS,
                 datatype=["str", "str", "str", "str", "markdown"],
-                label="Scores, as `evaluate` returns them",
+                label="Scores, as returned by evaluate",
                 interactive=False,
                 wrap=True,
-                column_widths=["260px", "90px", "150px", "80px", "320px"],
+                max_height=800,
+                column_widths=["260px", "90px", "150px", "80px", "560px"],
             )
         with gr.Tab("Description"):
             gr.Markdown(text)

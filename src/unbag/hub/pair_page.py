@@ -30,7 +30,7 @@ EXAMPLES: Final = (
     ("A man in a red coat is sitting on a bench.", "A man in a red coat is standing beside a bench."),
     ("Every musician on the stage plays an old guitar.", "Some musician on the stage plays a guitar."),
 )
-_HEADERS: Final = ["variant", "premise", "hypothesis", "model", "lexical model"]
+_HEADERS: Final = ["variant", "model", "lexical model", "premise", "hypothesis"]
 
 
 class LexicalScorer:
@@ -188,7 +188,7 @@ def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
             message = escape(" ".join(str(error).split())[:300])
             raise gr.Error(message, print_exception=False) from None
         rows = [
-            [variant, *pair, *(f"{labels[int(each.argmax())]} {each.max():.2f}" for each in both)]
+            [variant, *(f"{labels[int(each.argmax())]} {each.max():.2f}" for each in both), *pair]
             for variant, pair, *both in zip(variants, pairs, of_model, of_words, strict=True)
         ]
         against = gold if gold in labels else labels[int(of_words[0].argmax())]
@@ -219,7 +219,14 @@ def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
         summary = gr.Markdown()
         with gr.Row():
             outputs = [gr.Label(label="Model"), gr.Label(label="Lexical model")]
-        variants = gr.Dataframe(headers=_HEADERS, interactive=False, wrap=True, label="Variants of the pair")
+        variants = gr.Dataframe(
+            headers=_HEADERS,
+            interactive=False,
+            wrap=True,
+            max_height=800,
+            column_widths=["220px", "170px", "170px", "300px", "300px"],
+            label="Variants of the pair",
+        )
         misleading = gr.Dataframe(
             headers=["word", "favors", "logit difference"],
             interactive=False,

@@ -25,7 +25,8 @@ from unbag.utils.retries import (
 )
 
 if TYPE_CHECKING:
-    from huggingface_hub import CommitInfo, RepoFile
+    from huggingface_hub import CommitInfo
+    from huggingface_hub.hf_api import RepoFile
 
 
 RepoType: TypeAlias = Literal["dataset", "model", "space"]
@@ -132,7 +133,7 @@ class RemoteRepository:
 
 def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = _MAIN) -> RemoteRepository | None:
     """Fetch the file list of a repository at a revision; None if the repository does not exist."""
-    from huggingface_hub import HfApi, RepoFile
+    from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     api = HfApi()
@@ -142,10 +143,10 @@ def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = _MAI
         raise
     except RepositoryNotFoundError:
         return None
-    entries = _read(
+    entries: list[Any] = _read(
         repo, repo_type, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
     )
-    files = {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
+    files = {entry.path: entry for entry in entries if hasattr(entry, "blob_id")}  # folders have no blob id
     return RemoteRepository(repo, repo_type, info.sha, bool(info.private), files)
 
 

@@ -51,15 +51,10 @@ _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
 @dataclass(frozen=True)
 class EvaluationAuthor:
-    """Author of an evaluation.
+    """Author of an evaluation."""
 
-    Attributes:
-        organization: Name of the person or organization that ran the evaluation.
-        relationship: Relationship to the developer of the model.
-    """
-
-    organization: str = "unknown"
-    relationship: Relationship = "other"
+    organization: str = "unknown"  # person or organization that ran the evaluation
+    relationship: Relationship = "other"  # to the developer of the model
 
 
 def export_eee_records(
@@ -106,7 +101,7 @@ def export_eee_records(
         digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
         # The format requires the file name to be a UUID of version 4.
         file = f"{uuid.UUID(bytes=digest[:16], version=4)}.json"
-        path = f"data/{_collection(of_group[0])}/{developer}/{name.replace('/', '_')}/{file}"
+        path = f"data/unbag_{of_group[0].set}/{developer}/{name.replace('/', '_')}/{file}"
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_json(record, folder / path)
         files.append(path)
@@ -121,19 +116,11 @@ def build_eee_record(
     hub: str | None = None,
     evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> dict[str, Any]:
-    """Build the Every Eval Ever (EEE) JSON record of one model on one challenge set.
-
-    Args:
-        results: Results of the model on the set, at least one.
-        model_id: Id of the model, `developer/name`.
-        timestamp: Time at which the results were written.
-        hub: Organization that published the challenge sets.
-        evaluator: Author of the evaluation.
-    """
+    """Build the JSON record of one model on one challenge set. For the parameters, see `export_eee_records`."""
     first = results[0]
     return {
         "schema_version": VERSION,
-        "evaluation_id": f"{_collection(first)}/{model_id}/{timestamp}",
+        "evaluation_id": f"unbag_{first.set}/{model_id}/{timestamp}",
         "evaluation_timestamp": str(timestamp),
         "retrieved_timestamp": str(timestamp),
         "source_metadata": {
@@ -150,10 +137,6 @@ def build_eee_record(
         "model_info": _model_info(first, model_id),
         "evaluation_results": [entry for result in results for entry in _entries(result, hub)],
     }
-
-
-def _collection(result: Result) -> str:
-    return f"unbag_{result.set}"
 
 
 def _model_id(result: Result, given: str | None) -> str:
@@ -197,23 +180,30 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     """Build one entry per metric of a result that has a value."""
     described = describe_metrics(result.set)
-    meanings = _meanings(result)
+    measures = challenge_sets.get_challenge_set(result.set).import_set_module("report").iter_set_metrics
+    # Descriptions in the report, by the identity of the estimate.
+    meanings = {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
     source = _source_data(result, hub)
     generation = _generation_config(result.model)
     entries = []
     for number in collect_metrics(result).values():
-        estimate = number.estimate
-        if estimate.value is None:
+        value, low, high, n = number.estimate
+        if value is None:
             continue
+        uncertainty: dict[str, Any] = {"num_samples": n}
+        if low is not None and high is not None:
+            uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
         entry = {
             "evaluation_result_id": f"{result.set}/{result.corpus}/{result.data['sha256'][:12]}/{number.name}",
             "evaluation_name": f"{result.set} ({replace_paths_with_file_names(result.corpus)})",
             "source_data": source,
-            "metric_config": _metric_config(result.set, described[number.name], number, meanings.get(id(estimate))),
+            "metric_config": _metric_config(
+                result.set, described[number.name], number, meanings.get(id(number.estimate))
+            ),
             "score_details": {
-                "score": estimate.value,
+                "score": value,
                 "details": {"n_sources": str(number.sources)},
-                "uncertainty": _uncertainty(number),
+                "uncertainty": uncertainty,
             },
         }
         entries.append(entry | ({"generation_config": generation} if generation else {}))
@@ -239,14 +229,6 @@ def _metric_config(set_name: str, metric: MetricDefinition, number: MetricValue,
     if metric is SCORE:
         meaning = "0 is the best of chance, a constant prediction, a bag of words and shuffled words; 1 is perfect"
     return config | ({"additional_details": {"meaning": meaning}} if meaning else {})
-
-
-def _uncertainty(number: MetricValue) -> dict[str, Any]:
-    _, low, high, n = number.estimate
-    found: dict[str, Any] = {"num_samples": n}
-    if low is not None and high is not None:
-        found["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
-    return found
 
 
 def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
@@ -287,12 +269,6 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: parameters[name] for name in ("temperature", "top_p", "max_tokens") if name in parameters}
     others = {name: _text(value) for name, value in parameters.items() if name not in known}
     return {"generation_args": known, "additional_details": others} if parameters else {}
-
-
-def _meanings(result: Result) -> dict[int, str]:
-    """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
-    measures = challenge_sets.get_challenge_set(result.set).iter_set_metrics
-    return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 
 
 def _bound(limit: float) -> float | str:

@@ -40,14 +40,9 @@ class HubReadError(ValueError):
 def read_from_hub(
     description: str, function: Callable[[], T], *, tries: int = READ_TRIES, retry_connection_errors: bool = False
 ) -> T:
-    """Call a function that reads from the Hub, and retry transient failures.
+    """Call a function that reads an object from the Hub, such as `the dataset org/name`, and retry transient failures.
 
-    Args:
-        description: Name of the object for messages, such as `the dataset org/name`.
-        function: Function that reads it. It must not modify the Hub, since it may be called several times.
-        tries: Maximum number of calls (default: 4).
-        retry_connection_errors: Whether to retry if there is no connection (default: no). See
-            `utils.retries.call_with_retries`.
+    The function must not modify the Hub, since it may be called several times.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
@@ -65,13 +60,7 @@ def read_from_hub(
 
 
 def describe_missing_repo(error: BaseException, repo_type: str, repo_id: str) -> str | None:
-    """Build the message for a missing, private or gated repository. Return None for other errors.
-
-    Args:
-        error: Error of the client.
-        repo_type: Type of the repository, such as `model`.
-        repo_id: Id of the repository.
-    """
+    """Build the message for a missing, private or gated repository. Return None for other errors."""
     from huggingface_hub import get_token
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -149,13 +138,9 @@ _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", 
 
 
 def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
-    """Download the files of a model, or find them in the cache if offline. Returns their folder.
+    """Download config, tokenizer, weights and code of a model, or find them in the cache if offline.
 
-    Args:
-        repo: Id of the repository.
-        revision: Branch, tag or commit (default: the main branch).
-        weights: Whether to download the weights in addition to config and tokenizer (default: yes).
-        code: Whether to download the repository's Python code, if the user trusts it (default: no).
+    Returns their folder. `code` is the repository's Python code, if the user trusts it.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
@@ -216,11 +201,7 @@ _PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
 
 
 def validate_repo(name: str) -> str:
-    """Validate the name of a Hub repository, `organization/name`, and return it.
-
-    Raises:
-        ValueError: If the Hub does not allow the name.
-    """
+    """Validate the name of a Hub repository, `organization/name`, and return it."""
     if name.count("/") != 1 or not _is_repo(name):
         raise ValueError(
             "expected a Hub repository as organization/name (letters, digits and _, with single - or . between them), "
@@ -230,11 +211,7 @@ def validate_repo(name: str) -> str:
 
 
 def validate_push_repo(name: str) -> str:
-    """Validate the name of a Hub organization or repository, and return it.
-
-    Raises:
-        ValueError: If the Hub does not allow the name.
-    """
+    """Validate the name of a Hub organization or repository, and return it."""
     if "/" in name:
         return validate_repo(name)
     if not _is_repo(name):
@@ -244,9 +221,6 @@ def validate_push_repo(name: str) -> str:
 
 def validate_config_name(name: str) -> str:
     """Validate the name of a dataset config, which is also a folder name in the repository, and return it.
-
-    Raises:
-        ValueError: If it contains characters other than letters, digits, - _ + and single dots.
 
     >>> validate_config_name("snli-test")
     'snli-test'
@@ -260,11 +234,7 @@ def validate_config_name(name: str) -> str:
 
 
 def validate_repo_path(path: str) -> str:
-    """Validate a file path in a repository, and return it.
-
-    Raises:
-        ValueError: If the path is outside the repository, or is not a valid file path.
-    """
+    """Validate a file path in a repository, and return it."""
     if not _PATH.fullmatch(path) or any(part in ("", ".", "..", ".git") for part in path.split("/")):
         raise ValueError(f"expected a file path in the repository, got {path!r}")
     return path

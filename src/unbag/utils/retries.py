@@ -47,15 +47,9 @@ logger = logging.getLogger(__name__)
 
 
 def call_with_retries(function: Callable[[], T], *, tries: int = TRIES, retry_connection_errors: bool = True) -> T:
-    """Call a function, and retry while it fails with transient errors.
+    """Call a function at most `tries` times, while it fails with transient errors.
 
-    Args:
-        function: Function to call.
-        tries: Maximum number of calls (default: 6).
-        retry_connection_errors: Whether to retry if there is no connection at all (default: yes).
-
-    Raises:
-        Exception: The error of the last call, or the first error that is not transient.
+    `retry_connection_errors` is whether to retry if there is no connection at all.
     """
     failed = 0
     while True:
@@ -83,12 +77,7 @@ def wait_before_retry(seconds: float, error: BaseException) -> None:
 
 
 def compute_wait(error: BaseException, attempt: int) -> float | None:
-    """Compute the seconds to wait before a retry. Return None if a retry cannot succeed.
-
-    Args:
-        error: Error of the call.
-        attempt: Number of calls so far, from 1.
-    """
+    """Compute the seconds to wait before a retry, after `attempt` calls. Return None if a retry cannot succeed."""
     if not is_transient(error):
         return None
     # Without the random factor, all clients rejected at the same time would retry at the same time.
