@@ -9,8 +9,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
-from functools import wraps
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -99,26 +97,6 @@ def _parse_cell(value: Any) -> Any:
         return text
 
 
-def flatten_input_table(metric: Callable[..., Scores]) -> Callable[..., Scores]:
-    """Convert a metric of an input table, a dataclass, to a function of the columns of the table.
-
-    A metric whose first parameter is a column is returned unchanged.
-    """
-    first, *options = inspect.signature(metric).parameters.values()
-    table = first.annotation
-    if not (isinstance(table, type) and is_dataclass(table)):
-        return metric
-    columns = inspect.signature(table).parameters
-
-    @wraps(metric)
-    def score(**arguments: Any) -> Scores:
-        given = {name: arguments.pop(name) for name in columns if name in arguments}
-        return metric(table(**given), **arguments)
-
-    score.__signature__ = inspect.Signature([*columns.values(), *options])  # type: ignore[attr-defined]
-    return score
-
-
 def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Select the columns that a metric accepts, including columns of a challenge set under other names.
 
@@ -181,13 +159,12 @@ def build_page(
     """Build the Gradio page of a metric Space.
 
     Args:
-        metric: Function of columns, or of an input table, and of options.
+        metric: Function of columns and options.
         flatten: Function that flattens the scores to the output of `evaluate`.
         folder: Folder of the Space, with README.md and example.csv.
     """
     import gradio as gr
 
-    metric = flatten_input_table(metric)
     title, lead, text, meanings = parse_metric_card((folder / "README.md").read_text(encoding="utf-8"))
     parameters = inspect.signature(metric).parameters.values()
     optional = ", ".join(f"`{each.name}`" for each in parameters if each.default is not each.empty)

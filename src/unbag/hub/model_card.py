@@ -101,7 +101,7 @@ class ModelCardContent:
     def cited_works(self) -> list[str]:
         """BibTeX of the training corpora and of the evaluated sets."""
         evaluated = dict.fromkeys(result.set for result in (*self.own, *self.residual))
-        sets = [str(challenge_sets.get_challenge_set(name).import_builder_class().CITATION) for name in evaluated]
+        sets = [str(challenge_sets.get_challenge_set(name).get_builder_class().CITATION) for name in evaluated]
         return list(dict.fromkeys([*(corpus.citation for corpus in self.corpora), *sets]))
 
 
@@ -312,11 +312,7 @@ def build_results_section(
             table.append([where, f"{metric.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (evaluated := by_column.get(name)) is not None:
-                reading = (
-                    challenge_sets.get_challenge_set(evaluated.set)
-                    .import_set_module("report")
-                    .summarize_result(evaluated)
-                )
+                reading = challenge_sets.get_challenge_set(evaluated.set).summarize_result(evaluated)
                 readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
     versions = sorted({result.unbag_version for result in by_rows.values()})
     return "\n\n".join(

@@ -5,6 +5,7 @@ the new state. `HfApi.upload_folder` is not used, because it may split a large f
 """
 
 import random
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -257,18 +258,21 @@ def _commit(planned: HubUploadPlan, *, pull_request: bool) -> "CommitInfo":
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     upload = planned.upload
-    return HfApi().create_commit(
-        upload.repo,
-        [
-            *(CommitOperationAdd(path, planned.contents[path]) for path in (*planned.added, *planned.changed)),
-            *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
-        ],
-        commit_message=upload.message,
-        repo_type=upload.kind,
-        revision=planned.pull_request or _MAIN,
-        create_pr=pull_request and planned.pull_request is None,
-        parent_commit=planned.base,
-    )
+    with warnings.catch_warnings():
+        # The client warns about each Parquet file in a model repository, such as the predictions of an evaluation.
+        warnings.filterwarnings("ignore", "It seems that you are about to commit a data file")
+        return HfApi().create_commit(
+            upload.repo,
+            [
+                *(CommitOperationAdd(path, planned.contents[path]) for path in (*planned.added, *planned.changed)),
+                *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
+            ],
+            commit_message=upload.message,
+            repo_type=upload.kind,
+            revision=planned.pull_request or _MAIN,
+            create_pr=pull_request and planned.pull_request is None,
+            parent_commit=planned.base,
+        )
 
 
 def _find_open_pull_request(upload: HubUpload) -> str | None:

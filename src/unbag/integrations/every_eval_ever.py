@@ -180,7 +180,7 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     """Build one entry per metric of a result that has a value."""
     described = describe_metrics(result.set)
-    measures = challenge_sets.get_challenge_set(result.set).import_set_module("report").iter_set_metrics
+    measures = challenge_sets.get_challenge_set(result.set).iter_set_metrics
     # Descriptions in the report, by the identity of the estimate.
     meanings = {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
     source = _source_data(result, hub)
