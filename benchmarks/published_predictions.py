@@ -580,7 +580,10 @@ def build_resnli_table(
         if split not in files:
             continue
         options = {} if embeddings is None else {"embeddings": embeddings}
-        report = unbag.score(files[split], "resnli", corpus="snli", options=options, progress=False)
+        try:
+            report = unbag.score(files[split], "resnli", corpus="snli", options=options, progress=False)
+        except ValueError as error:  # for example, the embeddings cannot be downloaded
+            return f"Not computed: {error}\n"
         for result in report.results:
             scores = result.scores
             parts = [part["accuracy"] for part in scores["by_partition"]]
@@ -599,6 +602,8 @@ def build_resnli_table(
                     format_estimate(scores["drop"], signed=True),
                 ]
             )
+    if not rows:
+        return "These files have no predictions of SNLI.\n"
     header = ["system", "split", "pairs", "accuracy", *(f"quarter {number}" for number in range(1, 5))]
     return format_table([*header, "easiest − hardest twentieth"], rows, left=2)
 
@@ -611,7 +616,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder of prediction files")
     parser.add_argument("--sources", type=Path, help="further descriptions of systems (TOML)")
-    parser.add_argument("--page", type=Path, default=PAGE, help="page whose blocks are replaced (default: %(default)s)")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default: %(default)s)")
     parser.add_argument("--embeddings", help="word embeddings of ReSNLI (default: those of the set)")
     args = parser.parse_args()
     repositories, systems = load_sources(SOURCES, *filter(None, [args.sources]))
@@ -636,7 +641,7 @@ def main() -> None:
                 "test": build_test_table(found),
                 "pairs": build_pairs_table(next(iter(found.values()))[0]),
             }
-    text = args.page.read_text(encoding="utf-8")
+    text = (args.page if args.page.exists() else PAGE).read_text(encoding="utf-8")
     filled = BLOCK.sub(lambda each: f"{each[1]}\n{blocks[each['name']]}\n{each[3]}", text)
     args.page.write_text(filled, encoding="utf-8")
 

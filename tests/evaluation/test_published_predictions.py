@@ -4,6 +4,7 @@ import importlib
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from benchmarks.published_predictions_statistics import (
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.fixtures import SHARED_HUB
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PREDICTIONS = SHARED_HUB.parent / "data" / "published_predictions"
@@ -301,6 +303,37 @@ def test_summary_states_whether_interval_contains_zero(script, low, text):
     assert "lose 3.0 percentage points more on CS_0.5 than prompted language models" in summary
     assert text in summary
     assert "1 encoders, 2 language models, 6 pairs, of which 3 are in CS_0.5" in summary
+
+
+def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):
+    predictions, misled = simulate(np.random.default_rng(9))
+    lms = np.where(misled, np.linspace(1, 0.5, len(misled)), 0.1)
+    kinds = [script.ENCODER if first else script.PROMPTED for first in predictions.in_group]
+    systems = [
+        script.System(f"s{number}", "owner/name", kind, model, f"variant {number}", stated={"mnli_matched": 80.0})
+        for number, (kind, model) in enumerate(zip(kinds, predictions.model, strict=True))
+    ]
+    gold = predictions.label
+    results = [
+        SimpleNamespace(scores=compositionality_sensitivity(np.where(right, gold, (gold + 1) % 3), gold, lms))
+        for right in predictions.right.astype(bool)
+    ]
+    split = script.Split("mnli_matched", systems, results, predictions, lms, 0.4)
+    monkeypatch.setattr(script, "score_split", lambda *_: split)
+    (tmp_path / "mnli_matched.parquet").touch()
+    page = tmp_path / "page.md"
+    monkeypatch.setattr("sys.argv", ["script", str(tmp_path), "--page", str(page)])
+    script.main()
+    text = page.read_text(encoding="utf-8")
+    blocks = {match["name"]: match[0] for match in script.BLOCK.finditer(text)}
+    assert set(blocks) == {"summary", "lexical", "systems", "test", "pairs", "comparisons", "resnli", "sources"}
+    assert f"5 encoders, 6 language models, {len(lms)} pairs, of which 120 are in CS_0.5" in blocks["summary"]
+    assert blocks["systems"].count("| encoder |") == 15
+    assert "no predictions of SNLI" in blocks["resnli"]
+    assert blocks["comparisons"].count("encoder, language model") == 30
+    assert page.with_suffix(".svg").read_text(encoding="utf-8").startswith("<svg")
+    script.main()
+    assert page.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.nightly
