@@ -40,7 +40,8 @@ from published_predictions_statistics import (
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import read_column, read_numeric_column
-from unbag.evaluation.prediction_matching import match_rows, resolve_answers
+from unbag.evaluation.prediction_labels import resolve_answers
+from unbag.evaluation.prediction_matching import match_rows
 from unbag.inference.prediction_files import read_published_predictions
 from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample
 from unbag.scoring.compositionality_sensitivity import THRESHOLDS
@@ -196,7 +197,7 @@ def score_split(split: str, files: Sequence[Path], systems: Mapping[str, System]
     for table in map(read_published_predictions, files):
         match = match_rows(table, built)
         for model in table.models:
-            answers = resolve_answers(table, model, match, [names[label] for label in gold])
+            answers = resolve_answers(table, model, match.positions, [names[label] for label in gold])
             right = np.full(len(gold), np.nan)
             right[answers.is_predicted] = answers.predictions.predicted == answers.predictions.to_label_positions(
                 gold[answers.is_predicted]

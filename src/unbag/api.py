@@ -224,7 +224,7 @@ def score(
         progress: Whether to show progress bars on standard error.
 
     Returns:
-        Report with one result per model and set.
+        Report with one result per model and set, and with the comparison of several models on their common rows.
 
     Raises:
         ValueError: If an argument is invalid, no rows match, or the meaning of labels is unknown.
@@ -264,7 +264,9 @@ def score(
             callbacks=EvaluationCallbacks(on_progress=update_bars),
         )
     folder.upload()
-    return Report(outcome.results, folder, contents=outcome.contents)
+    report = Report(outcome.results, folder, contents=outcome.contents)
+    report.comparison = outcome.comparison
+    return report
 
 
 def _warn(failure: EvaluationFailure) -> None:

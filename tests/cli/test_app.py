@@ -126,7 +126,7 @@ def test_score_external_predictions_equal_built_file(folder):
 
     ids = pq.read_table(folder / "set.parquet")["id"].to_pylist()
     (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
-    scored = run_unbag("score", "mine.csv", *options, "--output-dir", "scored", cwd=folder)
+    scored = run_unbag("score", "mine.csv", "--set", "permuted", *options, "--output-dir", "scored", cwd=folder)
     assert scored.returncode == 0, scored.stderr
     [result] = results.read_results(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)

@@ -202,25 +202,58 @@ def provide_file(path: Path, page: str, world: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.stem.startswith("claims"):
             _write_claims(path)
-        elif path.stem.startswith("predictions"):
+        elif path.stem.startswith(("predictions", "eval_predictions", "samples")):
             _write_predictions(path)
         else:
             _write_pairs(path)
+    elif path.suffix == ".eval":
+        _write_predictions(path)
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive, gzip.open(demo.VECTORS) as vectors:
             archive.writestr(f"{path.stem}.txt", vectors.read())
 
 
 def _write_predictions(path: Path) -> None:
-    """Write predictions for the set in the current folder, or for all rows of the default set."""
+    """Write predictions for the set in the current folder, or for the pairs of the default set."""
     sets = sorted(Path().glob("*.parquet"))
     if sets:
         ids = pq.read_table(sets[0], columns=["id"])["id"].to_pylist()
-    else:
-        import unbag
-
-        ids = unbag.load("permuted", "snli-validation")["id"][:]
-    path.write_text("".join(["id,prediction\n", *(f"{each},neutral\n" for each in ids)]))
+        path.write_text("".join(["id,prediction\n", *(f"{each},neutral\n" for each in ids)]))
+        return
+    samples = [
+        {
+            "texts": {"premise": pair.premise, "hypothesis": pair.hypothesis},
+            "label": LABELS.index(pair.label),
+            "target": pair.label,
+            "answer": LABELS[number % 3],
+        }
+        for number, pair in enumerate(demo.iter_demo_pairs("validation"))
+    ]
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = [{**each["texts"], "prediction": each["answer"]} for each in samples]
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".jsonl":  # of `Trainer`, or of lm-evaluation-harness
+        is_log = path.stem.startswith("samples")
+        lines = [
+            {"doc_id": number, "doc": each["texts"], "target": each["target"], "resps": [[each["answer"]]]}
+            if is_log
+            else {
+                **each["texts"],
+                "label": each["label"],
+                "predicted_scores": [3.5 - each["label"], 1.0, each["label"]],
+            }
+            for number, each in enumerate(samples)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    else:  # of inspect-ai
+        with zipfile.ZipFile(path, "w") as archive:
+            for number, each in enumerate(samples):
+                sample = {"id": number, "metadata": each["texts"], "target": each["target"]}
+                content = json.dumps(sample | {"output": {"completion": each["answer"]}})
+                archive.writestr(f"samples/{number}_epoch_1.json", content)
 
 
 def write_function(path: Path, name: str) -> None:

@@ -256,16 +256,6 @@ def test_file_other_than_exported_set_is_rejected(tmp_path, set_request, change,
         read_exported_set(tmp_path / "changed.parquet")
 
 
-def test_file_of_label_ids_is_rejected_before_build(tmp_path, set_request, monkeypatch):
-    path = tmp_path / "predictions.csv"
-    path.write_text("id,prediction\nours-0,2\n")
-    monkeypatch.setattr(
-        "unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("the set was built")
-    )
-    with pytest.raises(DataError, match="got '2'; replace label ids with names"):
-        score_file(path, set_request, output_dir=tmp_path / "scored")
-
-
 def test_results_of_other_schema_are_rejected(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')

@@ -1,13 +1,21 @@
 """Tests of the scores of published predictions: matching, labels, partial coverage."""
 
 import json
+import re
+import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import unbag
+from tests.factories import build_result
+from unbag import cli
 from unbag.data.labels import LABELS
 from unbag.evaluation.prediction_matching import describe_coverage
+from unbag.inference.prediction_files import EXACT, hash_pair, read_published_predictions
+from unbag.reports.reproduce import build_reproduce_command
 from unbag.utils.safe_io import DataError
 
 N = 60
@@ -89,6 +97,63 @@ def test_labels_that_contradict_gold_labels_are_rejected(score):
         score(build_columns(label=numbers, prediction=numbers), labels=LABELS[::-1])
 
 
+def test_wrong_order_of_numbers_without_gold_labels_is_rejected(score):
+    numbers = [LABELS.index(label) for *_, label in PAIRS]
+    with pytest.raises(DataError, match=r"0=entailment,1=neutral,2=contradiction 100\.0%"):
+        score(build_columns(prediction=numbers), labels=LABELS[::-1])
+
+
+def test_exchanged_names_are_scored_with_a_warning(score):
+    exchanged = dict(zip(LABELS, LABELS[::-1], strict=True))
+    [result] = score(build_columns(prediction=[exchanged[label] for *_, label in PAIRS]))
+    [warning] = result.model["matched"]["warnings"]
+    assert "contradiction=entailment,entailment=contradiction,neutral=neutral 100.0%" in warning
+    assert result.scores["accuracy"].value == pytest.approx(1 / 3)
+
+
+def test_probability_of_the_predicted_label_is_accepted(score):
+    gold = [label for *_, label in PAIRS]
+    [result] = score(build_columns(prediction=gold, p_predicted=[0.9] * N))
+    assert result.scores["accuracy"].value == 1
+
+
+def test_initials_and_answers_without_a_label_are_read(score):
+    initials = [label[0].upper() for *_, label in PAIRS]
+    [result] = score(build_columns(prediction=["none", *initials[1:]]))
+    assert (result.scores["accuracy"].value, result.model["n_abstained"]) == (pytest.approx(59 / 60), 1)
+
+
+def test_own_words_get_a_meaning_from_labels(score):
+    words = dict(zip(LABELS, ("Yes", "Maybe", "No"), strict=True))
+    columns = build_columns(answer=[*[words[label] for *_, label in PAIRS[:-1]], "??"])
+    meanings = ["Yes=entailment", "Maybe=neutral", "No=contradiction", "??=none"]
+    [result] = score(columns, columns={"prediction": "answer"}, labels=meanings)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+
+
+def test_four_way_labels_give_labels_of_both_directions(tmp_path):
+    given = {"premise": ["All dogs run.", "A dog runs."], "hypothesis": ["A dog runs.", "An animal moves."]}
+    published = read_published_predictions({**given, "prediction": ["FE", "RE"]})
+    assert published.models[0].values == ["entailment", "neutral", "neutral", "entailment"]
+    assert published.keys[EXACT].tolist() == [
+        hash_pair(*texts)[0]
+        for texts in (
+            ("All dogs run.", "A dog runs."),
+            ("A dog runs.", "An animal moves."),
+            ("A dog runs.", "All dogs run."),
+            ("An animal moves.", "A dog runs."),
+        )
+    ]
+
+
+def test_scores_that_contradict_the_labels_are_not_used(score):
+    gold = [label for *_, label in PAIRS]
+    columns = build_columns(prediction=gold, entailment=[0.8] * N, neutral=[0.1] * N, contradiction=[0.1] * N)
+    [result] = score(columns)
+    assert result.scores["accuracy"].value == 1
+    assert "scores are not used" in result.model["matched"]["warnings"][0]
+
+
 def test_logits_in_lists_become_probabilities(score):
     gold = [LABELS.index(label) for *_, label in PAIRS]
     logits = np.eye(3)[gold] * 5 - 1
@@ -107,6 +172,27 @@ def test_table_with_a_column_per_model_gives_a_result_per_model(score):
         ("constant", pytest.approx(1 / 3), 60),
         ("some", 1, 30),
     ]
+
+
+def test_models_of_several_tables_are_compared_on_common_rows(score):
+    gold = [label for *_, label in PAIRS]
+    half = range(0, N, 2)
+    report = score(
+        [build_columns(first=gold, other=["neutral"] * N), build_columns(half, second=[gold[r] for r in half])]
+    )
+    found = {
+        (each.first, each.second): (each.values, each.difference.n, each.test)
+        for each in report.comparison.differences
+        if each.quantity == "accuracy"
+    }
+    third = pytest.approx(1 / 3)
+    assert found == {
+        ("A", "B"): ((1.0, third), 60, "mcnemar"),
+        ("A", "C"): ((1.0, 1.0), 30, "mcnemar"),
+        ("B", "C"): ((third, 1.0), 30, "mcnemar"),
+    }
+    accuracies = [each for each in report.comparison.differences if each.quantity == "accuracy"]
+    assert [report.comparison.find_better(each) for each in accuracies] == ["A", None, "C"]
 
 
 def test_repeated_texts_with_different_predictions_match_no_row(score):
@@ -131,9 +217,132 @@ def test_by_order_requires_equal_gold_labels(score):
         score({"pred": gold}, by_order=True)
 
 
+def build_lm_eval_sample(row, chosen):
+    """Build a logged sample of a task with the choices True, Neither and False."""
+    premise, hypothesis, label = PAIRS[row]
+    choices = (" True", " Neither", " False")
+    logs = [["-1.5" if place == chosen else "-2.5", "False"] for place in range(3)]
+    return {
+        "doc_id": row,
+        "doc": {"premise": premise, "hypothesis": hypothesis, "label": LABELS.index(label)},
+        "target": str(LABELS.index(label)),
+        "arguments": {f"gen_args_{place}": {"arg_0": "…", "arg_1": choice} for place, choice in enumerate(choices)},
+        "resps": [[each] for each in logs],
+        "filtered_resps": logs,
+        "filter": "none",
+        "acc": 1.0,
+    }
+
+
+def test_lm_eval_log_gives_accuracy_of_choices(score, tmp_path):
+    path = tmp_path / "samples_task.jsonl"
+    chosen = [row % 3 if row >= 6 else 0 for row in range(N)]  # four of the first six are wrong
+    path.write_text("\n".join(json.dumps(build_lm_eval_sample(row, chosen[row])) for row in range(N)))
+    [result] = score(path)
+    assert result.scores["accuracy"].value == pytest.approx(56 / 60)
+    assert result.model["label_order"] == "False=contradiction,Neither=neutral,True=entailment"
+
+
+def test_lm_eval_log_of_generated_answers_counts_missing_labels_as_wrong(score, tmp_path):
+    path = tmp_path / "samples_task.jsonl"
+    lines = []
+    for row, (premise, hypothesis, label) in enumerate(PAIRS):
+        answer = f" The answer is: {label}." if row else "I cannot say anything about it"
+        doc = {"premise": premise, "hypothesis": hypothesis}
+        lines.append({"doc_id": row, "doc": doc, "target": label, "arguments": [["…", {}]], "resps": [[answer]]})
+    path.write_text("\n".join(map(json.dumps, lines)))
+    [result] = score(path)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+    assert result.model["n_abstained"] == 1
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_inspect_log_gives_accuracy(score, tmp_path, archive):
+    samples = []
+    for row, (premise, hypothesis, label) in enumerate(PAIRS):
+        letter = "ABC"[LABELS.index(label)]
+        samples.append(
+            {
+                "id": row,
+                "epoch": 1,
+                "input": f"Does it follow?\n\nPremise: {premise}\nHypothesis: {hypothesis}\n",
+                "choices": ["Yes", "Maybe", "No"],
+                "target": letter,
+                "scores": {"choice": {"value": "C", "answer": letter if row else "C"}},
+                "output": {"choices": [{"message": {"role": "assistant", "content": "ANSWER"}}]},
+            }
+        )
+    if archive:
+        path = tmp_path / "log.eval"
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("header.json", "{}")
+            for sample in samples:
+                file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    else:
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps({"version": 2, "eval": {"model": "org/model"}, "samples": samples}))
+    [result] = score(path)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+
+
 def test_coverage_warning_depends_on_the_label():
     gold = np.arange(3000) % 3
     uniform = np.random.default_rng(0).random(3000)
     assert not describe_coverage(uniform < 0.5, gold, LABELS)
     assert describe_coverage(uniform < 0.5 + 0.1 * (gold == 2), gold, LABELS).startswith("coverage depends on the gold")
     assert not describe_coverage(np.ones(3000, dtype=bool), gold, LABELS)
+
+
+def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gold = [label for *_, label in PAIRS]
+    for name, predicted in (("right.csv", gold), ("constant.csv", ["neutral"] * N)):
+        lines = [f"pair-{row},{label}" for row, label in enumerate(predicted)]
+        (tmp_path / name).write_text("\n".join(["id,pred", *lines]))
+    words = ["score", "right.csv", "constant.csv", "--data", data.name, "--no-lexical-baseline", "--output-dir", "out"]
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exit_code == 0, done.output
+    assert "A  right.csv\nB  constant.csv" in done.output
+    assert re.search(r"^B +60 .*0\.333", done.output, re.MULTILINE)
+    assert "can also be scored with --set cs_lambda,resnli" in done.output
+    assert "swapped: need predictions for their own rows" in " ".join(done.output.split())
+    compared = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert {each["better"] for each in compared["differences"] if each["quantity"] == "accuracy"} == {"A"}
+
+
+def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("\n".join(["id,pred", *(f"pair-{row},neutral" for row in range(N))]))
+    done = CliRunner().invoke(cli.app, ["score", "a.csv", "--data", data.name, "--set", "plain,swapped"])
+    assert done.exit_code == 1
+    assert "predict the rows that `unbag build swapped` writes" in " ".join(done.output.split())
+    [folder] = (tmp_path / "runs" / "a.csv").iterdir()
+    assert (folder / "results.json").is_file(), done.output
+
+
+def test_result_of_read_options_has_a_command():
+    result = build_result(kind="file", data="ours.jsonl")
+    options = {"labels": ["contradiction", "neutral", "entailment"], "by_order": True}
+    model = {**result.model, "file": "a.csv", "read_options": options}
+    data = {**result.data, "name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
+    command = build_reproduce_command(replace(result, model=model, data=data)).command
+    assert command == (
+        "unbag score a.csv --labels contradiction,neutral,entailment --by-order --set plain --corpus snli --split test "
+        "--no-lexical-baseline"
+    )
+
+
+def test_published_files_have_the_accuracy_of_their_sources(shared):
+    folder = shared / "data" / "published_predictions"
+    files = sorted(folder.glob("as_found/*.csv"))
+    if not files:
+        pytest.skip("needs published predictions")
+    table = re.findall(
+        r"^\| `unified/(\S+)` \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+)", (folder / "SOURCES.md").read_text(), re.M
+    )
+    stated = dict(table)
+    for file in files:
+        request = unbag.SetRequest("plain", options={"data": str(file)})  # the pairs of the file as the corpus
+        [result] = unbag.score(str(file), request, lexical_baseline=False, progress=False)
+        assert round(100 * result.scores["accuracy"].value, 2) == float(stated[file.name]), file.name
+        assert result.model["matched"]["rows"] == result.model["matched"]["of"]

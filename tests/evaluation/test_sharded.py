@@ -85,7 +85,7 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests):
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
         (
             ["score", "--run-dir", "x", "--set", "plain"],
-            "--run-dir: cannot be combined with FILE, --set, --threshold or source pairs",
+            "--run-dir: cannot be combined with FILE, --set, --by-order, --threshold or source pairs",
         ),
         (
             ["score", "--run-dir", "x", "--no-lexical-baseline"],

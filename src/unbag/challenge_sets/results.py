@@ -74,8 +74,16 @@ class _Match(TypedDict):
     warnings: NotRequired[list[str]]
 
 
+class _ReadOptions(TypedDict):
+    columns: NotRequired[dict[str, str]]
+    labels: NotRequired[list[str]]
+    by_order: NotRequired[bool]
+
+
 class _Model(TypedDict):
     name: str
+    file: NotRequired[str]
+    read_options: NotRequired[_ReadOptions]
     kind: NotRequired[str]
     model: NotRequired[str]
     revision: NotRequired[str | None]

@@ -209,15 +209,13 @@ class PairOptions:
         """
         from unbag.challenge_sets import loading
         from unbag.challenge_sets.selection import OptionError, PairSelection
-        from unbag.utils.options import COLUMNS_GIVEN
 
-        columns = _by_name(self.columns or (), COLUMNS_GIVEN)
         pairs = PairSelection(
             corpus=self._corpus(),
             split=self.split,
             data=self.data,
             text=self.text,
-            columns=columns,
+            columns=parse_columns(self.columns),
             labels=self.labels or None,
             language=self.language,
             encoding=self.encoding,
@@ -298,6 +296,13 @@ def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozen
         return parse_name_values(parts, expected, lists)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
+    """Parse the value of `--columns`."""
+    from unbag.utils.options import COLUMNS_GIVEN
+
+    return _by_name(parts or (), COLUMNS_GIVEN)
 
 
 def _value(name: str, option: str, text: str) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import EvaluationFailure
+    from unbag.evaluation.comparison import Comparison
     from unbag.evaluation.result_folder import FolderContents
     from unbag.reports.formats import ExportedTable, Format
     from unbag.utils.progress import OnProgress
@@ -194,6 +195,7 @@ def show_results(
     cross_domain: bool = False,
     are_tables_printed: bool = False,
     output_location: str | None = None,
+    comparison: "Comparison | None" = None,
 ) -> None:
     """Print the results of a run and write their tables to a folder. Does nothing if there are no results.
 
@@ -207,6 +209,7 @@ def show_results(
         cross_domain: Whether to print a single table of models by corpora.
         are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
         output_location: Final location of the folder, such as a URL (default: `folder`).
+        comparison: Comparison of the models of the run, whose tables then replace those of each result.
     """
     if not results:
         return
@@ -214,7 +217,7 @@ def show_results(
     from unbag.reports import terminal
 
     contents = contents or FolderContents.read(folder)
-    views, summary = write_tables(results, folder, contents, cross_domain=cross_domain)
+    views, summary = write_tables(results, folder, contents, cross_domain=cross_domain, comparison=comparison)
     if as_json:
         from unbag.challenge_sets.results import build_results_record
         from unbag.evaluation.metrics import compute_verdicts, summarize_verdicts
@@ -233,7 +236,12 @@ def show_results(
 
 
 def write_tables(
-    results: Any, folder: Path, contents: "FolderContents | None" = None, *, cross_domain: bool = False
+    results: Any,
+    folder: Path,
+    contents: "FolderContents | None" = None,
+    *,
+    cross_domain: bool = False,
+    comparison: "Comparison | None" = None,
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
     """Write the tables and the HTML report of a results folder.
 
@@ -244,16 +252,23 @@ def write_tables(
         folder: Folder of the results.
         contents: Contents of the folder, which may have results of earlier runs (default: they are read).
         cross_domain: Whether the run has a single table of models by corpora.
+        comparison: Comparison of the models of the run. Its table replaces those of the results, which are still
+            written to the file.
     """
     from unbag.evaluation.result_folder import FolderContents, combine_results
     from unbag.reports import html, terminal
 
     contents = contents or FolderContents.read(folder)
-    views = terminal.build_result_views(results, cross_domain=cross_domain)
+    views = of_results = terminal.build_result_views(results, cross_domain=cross_domain)
+    if comparison is not None:
+        from unbag.reports.comparison import build_model_table
+
+        views = [build_model_table(results, comparison), *terminal.build_remark_views(results)]
+        of_results = [*views, *of_results]
     entries = combine_results(contents.results, results)
     others = [entry.result for entry in entries if entry.number is not None]
     summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
-    terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
+    terminal.write_views([*of_results, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
     html.write_report([contents], folder / html.FILE)
     return views, summary
 

@@ -1,5 +1,7 @@
 """The command `unbag score`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,10 +10,10 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.model_options import Lexical, build_cli_option, build_disabled_baseline_options
-from unbag.cli.options import Offline, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, show_results
+from unbag.cli.options import Offline, PairOptions, parse_columns, with_shared_options
+from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
-from unbag.cli.typer_utils import validate_output_location
+from unbag.cli.typer_utils import split_commas, validate_output_location
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
@@ -24,9 +26,10 @@ def score(
     ctx: typer.Context,
     pairs: PairOptions,
     predictions: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Argument(
-            metavar="FILE", help="Predictions: columns 'id' and 'prediction', or 'id' and one column per label."
+            metavar="FILE...",
+            help="Predictions: files with ids or texts, and labels or scores of models.",
         ),
     ] = None,
     run_dir: Annotated[
@@ -37,15 +40,21 @@ def score(
             help="Folder or URL of a sharded `unbag evaluate` run, instead of FILE.",
         ),
     ] = None,
-    name: Annotated[
-        str | None,
+    names: Annotated[
+        list[str] | None,
         typer.Option(
             "--set",
+            "--sets",
             metavar="NAME|FILE",
+            callback=split_commas,
             autocompletion=typer_utils.complete_sets,
-            help="Challenge set, or Parquet file from `unbag build` (default: permuted).",
+            help="Challenge sets, or Parquet file from `unbag build` (default: plain).",
         ),
     ] = None,
+    by_order: Annotated[
+        bool,
+        typer.Option("--by-order", help="Match rows by their number; requires gold labels in FILE as a check."),
+    ] = False,
     output_dir: Annotated[
         str | None,
         typer.Option(
@@ -59,31 +68,37 @@ def score(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score a file of predictions.
+    """Score predictions that another program made.
 
-    FILE (csv, tsv, jsonl or parquet) contains one row per row of the set (see
-    `unbag build`), with the column 'id' and either the predicted label (column
-    'prediction') or the probabilities (columns 'entailment', 'neutral' and
-    'contradiction').
+    FILE (csv, tsv, jsonl, json, parquet, a log of lm-eval or inspect-ai)
+    contains the columns 'id' or 'premise' and 'hypothesis', and predicted
+    labels, logits or probabilities, or one column of labels per model. Rows
+    match by id, by an id of the corpus (pairID, uid) or by their texts. Rows
+    without a prediction are left out.
+
+    Usual names of columns and labels are recognized. Without --data, --columns
+    (prediction=…,label=…,scores=…) and --labels describe FILE.
 
     With --run-dir, scores a sharded run, after predicting what its shards
     have not predicted.
 
-      unbag score predictions.csv --set permuted --corpus snli
+      unbag score eval_predictions.jsonl --corpus snli
+      unbag score predictions.csv --set plain,cs_lambda --corpus mnli
+      unbag score a.csv b.csv --corpus mnli --columns prediction=answer
       unbag score predictions.csv --set permuted.parquet
       unbag score --run-dir s3://BUCKET/RUN
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
-    from unbag.evaluation.published import score_published_predictions
+    from unbag.evaluation.published import list_sets_of_pairs, score_published_predictions
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.prediction_store import PREDICTIONS
 
     if run_dir is not None:
-        if predictions is not None or name is not None or threshold is not None or pairs != PairOptions():
+        if predictions or names or by_order or threshold is not None or pairs != PairOptions():
             raise typer.BadParameter(
-                "--run-dir: cannot be combined with FILE, --set, --threshold or source pairs, because the run defines "
-                "them; remove them"
+                "--run-dir: cannot be combined with FILE, --set, --by-order, --threshold or source pairs, because the "
+                "run defines them; remove them"
             )
         source = ctx.get_parameter_source("lexical_baseline")
         # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
@@ -94,43 +109,81 @@ def score(
             )
         _score_shards(ctx, run_dir, output_dir or run_dir, as_json=as_json)
         return
-    if predictions is None:
+    if not predictions:
         raise typer.BadParameter("expected FILE or --run-dir, got neither; add one")
-    parquet = name if name and name.endswith(".parquet") else None
-    if name is None and is_exported_set(predictions):  # A built set with an additional column of predictions.
-        parquet = str(predictions)
-    if parquet is not None:
-        if pairs != PairOptions():
-            raise typer.BadParameter(
-                f"--set {parquet}: the file contains its source pairs; remove --corpus and the other options for pairs"
-            )
-        target: SetRequest | BuiltSet = read_exported_set(Path(parquet))
+    columns, labels = pairs.columns, pairs.labels
+    if pairs.data is None and pairs.text is None:  # the names describe the predictions
+        pairs = replace(pairs, columns=None, labels=None)
     else:
-        [target] = pairs.build_requests([name or "permuted"])
+        columns = labels = None
+    parquets = [name for name in names or () if name.endswith(".parquet")]
+    if not names and is_exported_set(predictions[0]):  # A built set with an additional column of predictions.
+        parquets = [str(predictions[0])]
+    if parquets:
+        if pairs != PairOptions() or len(parquets) < len(names or ()):
+            raise typer.BadParameter(
+                f"--set {parquets[0]}: the file contains its source pairs; remove --corpus, the other options for "
+                "pairs, and other sets"
+            )
+        targets: list[SetRequest | BuiltSet] = [read_exported_set(Path(each)) for each in parquets]
+    else:
+        targets = [*pairs.build_requests(names or ["plain"])]
         if offline:
-            prefetch.validate_offline_requirements(prefetch.list_run_requirements([target]))
-    request = target.request if isinstance(target, BuiltSet) else target
+            requests = [each for each in targets if not isinstance(each, BuiltSet)]
+            prefetch.validate_offline_requirements(prefetch.list_run_requirements(requests))
+    requests = [each.request if isinstance(each, BuiltSet) else each for each in targets]
+    described = {"columns": columns, "labels": labels, "by_order": by_order or None, "threshold": threshold}
     output_location = output_dir or str(
         build_run_folder(
-            [str(predictions)],
-            [request],
-            build_disabled_baseline_options(lexical_baseline) | ({} if threshold is None else {"threshold": threshold}),
-            title=request.name,
+            [str(path) for path in predictions],
+            requests,
+            build_disabled_baseline_options(lexical_baseline)
+            | {option: value for option, value in described.items() if value is not None},
+            title="-".join(request.name for request in requests),
         )
     )
     folder = RunFolder(output_location)
     outcome = score_published_predictions(
-        [predictions],
-        [target],
+        predictions,
+        targets,
         output_dir=folder.path,
         predictions=RUNS_FOLDER / PREDICTIONS,
         lexical_baseline=lexical_baseline,
         threshold=threshold,
+        columns=parse_columns(columns),
+        labels=labels or (),
+        by_order=by_order,
+        keep_going=len(predictions) * len(targets) > 1,
     )
     show_results(
-        outcome.results, folder.path, as_json=as_json, contents=outcome.contents, output_location=output_location
+        outcome.results,
+        folder.path,
+        as_json=as_json,
+        contents=outcome.contents,
+        output_location=output_location,
+        comparison=outcome.comparison,
     )
     folder.upload()
+    print_failures(outcome.skipped, with_model=True, is_named=True)
+    if not parquets and not as_json:
+        _print_other_sets(requests, list_sets_of_pairs())
+    if outcome.skipped:
+        raise typer.Exit(1)
+
+
+def _print_other_sets(requests: "Sequence[SetRequest]", of_pairs: Sequence[str]) -> None:
+    """Print which other sets can be scored from predictions for the pairs, and what the rest needs."""
+    from unbag import challenge_sets
+
+    scored = {request.name for request in requests}
+    others = [name for name in challenge_sets.list_set_names() if name not in scored]
+    if more := [name for name in others if name in of_pairs]:
+        echo(f"The same predictions can also be scored with --set {','.join(more)}.")
+    if rest := [name for name in others if name not in of_pairs]:
+        echo(
+            f"{', '.join(rest)}: need predictions for their own rows; write these with `unbag build SET --output "
+            "SET.parquet`, and pass --set SET.parquet."
+        )
 
 
 def _score_shards(ctx: typer.Context, run: str, output_location: str, *, as_json: bool) -> None:

@@ -10,18 +10,23 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
+
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, assign_letters, load_single_system, load_systems
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.options import IDENTITY_OPTIONS, get_default
-from unbag.scoring.bootstrap import Estimate, to_json
+from unbag.scoring.bootstrap import Estimate, Sample, to_json
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
     DEFAULT_RESAMPLES,
     Floats,
+    compare_binary_outcomes,
     compute_difference_from_draws,
+    compute_paired_difference,
+    compute_sample_value,
     compute_seed_spread,
     compute_unpaired_difference,
     correct_p_values,
@@ -211,6 +216,87 @@ def compare_single_models(
     return _compare_systems(assign_letters(systems), other_tasks=other_tasks, metrics=metrics, level=level)
 
 
+_MOST_BOOTSTRAPS: Final = 45
+"""Number of pairs of models (of ten models) above which metrics that need a bootstrap are not compared."""
+
+
+def compare_common_examples(
+    results: Sequence[Result], examples: Sequence[Sequence[str]], *, level: float = LEVEL
+) -> Comparison:
+    """Compare results of several models that cover different examples. Each pair is compared on its common examples.
+
+    Tests and correction are those of `compare`. Skill scores are compared only for models with the same examples,
+    because their baseline depends on the examples.
+
+    Args:
+        results: Results that were just computed, so that their estimates have samples.
+        examples: Ids of the source examples of each result, in the order of the samples.
+        level: Significance level for corrected p-values.
+    """
+    names = list(dict.fromkeys(str(result.model["name"]) for result in results))
+    systems = assign_letters([(name, ComparedSystem("", name)) for name in names])
+    letters = dict(zip(names, systems, strict=True))
+    pairs = [
+        (one, two)
+        for one, two in combinations(range(len(results)), 2)
+        if (results[one].set, results[one].corpus) == (results[two].set, results[two].corpus)
+    ]
+    differences: list[MetricDifference] = []
+    notes: list[str] = []
+    for one, two in pairs:
+        first, second = results[one], results[two]
+        places = np.intersect1d(examples[one], examples[two], assume_unique=True, return_indices=True)[1:]
+        are_same = len(places[0]) == len(examples[one]) == len(examples[two])
+        samples = [{path: e.sample for path, e in iter_estimates(each.scores) if e.sample} for each in (first, second)]
+        for path, (label, direction) in _Pairs((), (), DEFAULT_RESAMPLES).choose_metrics(first).items():
+            if not len(places[0]) or (path == SCORE.path and not are_same):
+                continue
+            # Terms of documents, whose pairs are not all covered, cannot be restricted to common pairs.
+            lengths = [len(each[path].columns) if path in each else 0 for each in samples]
+            if lengths != [len(examples[one]), len(examples[two])]:
+                continue
+            parts = [
+                Sample(each[path].statistic, each[path].columns[rows])
+                for each, rows in zip(samples, places, strict=True)
+            ]
+            test, compared = "mcnemar", compare_binary_outcomes(parts[0], parts[1])
+            if compared is None and len(pairs) > _MOST_BOOTSTRAPS:
+                notes.append(
+                    f"{_title(first)}: {label} is not compared for more than {_MOST_BOOTSTRAPS} pairs of models"
+                )
+                continue
+            if compared is None:
+                test, compared = "bootstrap", compute_paired_difference(parts[0], parts[1])
+            n = int(parts[0].columns[:, 1].sum()) if test == "mcnemar" else len(places[0])
+            differences.append(
+                MetricDifference(
+                    set=first.set,
+                    data=first.corpus,
+                    quantity=path,
+                    label=label,
+                    first=letters[str(first.model["name"])].letter,
+                    second=letters[str(second.model["name"])].letter,
+                    values=(compute_sample_value(parts[0]), compute_sample_value(parts[1])),
+                    deviations=(None, None),
+                    difference=compared.difference.copy_with_sample(None, n),
+                    sources=len(places[0]),
+                    test=test,
+                    p=compared.p,
+                    higher_is_better=direction,
+                )
+            )
+    return Comparison(systems, _correct(differences), list(dict.fromkeys(notes)), level)
+
+
+def _correct(differences: Sequence[MetricDifference]) -> list[MetricDifference]:
+    """Add the p-values that are corrected for all tests."""
+    corrected = list(differences)
+    tested = [index for index, difference in enumerate(differences) if difference.p is not None]
+    for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
+        corrected[index] = differences[index]._replace(p_holm=float(p))
+    return corrected
+
+
 def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
     """Validate the options of a comparison.
 
@@ -250,9 +336,8 @@ def _compare_systems(
         raise ValueError(
             "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(metrics))
         )
+    differences = _correct(differences)
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
-    for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
-        differences[index] = differences[index]._replace(p_holm=float(p))
     # Bootstrap p-values have a lower limit, so Holm's correction may make significance impossible.
     least = 2 / (resamples + 1)
     if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
@@ -368,7 +453,7 @@ class _Pairs:
         if alone and same and (first.samples is None or second.samples is None):
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
-        for path, (label, direction) in self._chosen(first.result).items():
+        for path, (label, direction) in self.choose_metrics(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
                 notes.append(f"{_title(first.result)}: skill scores are not compared, because their baselines differ")
@@ -409,7 +494,7 @@ class _Pairs:
                 notes.append(f"{_title(first.result)}: {few}")
             yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
 
-    def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
+    def choose_metrics(self, result: Result) -> dict[str, tuple[str, bool | None]]:
         """Select the metrics of a result to compare. Returns label and direction by path."""
         paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find_challenge_set(result.set)
@@ -444,7 +529,7 @@ class _Pairs:
                 (other.file, other.number, path): other.samples[path]
                 for other in on_task
                 if other.samples
-                for path in self._chosen(other.result)
+                for path in self.choose_metrics(other.result)
                 if path in other.samples
             }
             values = resample_statistics(list(wanted.values()), resamples=self._resamples)

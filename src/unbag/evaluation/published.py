@@ -2,17 +2,28 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from unbag import challenge_sets
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set, select_complete_examples
 from unbag.data.columns import read_column
 from unbag.evaluation import label_check, result_folder
+from unbag.evaluation.comparison import Comparison, compare_common_examples
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
-from unbag.evaluation.prediction_matching import RowMatch, describe_coverage, match_rows, resolve_answers
+from unbag.evaluation.prediction_labels import resolve_answers
+from unbag.evaluation.prediction_matching import (
+    RowMatch,
+    describe_coverage,
+    find_original_rows,
+    match_rows,
+)
+from unbag.evaluation.row_labels import compute_source_indices
 from unbag.evaluation.scoring import (
     ScoredResult,
     build_scored_result,
@@ -28,10 +39,24 @@ from unbag.inference.prediction_files import (
 )
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.single_output import Threshold, apply_threshold, build_labels_only_message, parse_threshold
-from unbag.utils.files import get_cache_folder
+from unbag.utils.files import get_cache_folder, write_json
 from unbag.utils.safe_io import DataError, validate_writable
 
+COMPARISON_FILE: Final = "comparison.json"
+"""File with the comparison of several models."""
+
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PublishedOutcome(EvaluationOutcome):
+    """Outcome of `score_published_predictions`.
+
+    Attributes:
+        comparison: Comparison of the models on their common examples; None for one model.
+    """
+
+    comparison: Comparison | None = None
 
 
 def score_published_predictions(
@@ -47,7 +72,7 @@ def score_published_predictions(
     by_order: bool = False,
     keep_going: bool = False,
     callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
-) -> EvaluationOutcome:
+) -> PublishedOutcome:
     """Score files or tables of predictions on challenge sets, and write `results.json` and the examples to a folder.
 
     The scores cover the examples whose rows all have a prediction.
@@ -75,12 +100,13 @@ def score_published_predictions(
     if threshold is not None and any(model.scores is None for _, model in models):
         raise ValueError(build_labels_only_message(threshold))
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
-    records = {model.name: {"name": model.name, "kind": "file", "sha256": table.sha256} for table, model in models}
+    options = {"columns": dict(columns or {}), "labels": list(labels), "by_order": by_order}
+    records = {model.name: _build_record(table, model, options) for table, model in models}
     result_folder.validate_result_folder(Path(output_dir), records, {each.name for each in requests})
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     baseline = LexicalBaseline({}, callbacks.on_progress) if lexical_baseline else None
     failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
-    scored: dict[tuple[int, int], ScoredResult] = {}
+    scored: dict[tuple[int, int], tuple[ScoredResult, Sequence[str]]] = {}
     for set_number, request in enumerate(requests):
         if callbacks.on_set is not None:
             callbacks.on_set(request.name)
@@ -102,9 +128,32 @@ def score_published_predictions(
                 )
             except Exception as error:
                 failures.add(request.name, error, model.name)
-    done = [scored[place] for place in sorted(scored)]
-    contents = write_scored_results(done, Path(output_dir), failures.failures)
-    return EvaluationOutcome([each.result for each in done], failures.failures, contents)
+    in_order = [scored[place] for place in sorted(scored)]
+    contents = write_scored_results([each for each, _ in in_order], Path(output_dir), failures.failures)
+    results = [each.result for each, _ in in_order]
+    comparison = None
+    if len({result.model["name"] for result in results}) > 1:
+        comparison = compare_common_examples(results, [examples for _, examples in in_order])
+        write_json(comparison.to_json(), Path(output_dir) / COMPARISON_FILE)
+    return PublishedOutcome(results, failures.failures, contents, comparison)
+
+
+def _build_record(table: PublishedPredictions, model: ModelColumn, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Build the record of a model: its name, and the file and the options by which it is read."""
+    given = {name: value for name, value in options.items() if value}
+    return {
+        "name": model.name,
+        **({"file": table.name} if table.name != model.name else {}),
+        **({"read_options": given} if given else {}),
+        "kind": "file",
+        "sha256": table.sha256,
+    }
+
+
+def list_sets_of_pairs() -> list[str]:
+    """List the sets whose rows are pairs of the corpus, so that predictions for the pairs are sufficient."""
+    every = challenge_sets.list_challenge_sets()
+    return [each.name for each in every if each.example_id == "id" or each.corpus_pairs == {}]
 
 
 def _score(
@@ -116,31 +165,34 @@ def _score(
     record: Mapping[str, Any],
     labels: Sequence[str],
     threshold: Threshold | None,
-) -> ScoredResult:
+) -> tuple[ScoredResult, Sequence[str]]:
+    """Score the predictions of a model on a set. Returns the result and the ids of its source examples."""
     gold = read_column(built.rows, "label").to_numpy()
     names = built.rows.features["label"].names
-    is_unaltered = challenge_sets.get_challenge_set(built.name).corpus_pairs == {}
+    is_unaltered = built.name in list_sets_of_pairs() and not built.config.get("min_lms")
     resolved = resolve_answers(
-        table, model, match, [names[label] for label in gold], labels=labels, is_unaltered=is_unaltered
+        table, model, match.positions, [names[label] for label in gold], labels=labels, is_unaltered=is_unaltered
     )
     part, mask = select_complete_examples(built, resolved.is_predicted)
-    if not mask.any():
+    is_original = find_original_rows(built)
+    # Examples that consist of their original pair only are complete, but show nothing about the set.
+    if not mask.any() or not ((mask & ~is_original).any() or is_original.all()):
         raise DataError(
             f"{model.name}: expected predictions of all rows of an example of the set {built.name}, got "
             f"{int(resolved.is_predicted.sum()):,} of {len(mask):,} rows and no complete example; predict the rows "
             f"that `unbag build {built.name}` writes"
         )
-    matched = {
+    matched: dict[str, Any] = {
         "by": match.by,
         "rows": int(mask.sum()),
         "of": len(mask),
         "unmatched": len(table) - len(set(match.positions[match.is_matched].tolist())),
         "ambiguous": match.ambiguous,
     }
-    record = {**record, **resolved.record}
-    if matched != {"by": "id", "rows": len(mask), "of": len(mask), "unmatched": 0, "ambiguous": 0}:
-        record["matched"] = matched
-    warnings = [*resolved.warnings, *filter(None, [describe_coverage(mask, gold, names)])]
+    record = {**record, **resolved.record, "matched": matched}
+    # One row per example, since rows of one example are covered together.
+    first = np.unique(compute_source_indices(built.rows), return_index=True)[1]
+    warnings = [*resolved.warnings, *filter(None, [describe_coverage(mask[first], gold[first], names)])]
     answers = resolved.predictions.select(mask[resolved.is_predicted])
     if (fit := label_check.check_label_order_on_corpus_rows(part, answers)) is not None:
         record["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
@@ -161,7 +213,7 @@ def _score(
     answers = answers.align_to_gold(names)
     baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
     result = score_set_predictions(part, answers, record, baseline)
-    return build_scored_result(result, part, answers)
+    return build_scored_result(result, part, answers), read_column(part.rows, "source_id").unique().to_pylist()
 
 
 def _name_models(

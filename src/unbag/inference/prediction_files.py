@@ -7,7 +7,7 @@ Columns are recognized by their usual names. Ids and texts become 64-bit hashes,
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from unbag.data.labels import LABEL_SPACES, LabelError, is_missing_label, resolve_label
+from unbag.data.labels import ENTAILMENT, LABEL_SPACES, NEUTRAL, LabelError, is_missing_label, resolve_label
 from unbag.data.predictions import NONE
 from unbag.data.readers import (
     DataRow,
@@ -25,11 +25,12 @@ from unbag.data.readers import (
     HubTable,
     get_cell,
     is_dataset_folder,
-    normalise_column_name,
     open_data_file,
     open_dataset_folder,
 )
-from unbag.utils.hashing import hash_texts
+from unbag.data.text_layout import normalise_column_name
+from unbag.inference.prediction_logs import convert_lm_eval_log, open_inspect_log
+from unbag.utils.hashing import hash_file, hash_texts
 from unbag.utils.safe_io import DataError
 
 PredictionSource: TypeAlias = Any
@@ -52,7 +53,7 @@ _IDS: Final = (
     *("id", "pairID", "uid", "guid", "promptID", "pair_id", "example_id", "sample_id", "question_id", "source_id"),
     *("qid", "sent_id", "doc_id"),
 )
-_NUMBERS: Final = ("index", "idx", "row", "row_id", "row_number", "line", "")
+_NUMBERS: Final = ("index", "idx", "row", "row_id", "row_number", "line", "unnamed_0", "")
 """Names of row numbers. pandas writes an index without a name."""
 
 _GOLD: Final = (
@@ -75,7 +76,7 @@ _CONFIDENCE: Final = (
 _SCORE_WORDS: Final = re.compile(
     r"^(?:p|prob|probs|probability|score|logit|logits|pred)_|_(?:prob|probability|score|logit|logits|p)$"
 )
-_NEVER_MODELS: Final = re.compile(r"(?:^|_)(?:gold|label\d*|annotator|true|annotation)(?:_|$)")
+_NEVER_MODELS: Final = re.compile(r"^label\d*$|(?:^|_)(?:gold|true|corrected|original|annotat\w*)(?:_|$)")
 _SAMPLE: Final = 2_000  # rows that are inspected for columns with labels
 _BATCH: Final = 10_000
 
@@ -100,12 +101,13 @@ class ModelColumn(NamedTuple):
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
         """Mask of the rows with a prediction, shape (n,)."""
-        if self.scores is not None:
-            return ~np.isnan(self.scores).any(axis=1)
+        if self.values is None and self.scores is not None:
+            is_known: NDArray[np.bool_] = ~np.isnan(self.scores[:, 0])  # a row has all scores or none
+            return is_known
         return np.array([bool(value) for value in self.values or ()], dtype=np.bool_)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity, since its arrays have no truth value
 class PublishedPredictions:
     """Table of predictions of one or more models for n rows.
 
@@ -133,7 +135,7 @@ class PublishedPredictions:
 
     def locate(self, row: int) -> str:
         """Describe the location of a row, for error messages."""
-        return next(islice(self.table.read(), row, None)).location
+        return next(islice(self.table.read(), row, None), DataRow(row, self.name, {})).location
 
 
 def hash_key(text: str) -> int:
@@ -222,10 +224,41 @@ def read_published_predictions(
         ]
     else:
         models = [ModelColumn(where, None, matrix, layout.score_labels)]
-    id_names = next((names for each in layout.labels if (names := table.get_label_names(each))), None)
+    stored = (*layout.labels, *([layout.gold] if layout.gold else []))
+    id_names = next((names for each in stored if (names := table.get_label_names(each))), None)
     arrays = {each: np.array(hashes, dtype=np.uint64) for each, hashes in keys.items()}
     arrays[NUMBER] = np.array(numbers, dtype=np.uint64)
-    return PublishedPredictions(where, sha256, arrays, frozenset(numeric), gold or None, id_names, models, table)
+    published = PublishedPredictions(where, sha256, arrays, frozenset(numeric), gold or None, id_names, models, table)
+    is_four_way = any(value.lower() in _FOUR_WAY for model in models for value in set(model.values or ()))
+    return _add_reversed_rows(published, layout.texts) if is_four_way and layout.texts else published
+
+
+_FOUR_WAY: Final = {
+    **dict.fromkeys(("fe", "forward_entailment", "forward entailment"), (ENTAILMENT, NEUTRAL)),
+    **dict.fromkeys(("re", "reverse_entailment", "reverse entailment"), (NEUTRAL, ENTAILMENT)),
+}
+"""Labels of a pair and of the pair with premise and hypothesis exchanged, by four-way label (SICCK)."""
+
+
+def _add_reversed_rows(published: PublishedPredictions, texts: Sequence[str]) -> PublishedPredictions:
+    """Add a row for each exchanged pair, with the label that follows from the four-way label."""
+    pairs = [hash_pair(*(_text(row.values.get(each)) for each in texts[::-1])) for row in published.table.read()]
+    exact, normalised = (np.array(each, dtype=np.uint64) for each in zip(*pairs, strict=True))
+    models = []
+    for model in published.models:
+        values = model.values or ()
+        both = [_FOUR_WAY.get(value.lower(), (value, value)) for value in values]
+        models.append(ModelColumn(model.name, [forward for forward, _ in both] + [back for _, back in both]))
+    return replace(
+        published,
+        keys={
+            EXACT: np.concatenate([published.keys[EXACT], exact]),
+            NORMALISED: np.concatenate([published.keys[NORMALISED], normalised]),
+            NUMBER: np.arange(2 * len(published), dtype=np.uint64),
+        },
+        gold=None,
+        models=models,
+    )
 
 
 def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, str]:
@@ -235,8 +268,10 @@ def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, s
         if is_dataset_folder(path):
             table, sha256 = open_dataset_folder(path, None)
             return table, name or path.name, sha256
+        if (log := open_inspect_log(path)) is not None:
+            return log, name or path.name, hash_file(path)
         file = open_data_file(path)
-        return file, name or path.name, file.sha256()
+        return convert_lm_eval_log(file), name or path.name, file.sha256()
     import datasets
 
     data = source
@@ -315,8 +350,8 @@ def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layou
     texts = [find(side, _TEXTS[side]) for side in ("premise", "hypothesis")]
     gold = find("label", _GOLD)
     ids = [named["id"]] if named.get("id") else []
-    while "id" not in named and (each := find("id", _IDS)) is not None:
-        ids.append(each)
+    while "id" not in named and (column := find("id", _IDS)) is not None:
+        ids.append(column)
     number = find("", _NUMBERS)
     confidence = find("", _CONFIDENCE) if prediction and not (label_columns or score_list) else None
     labels = [prediction] if prediction else []
@@ -364,7 +399,7 @@ def _find_model_columns(table: DataTable, candidates: Sequence[str]) -> list[str
 
 def _is_label(text: str) -> bool:
     try:
-        return text.lower() == NONE or bool(resolve_label(text))
+        return text.lower() in (NONE, *_FOUR_WAY) or bool(resolve_label(text))
     except LabelError:
         return False
 

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from rich import box
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.views.tables import add_direction_arrow
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.evaluation.comparison import Comparison, MetricDifference
 from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.scoring.bootstrap import Estimate
@@ -47,6 +50,62 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
         *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
         Text(format_comparison_verdict(comparison), style="bold"),
     )
+
+
+_MOST_LETTERS: Final = 6
+
+
+def build_model_table(results: Sequence[Result], comparison: Comparison) -> RenderableType:
+    """Build one table per set with a row per model: rows, compared metrics, and the models that it is better than.
+
+    Args:
+        results: Results of several models, perhaps on different rows.
+        comparison: Comparison of these models.
+    """
+    letters = {system.name: system.letter for system in comparison.systems}
+    parts: list[RenderableType] = [Text("\n".join(f"{letter}  {name}" for name, letter in letters.items()) + "\n")]
+    for title in dict.fromkeys((result.set, result.corpus) for result in results):
+        of_set = [result for result in results if (result.set, result.corpus) == title]
+        metrics = challenge_sets.get_challenge_set(title[0]).list_metrics_with_role("compared")
+        table = Table(
+            f"{challenge_sets.get_display_name(title[0])} · {title[1]}",
+            "rows",
+            *(add_direction_arrow(each.label, each.higher_is_better) for each in metrics),
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+        )
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for result in of_set:
+            letter = letters[str(result.model["name"])]
+            matched = result.model["matched"]
+            cells = []
+            for metric in metrics:
+                estimate = metric.get_estimate(result.scores)
+                value = "" if estimate is None or estimate.value is None else format_interval(estimate)
+                n = "" if not value or estimate is None or estimate.n == matched["rows"] else f"\nof {estimate.n:,}"
+                cells.append(f"{value}{n}{_list_worse(comparison, letter, title, metric.path)}")
+            table.add_row(letter, f"{matched['rows']:,}", *cells)
+        parts += [table, Text()]
+    notes = [
+        "> lists the models that are significantly worse on the common rows of both models "
+        f"(p ≤ {comparison.level:g} after Holm's correction for {len(comparison.differences):,} tests).",
+        *(f"{note}." for note in comparison.notes),
+    ]
+    return Group(*parts, *(Text(note, style="dim") for note in notes))
+
+
+def _list_worse(comparison: Comparison, letter: str, title: tuple[str, str], path: str) -> str:
+    """List the letters of the models that are significantly worse than a model on a metric, as `> B C` on a line."""
+    worse = [
+        each.second if each.first == letter else each.first
+        for each in comparison.differences
+        if (each.set, each.data, each.quantity) == (*title, path) and comparison.find_better(each) == letter
+    ]
+    if not worse:
+        return ""
+    return f"\n> {' '.join(worse)}" if len(worse) <= _MOST_LETTERS else f"\n> {len(worse)} models"
 
 
 def export_comparison(comparison: Comparison) -> ExportedTable:

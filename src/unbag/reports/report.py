@@ -12,6 +12,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
 from unbag.evaluation import metrics, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
+from unbag.evaluation.comparison import Comparison
 from unbag.evaluation.result_folder import FolderContents, RunFolder
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
@@ -31,7 +32,10 @@ class Report(Sequence[Result]):
         results: One result per set, in the requested order. Empty in all processes except the first one.
         skipped: Sets without a result, with the reasons.
         folder: Folder with `results.json`, the examples and the samples.
+        comparison: Comparison of several models whose predictions were scored together; otherwise None.
     """
+
+    comparison: Comparison | None = None
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
         return ReproduceCommand(str(command), "Only this command evaluates the model, on all sets that it builds.")
     try:
         if result.model.get("kind") == "file":
-            words = ["score", str(result.model["name"]), "--set", result.set]
+            words = ["score", *_predictions(result), "--set", result.set]
             words += _argument("threshold", result.model["threshold"]) if "threshold" in result.model else []
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
@@ -57,6 +57,7 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
         if (
             skill
             and skill.get("shuffled") is None
+            and words[0] == "evaluate"
             and challenge_sets.get_challenge_set(result.set).has_shuffled_control
         ):
             words.append("--no-shuffled")
@@ -70,7 +71,8 @@ def _remark(result: Result) -> str:
     data = result.data
     # A file has no splits. A local folder may have some.
     on_hub = not _is_own(result) or (data["split"] and len(data["revision"]) != _HASH_LENGTH)
-    files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
+    is_file = result.model.get("kind") == "file"
+    files = [str(result.model.get("file", result.model["name"]))] if is_file else []
     files += [] if on_hub else [data["origin"]]
     sentences = [f"Run the command in the folder that contains {' and '.join(files)}."] if files else []
     if data["name"] == OFFICIAL:
@@ -80,6 +82,18 @@ def _remark(result: Result) -> str:
             f"The command loads the latest revision of the data set; this result used commit {data['revision']}."
         )
     return " ".join(sentences)
+
+
+def _predictions(result: Result) -> list[str]:
+    """Build the arguments that specify a file of predictions."""
+    options = result.model.get("read_options", {})
+    words = [str(result.model.get("file", result.model["name"]))]
+    if _is_own(result) and {"columns", "labels"} & options.keys():
+        raise _NoCommandError("with your own pairs, columns and labels of predictions are available only in Python")
+    if "columns" in options:
+        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in options["columns"].items())]
+    words += ["--labels", ",".join(options["labels"])] if "labels" in options else []
+    return [*words, *(["--by-order"] if options.get("by_order") else [])]
 
 
 def _model(result: Result) -> list[str]:

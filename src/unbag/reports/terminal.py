@@ -149,6 +149,11 @@ def build_result_view(result: Result) -> RenderableType:
     )
 
 
+def build_remark_views(results: Sequence[Result]) -> list[RenderableType]:
+    """Build the lines with the remarks on each model, without those that are equal for all of its sets."""
+    return [Text(each) for each in dict.fromkeys(line for result in results for line in list_remarks(result))]
+
+
 def _verifier(result: Result) -> list[RenderableType]:
     """Build the table of verification metrics on unchanged pairs. The HTML report shows them for every set."""
     if (

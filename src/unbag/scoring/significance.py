@@ -265,6 +265,31 @@ def _mid_p(fewer: int, d: int) -> float:
     return float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2)))
 
 
+def compare_binary_outcomes(first: Sample, second: Sample, *, level: float = 0.95) -> PairedDifference | None:
+    """Compare two proportions over the same examples by McNemar's test, with a closed-form interval.
+
+    Args:
+        first: Per-example terms of the first system.
+        second: Per-example terms of the second system, for the same examples.
+        level: Confidence level of the interval.
+
+    Returns:
+        Difference, second minus first, and its p value. None if the test does not apply.
+
+    >>> first = Sample(RATIO, np.array([[1.0, 1], [1, 1], [1, 1], [0, 1]]))
+    >>> second = Sample(RATIO, np.array([[0.0, 1], [0, 1], [1, 1], [0, 1]]))
+    >>> compared = compare_binary_outcomes(first, second)
+    >>> compared.difference.value, compared.p  # 2 (1/4) / 2
+    (-0.5, 0.25)
+    """
+    outcomes = extract_binary_outcomes(first, second)
+    if outcomes is None or not len(outcomes[0]):
+        return None
+    low, high = _limits(first, second, np.empty(0), level)
+    gap = compute_sample_value(second) - compute_sample_value(first)
+    return PairedDifference(Estimate(gap, low, high, len(first.columns)), mcnemar_test(*outcomes).p)
+
+
 def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p values for multiple testing by Holm's method.
 

@@ -1,0 +1,228 @@
+"""Sample logs of lm-evaluation-harness and inspect-ai as tables of predictions.
+
+A row has the columns of the logged document or metadata, and `target` and `prediction`. Choices are named by their
+text, such as "Neither". `evaluation.prediction_matching` infers their meaning from the targets.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, LabelError, resolve_label
+from unbag.data.predictions import NONE
+from unbag.data.readers import DataRow, DataTable
+from unbag.inference.llm.reading import parse_label
+from unbag.utils.safe_io import DataError, parse_json, read_limited_bytes, validate_file
+
+INSPECT_ARCHIVE: Final = ".eval"
+
+_WORDS: Final = {
+    ENTAILMENT: ("entailment", "entailed", "entails", "Yes", "True"),
+    NEUTRAL: ("neutral", "Maybe", "Neither", "Inconclusive"),
+    CONTRADICTION: ("contradiction", "contradicted", "contradicts", "No", "False"),
+}
+_PROMPT: Final = re.compile(
+    r"premise:[ \t]*(?P<premise>.+?)\s*\n\s*hypothesis:[ \t]*(?P<hypothesis>.+?)[ \t]*(?:\n|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LARGEST: Final = 1 << 30  # bytes of an unpacked log
+_LARGEST_JSON: Final = 256 << 20
+
+
+@dataclass(frozen=True)
+class LogTable:
+    """Table of the samples in a log."""
+
+    columns: Sequence[str]
+    rows: Sequence[DataRow]
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
+        """Iterate over a range of rows."""
+        return islice(iter(self.rows), start, stop)
+
+    def get_label_names(self, column: str) -> Sequence[str] | None:
+        """Return None, because logs store no label names."""
+        return None
+
+    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+        """Return a single range."""
+        return ((0, None),)
+
+
+def convert_lm_eval_log(table: DataTable) -> DataTable:
+    """Convert a sample log of lm-evaluation-harness (`samples_….jsonl`) to a table of predictions.
+
+    Other tables are returned unchanged. Of several filters of one sample, the first one is used.
+    """
+    if not {"doc", "target"} <= set(table.columns) or not {"filtered_resps", "resps"} & set(table.columns):
+        return table
+    first_filter = next(table.read()).values.get("filter")
+    rows = [
+        DataRow(number, row.location, _convert_lm_eval_sample(row))
+        for number, row in enumerate(each for each in table.read() if each.values.get("filter") == first_filter)
+    ]
+    return _build_table(rows)
+
+
+def _convert_lm_eval_sample(row: DataRow) -> dict[str, Any]:
+    values = row.values
+    if not isinstance(values.get("doc"), Mapping):
+        raise DataError(
+            f"{row.location}: expected the logged document, got {values.get('doc')!r:.60}; log samples again"
+        )
+    answers = _list(values.get("filtered_resps") or values.get("resps"))
+    requests = values.get("arguments") or []
+    choices = [str((_list(each) or [""])[-1]).strip() for each in _list(requests)]
+    target = str(values["target"]).strip()
+    logs = [_read_log_likelihood(each) for each in answers]
+    if len(logs) == len(choices) > 1 and None not in logs:
+        prediction = choices[max(range(len(logs)), key=lambda place: logs[place] or 0.0)]
+        target = choices[int(target)] if target.isdecimal() and int(target) < len(choices) else target
+    else:
+        prediction = _parse_answer(answers[0] if answers else "")
+    return {
+        **_keep_cells(values["doc"]),
+        "index": values.get("doc_id", row.number),
+        "target": target,
+        "prediction": prediction,
+    }
+
+
+def _read_log_likelihood(answer: Any) -> float | None:
+    """Read the log-likelihood of a choice, logged as `["-1.5", "False"]`; None for generated text."""
+    while isinstance(answer, list) and len(answer) == 1:
+        [answer] = answer
+    if not isinstance(answer, list) or len(answer) != 2:
+        return None
+    try:
+        return float(answer[0])
+    except (TypeError, ValueError):
+        return None
+
+
+def open_inspect_log(path: Path) -> DataTable | None:
+    """Open a log of inspect-ai (`.eval`, or `.json` with samples). Returns None for another file.
+
+    Of several epochs, the first one is used.
+
+    Raises:
+        DataError: If a log is damaged or has no samples.
+    """
+    if path.suffix == INSPECT_ARCHIVE:
+        samples = _read_archive(validate_file(path))
+    elif path.suffix == ".json" and (content := read_limited_bytes(path, _LARGEST_JSON)) is not None:
+        try:
+            log = parse_json(content.decode("utf-8-sig"))
+        except ValueError:  # the reader of json files reports the error
+            return None
+        if not isinstance(log, dict) or "eval" not in log or not isinstance(log.get("samples"), list):
+            return None
+        samples = log["samples"]
+    else:
+        return None
+    rows = [
+        DataRow(number, f"{path}, sample {number}", _convert_inspect_sample(sample))
+        for number, sample in enumerate(samples)
+        if isinstance(sample, dict) and sample.get("epoch", 1) == 1
+    ]
+    if not rows:
+        raise DataError(f"{path}: expected samples, got none; log samples (--log-samples)")
+    return _build_table(rows)
+
+
+def _read_archive(path: Path) -> list[Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = [each for each in archive.infolist() if re.fullmatch(r"samples/[^/]+\.json", each.filename)]
+            if sum(each.file_size for each in files) > _LARGEST:
+                raise DataError(
+                    f"{path}: expected at most {_LARGEST:,} bytes of samples, got more; convert it to jsonl"
+                )
+            return [parse_json(archive.read(each).decode()) for each in files]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: expected a log of inspect-ai, got an error ({error}); convert it with "
+            "`inspect log convert --to json`"
+        ) from None
+
+
+def _convert_inspect_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
+    choices = [str(each) for each in _list(sample.get("choices"))]
+    target = sample.get("target")
+    target = target[0] if isinstance(target, list) and target else target
+    scores = _list(sample.get("scores"))
+    answer = scores[0].get("answer") if scores and isinstance(scores[0], Mapping) else None
+    if answer in (None, ""):
+        answer = _find_completion(sample.get("output"))
+    kept = _keep_cells(sample.get("metadata"))
+    text = _find_input(sample.get("input"))
+    if found := _PROMPT.search(text):
+        kept = found.groupdict() | kept
+    elif "premise" in kept:
+        kept.setdefault("hypothesis", text)
+    return {
+        **kept,
+        "id": sample.get("id"),
+        "target": _name_choice(target, choices),
+        "prediction": _name_choice(answer, choices),
+    }
+
+
+def _find_input(content: Any) -> str:
+    """Find the text of the last message of a prompt."""
+    if isinstance(content, list) and content and isinstance(content[-1], Mapping):
+        content = content[-1].get("content", "")
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return str(content or "")
+
+
+def _find_completion(output: Any) -> str:
+    if not isinstance(output, Mapping):
+        return ""
+    if completion := output.get("completion"):
+        return str(completion)
+    choices = _list(output.get("choices"))
+    return _find_input([choices[0].get("message")]) if choices and isinstance(choices[0], Mapping) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    """Convert a list or the values of an object to a list; an empty list for other values."""
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _keep_cells(values: Any) -> dict[str, Any]:
+    """Select the columns with texts and numbers, without the label, which is the target."""
+    cells = values.items() if isinstance(values, Mapping) else ()
+    return {name: value for name, value in cells if isinstance(value, str | int | float) and name != "label"}
+
+
+def _name_choice(answer: Any, choices: Sequence[str]) -> str:
+    """Convert an answer to the text of a choice, or to a label; `none` if it is neither."""
+    text = str(answer or "").strip()
+    place = ord(text.upper()) - ord("A") if len(text) == 1 else -1
+    if 0 <= place < len(choices):
+        return choices[place]
+    return text if text.isdecimal() else _parse_answer(text)
+
+
+def _parse_answer(answer: Any) -> str:
+    """Find the label in a generated answer; `none` if it has none."""
+    while isinstance(answer, list) and answer:
+        answer = answer[0]
+    text = str(answer).strip()
+    try:
+        return resolve_label(text.strip(" .*\"'"))
+    except LabelError:
+        return parse_label(text, _WORDS) or NONE
+
+
+def _build_table(rows: Sequence[DataRow]) -> LogTable:
+    columns = list(dict.fromkeys(name for row in rows for name in row.values))
+    return LogTable(columns, [row._replace(values=dict.fromkeys(columns) | dict(row.values)) for row in rows])
