@@ -92,7 +92,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     from unbag.inference.loading import load_classifier_for_training
     from unbag.training.batching import build_epoch_batches
     from unbag.training.data import load_training_data
-    from unbag.training.dataloading import PairEncoder
+    from unbag.training.dataset import PairEncoder
     from unbag.utils import rng
 
     with tempfile.TemporaryDirectory() as folder:

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from unbag.inference.loading import Classifier
     from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
 
 
 def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
@@ -37,52 +35,16 @@ def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path
     return build_bias_features(config, pairs, models)
 
 
-def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the product-of-experts objective."""
-    from unbag.training.debiasing import ProductOfExperts
-
-    return ProductOfExperts(classifier.network, config, language=data.training[0].language)
-
-
-def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the learned-mixin objective."""
-    from unbag.training.debiasing import LearnedMixin
-
-    return LearnedMixin(classifier.network, classifier.tokenizer, config, language=data.training[0].language)
-
-
-def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the reweighting objective, or the debiased focal loss, which also has an exponent γ."""
-    from unbag.training.debiasing import ReweightedCrossEntropy
-
-    gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
-    return ReweightedCrossEntropy(classifier.network, config, gamma=gamma, language=data.training[0].language)
-
-
-def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the confidence-regularization objective."""
-    from unbag.training.debiasing import ConfidenceRegularization
-
-    return ConfidenceRegularization(classifier.network, config, language=data.training[0].language)
-
-
-def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective with group-balanced weights."""
-    from unbag.training.debiasing import WeightedCrossEntropy
-
-    return WeightedCrossEntropy(classifier.network, config, language=data.training[0].language)
-
-
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
 _SELF = "[Utama et al. 2020b](https://aclanthology.org/2020.emnlp-main.613)"
 _PRODUCT = "training minimizes the cross-entropy of the product of the model and a biased model"
 _BIAS = "The biased model is fixed. By default, it is a bag of words, cross-fitted to the training pairs."
 
-_TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
+_TABLE: "tuple[tuple[str, str, type[options.DebiasConfig], str, str], ...]" = (
     (
         "product_of_experts",
-        product,
+        "ProductOfExpertsTrainer",
         options.DebiasConfig,
         "Train a product of experts with a bag of words or another biased model.",
         f"Product of experts: {_PRODUCT}, so that the model learns only what the biased model does not predict. "
@@ -92,7 +54,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "learned_mixin",
-        mixin,
+        "LearnedMixinTrainer",
         options.LearnedMixinConfig,
         "Train a product of experts with a learned weight per pair for the biased model.",
         f"Learned mixin +H: {_PRODUCT}, raised to a power that is learned for each pair, with an entropy penalty "
@@ -100,7 +62,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "reweighting",
-        reweighting,
+        "ReweightedTrainer",
         options.ReweightingConfig,
         "Weight each pair by the biased model's uncertainty about the gold label.",
         "Reweighting: the weight of each pair in the cross-entropy is 1 minus the biased model's probability of "
@@ -108,7 +70,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "focal",
-        reweighting,
+        "ReweightedTrainer",
         options.FocalConfig,
         "Weight each pair by a power of the biased model's uncertainty about the gold label.",
         "Debiased focal loss: the weight of each pair in the cross-entropy is a power of 1 minus the biased "
@@ -116,7 +78,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "confidence_regularization",
-        confidence,
+        "ConfidenceRegularizationTrainer",
         options.ConfidenceConfig,
         "Distill a teacher whose predictions are smoothed where the biased model is confident.",
         "Confidence regularization: the model learns the predictions of a plainly fine-tuned teacher, which are "
@@ -125,7 +87,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "self_debiasing",
-        product,
+        "ProductOfExpertsTrainer",
         options.SelfDebiasingConfig,
         "Train a product of experts with a weak learner, trained on a few pairs.",
         f"Self-debiasing: {_PRODUCT}. The biased model is a copy of the model, trained on a few pairs. For these "
@@ -133,7 +95,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     ),
     (
         "group_balanced",
-        balanced,
+        "WeightedCrossEntropyTrainer",
         options.GroupBalancedConfig,
         "Weight pairs so that all groups, formed by lexically misleading score, have equal total weight.",
         "Group-balanced weights: pairs are grouped by the lexically misleading score of a bag of words, and all "
@@ -156,12 +118,12 @@ RECIPES = tuple(
     Recipe(
         name,
         _HELP.format(summary=summary, command=name.replace("_", "-")),
-        objective,
+        f"unbag.training.debiasing:{trainer}",
         config,
         about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
         pair_features=pair_features,
     )
-    for name, objective, config, summary, about in _TABLE
+    for name, trainer, config, summary, about in _TABLE
 )
 
 if __name__ == "__main__":

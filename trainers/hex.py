@@ -21,25 +21,9 @@ or without the command:
 """
 
 import sys
-from typing import TYPE_CHECKING
 
 from unbag.training.config_recipes import HexConfig
 from unbag.training.recipes import Recipe
-
-if TYPE_CHECKING:
-    from unbag.inference.loading import Classifier
-    from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
-
-
-def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
-    """Build the training objective."""
-    from unbag.training.hex import HexObjective
-
-    return HexObjective(
-        classifier.network, classifier.tokenizer, config, gradient_accumulation_steps=config.gradient_accumulation_steps
-    )
-
 
 ABOUT = """HEX: a superficial branch, whose input is the mean of fixed word embeddings, is trained with the model. The \
 component of a batch's logits that the branch explains is projected out, and training minimizes the cross-entropy of \
@@ -51,7 +35,7 @@ warm start) are plain fine-tuning. The architecture does not change, and the log
 code. The text of the paper predicts with F_L, which the branch in `models.hex.safetensors` computes for a single pair \
 (the residual head)."""
 
-RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
+RECIPE = Recipe("hex", __doc__, "unbag.training.hex:HexTrainer", HexConfig, about=ABOUT)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

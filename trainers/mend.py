@@ -36,10 +36,8 @@ from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import Recipe, TrainingProtocol
 
 if TYPE_CHECKING:
-    from unbag.inference.loading import Classifier
     from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
     from unbag.training.output import Record
 
 
@@ -48,14 +46,6 @@ def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path
     from unbag.training.debiasing import build_mend_features
 
     return build_mend_features(config, pairs, models)
-
-
-def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
-    """Build the training objective."""
-    from unbag.training.debiasing import ProductOfExperts, WeightedCrossEntropy
-
-    kind = ProductOfExperts if config.uses_bias else WeightedCrossEntropy
-    return kind(classifier.network, config, language=data.training[0].language, distill=config.distill)
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
@@ -103,7 +93,7 @@ cross-entropy with the predictions of the model before training ([Li & Hoiem \
 RECIPE = Recipe(
     "mend",
     __doc__,
-    objective,
+    "unbag.training.debiasing:MendTrainer",
     MendConfig,
     TrainingProtocol(run, build_mend_view, has_one_model=True),
     about=ABOUT,

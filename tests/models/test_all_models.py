@@ -7,6 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, encode_sides, tiny_model, tiny_tokenizer
+from tests.training.tiny_networks import build_trainer, compute_batch_loss
 from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
 from unbag.training.initialization import count_parameters
@@ -177,17 +178,18 @@ def test_hypothesis_only_model_ignores_premise():
 
 @every_model
 def test_hex_finds_last_layer_and_words(name):
-    from unbag.training.config import HexOptions
-    from unbag.training.hex import HexObjective
+    from unbag.training.config_recipes import HexConfig
+    from unbag.training.hex import HexTrainer
 
     network = tiny_model(name)
     network.config.id2label = dict(enumerate("abc"))
-    objective = HexObjective(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
-    loss = objective(LABELS, **encode())
-    loss.loss.backward()
-    assert loss.loss.isfinite()
-    assert all(parameter.grad is not None for parameter in objective.parameters())
-    assert objective.branch.table.is_word.sum() == len(tiny_tokenizer()) - 3
+    config = HexConfig(model="m", output_dir="o", warm_start=0)
+    trainer = build_trainer(HexTrainer, network.train(), config, tokenizer=tiny_tokenizer())
+    loss = compute_batch_loss(trainer, LABELS, **encode()).loss
+    loss.backward()
+    assert loss.isfinite()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+    assert trainer.branch.table.is_word.sum() == len(tiny_tokenizer()) - 3
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -11,11 +11,12 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 tokenizers = pytest.importorskip("tokenizers", reason="needs unbag[models]")
 
+
 from unbag.data.labels import LABELS  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.loading import load_classifier_for_training  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
-from unbag.training.dataloading import PairEncoder  # noqa: E402
+from unbag.training.dataset import PairEncoder  # noqa: E402
 
 PREMISES = ["A man reads a map in the park.", "Two dogs run.", "The boy feeds a dog near the river, slowly."]
 HYPOTHESES = ["He reads.", "No animal is moving at all today.", "A boy buys bread."]

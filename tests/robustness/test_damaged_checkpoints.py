@@ -16,7 +16,15 @@ from tests.training.conftest import (  # noqa: F401  (fixtures)
     tiny_bert,
 )
 
-FILES = ("model.safetensors", "optimizer.bin", "scheduler.bin", "state.json", "checksums.json")
+FILES = (
+    "model.safetensors",
+    "optimizer.pt",
+    "scheduler.pt",
+    "rng_state.pth",
+    "trainer_state.json",
+    "run.json",
+    "checksums.json",
+)
 
 
 class StoppedError(RuntimeError):
@@ -38,15 +46,15 @@ def broken(finetune, options, tmp_path):  # noqa: F811
     with pytest.raises(StoppedError):
         finetune(on_step=stop, save_steps=2)
     folder = options["output_dir"].with_name("out.unfinished") / "checkpoints"
-    assert sorted(path.name for path in folder.iterdir()) == ["step-00000006", "step-00000008"]
+    assert sorted(path.name for path in folder.iterdir()) == ["checkpoint-6", "checkpoint-8"]
     return folder
 
 
 def test_damaged_checkpoint_resumes_from_previous_one(finetune, broken, tmp_path, caplog):  # noqa: F811
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
-    apply_damage(truncate, broken / "step-00000008" / "model.safetensors")
+    apply_damage(truncate, broken / "checkpoint-8" / "model.safetensors")
     _, weights = finetune(save_steps=2)
-    assert "step-00000008/model.safetensors is corrupted" in caplog.text
+    assert "checkpoint-8/model.safetensors is corrupted" in caplog.text
     assert "resuming after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
 
@@ -54,17 +62,16 @@ def test_damaged_checkpoint_resumes_from_previous_one(finetune, broken, tmp_path
 @pytest.mark.parametrize("damage", sample_inputs([flip_bit, make_empty, make_lfs_pointer], 1))
 def test_damaged_checkpoint_is_never_used(finetune, broken, caplog, damage):  # noqa: F811
     for name in FILES:
-        for step in ("step-00000006", "step-00000008"):
+        for step in ("checkpoint-6", "checkpoint-8"):
             path = broken / step / name
-            if path.is_file():
-                content = path.read_bytes()
-                apply_damage(damage, path)
-                from unbag.utils import checksums
+            content = path.read_bytes()
+            apply_damage(damage, path)
+            from unbag.utils import checksums
 
-                assert name in (checksums.find_corruption(path.parent) or ""), name
-                path.write_bytes(content)
-                assert checksums.find_corruption(path.parent) is None
-    for path in broken.glob("step-*"):
+            assert name in (checksums.find_corruption(path.parent) or ""), name
+            path.write_bytes(content)
+            assert checksums.find_corruption(path.parent) is None
+    for path in broken.glob("checkpoint-*"):
         apply_damage(damage, path / "model.safetensors")
     steps = []
     finetune(on_step=lambda step, *_: steps.append(step), save_steps=2)
@@ -72,10 +79,10 @@ def test_damaged_checkpoint_is_never_used(finetune, broken, caplog, damage):  # 
 
 
 def test_named_damaged_checkpoint_is_rejected(finetune, broken, tmp_path):  # noqa: F811
-    apply_damage(flip_bit, broken / "step-00000008" / "optimizer.bin")
-    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is corrupted.*; resume from another checkpoint"):
+    apply_damage(flip_bit, broken / "checkpoint-8" / "optimizer.pt")
+    with pytest.raises(ValueError, match=r"checkpoint-8/optimizer.pt is corrupted.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
-    finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
+    finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "checkpoint-6"), save_steps=2)
 
 
 def test_damaged_finished_model_is_rejected(finetune, options):  # noqa: F811

@@ -48,7 +48,7 @@ def test_oversized_step_in_one_process_ends_others(told, tmp_path):
     assert len(short) == 1
     assert "out of memory in a training step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
     assert "--gradient-accumulation-steps 2" in short[0]
-    assert list((tmp_path / "out.unfinished" / "checkpoints").glob("step-*")), "from which the next run goes on"
+    assert list((tmp_path / "out.unfinished" / "checkpoints").glob("checkpoint-*")), "from which the next run goes on"
     assert not (tmp_path / "out").exists()
 
 

@@ -20,7 +20,7 @@ from torch.distributed.fsdp import _flat_param, _optim_utils
 
 from unbag import scripts
 from unbag.inference.distributed import destroy_process_group
-from unbag.training.checkpoints import CheckpointManager
+from unbag.training.checkpoints import CheckpointCallback
 from unbag.training.run import run
 
 AS_ACCELERATE = AcceleratorState.__init__
@@ -78,27 +78,34 @@ def main() -> None:
     AcceleratorState.__init__ = initialize_cpu_state  # type: ignore[method-assign]
     _flat_param.FlatParamHandle.to_cpu = copy_weights_to_cpu
     _optim_utils._unflatten_orig_param_states = copy_states
-    save = CheckpointManager.save
+    save = CheckpointCallback.on_save
     for name, options, stop in json.loads(sys.argv[1]):
 
         def saved(
-            self: Any, step: int, *rest: Any, stop: int | None = stop, options: Any = options, **named: Any
+            self: Any,
+            args: Any,
+            state: Any,
+            control: Any,
+            *,
+            model: Any,
+            stop: Any = stop,
+            options: Any = options,
+            **_: Any,
         ) -> None:
-            save(self, step, *rest, **named)
-            [model] = self._accelerator._models
-            here = Path(f"{options['output_dir']}.held-{self._accelerator.process_index}")
+            save(self, args, state, control)
+            here = Path(f"{options['output_dir']}.held-{args.process_index}")
             here.write_text(str(sum(map(count_local_elements, model.parameters()))))
-            if step == stop:
+            if state.global_step == stop:
                 raise Stopped
 
         recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
         config = recipe.config(**options | lists | {"output_dir": Path(options["output_dir"])})
-        CheckpointManager.save = saved  # type: ignore[method-assign]
+        CheckpointCallback.on_save = saved  # type: ignore[method-assign]
         try:
             run(recipe, config)
         except Stopped:
-            CheckpointManager.save = save  # type: ignore[method-assign]
+            CheckpointCallback.on_save = save  # type: ignore[method-assign]
             run(recipe, config)
     destroy_process_group()
 

@@ -15,9 +15,9 @@ from unbag.data.sources import Example
 from unbag.inference.loading import load_classifier_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
-from unbag.training.config import AUGMENT_KINDS, TrainConfig
+from unbag.training.config import AUGMENT_KINDS
 from unbag.training.data import PairDataset
-from unbag.training.dataloading import EpochBatches, PairCollator, PairEncoder
+from unbag.training.dataset import BatchSampler, PairEncoder, TrainingPairs
 
 # man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
 PAIRS = [
@@ -148,35 +148,20 @@ def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-def test_batches_of_several_processes_equal_single_process(pretrained, tmp_path, stratified):
-    config = TrainConfig(
-        model=str(pretrained),
-        output_dir=tmp_path,
-        batch_size=7,
-        augment_batches="stratified" if stratified else "random",
-    )
+def test_batches_of_several_processes_equal_single_process(pretrained, stratified):
+    """Each process takes a part of each batch, and no group of added pairs is in two batches."""
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
+    encoder = PairEncoder.from_classifier(
+        load_classifier_for_training(str(pretrained), revision=None, label_map=None, seed=1)
+    )
+    pairs = TrainingPairs([_build_part()], encoder, LABELS, seed=1, augmenter=lambda _: added)
 
-    def batches(world):
-        encoder = PairEncoder.from_classifier(
-            load_classifier_for_training(str(pretrained), revision=None, label_map=None, seed=1)
-        )
-        epochs = [
-            EpochBatches(
-                [_build_part()],
-                config,
-                PairCollator(encoder, LABELS),
-                rank=rank,
-                world_size=world,
-                augmenter=lambda _: added,
-            ).build_epoch(0)
-            for rank in range(world)
-        ]
-        ids = [[epoch.examples[row].source_id for row in batch] for epoch in epochs for batch in epoch.batches]
-        assert ids == ids[: len(ids) // world] * world
-        return ids[: len(ids) // world]
+    def batches(parts):
+        rows = list(BatchSampler(pairs, 8, seed=1, n_parts=parts, stratified=stratified))
+        return [rows[start : start + 8] for start in range(0, len(rows), 8)]
 
-    [one, two] = map(batches, (1, 2))
-    assert one == two
-    groups = [{parse_pair_group(name) for name in batch} - {None} for batch in one]
+    one, two = batches(1), batches(2)
+    assert list(map(sorted, one)) == list(map(sorted, two))
+    assert one[0] != two[0], "the order within a batch differs"
+    groups = [{parse_pair_group(pairs.examples[row].source_id) for row in batch} - {None} for batch in one]
     assert sum(map(len, groups)) == 6, "no group is in two batches"

@@ -9,29 +9,17 @@ from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
 from unbag.training.batching import (
     build_epoch_batches,
-    find_augmented_groups,
-    find_augmented_strata,
-    select_micro_batch,
+    find_augmented_units,
 )
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
-def test_batches_cover_all_pairs_with_similar_sizes(lengths, size, epoch):
+def test_batches_cover_all_pairs_and_only_last_is_smaller(lengths, size, epoch):
     batches = build_epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
     sizes = [len(batch) for batch in batches]
-    assert max(sizes) <= size
-    assert max(sizes) - min(sizes) <= 1
-    assert len(batches) == -(-len(lengths) // size)
-
-
-@given(st.integers(1, 40), st.integers(1, 8))
-def test_process_shards_form_batch(n, parts):
-    batch = np.arange(n) * 3
-    shares = [select_micro_batch(batch, parts, part) for part in range(parts)]
-    assert sorted(np.concatenate(shares).tolist()) == batch.tolist()
-    sizes = [len(one) for one in shares]
-    assert max(sizes) - min(sizes) <= 1
+    assert sizes[:-1] == [size] * (len(batches) - 1)
+    assert 1 <= sizes[-1] <= size
 
 
 def test_order_depends_on_seed_and_epoch():
@@ -72,9 +60,9 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
     ids += [(f"{i}#contrast#0.0#{j}", "entailment") for i in range(20) for j in range(4)]
     examples = [Example(name, "", "", label) for name, label in ids]
     lengths = np.random.default_rng(seed).integers(5, 60, size=len(ids))
-    groups = find_augmented_groups(examples)
-    options = {"strata": find_augmented_strata(examples)} if stratified else {"groups": groups}
-    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, **options)
+    [groups] = find_augmented_units(examples, stratified=False)
+    strata = find_augmented_units(examples, stratified=stratified)
+    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, strata=strata)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
@@ -84,8 +72,7 @@ def test_groups_stay_in_one_batch(stratified, size):
         examples, groups, batches = _batches_with_groups(seed, stratified=stratified, size=size)
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
         sizes = [len(batch) for batch in batches]
-        assert max(sizes) <= size
-        assert max(sizes) - min(sizes) <= 1
+        assert sizes[:-1] == [size] * (len(batches) - 1)
         batch_of = {row: number for number, batch in enumerate(batches) for row in batch.tolist()}
         assert len(groups) == 55
         assert all(len({batch_of[row] for row in group.tolist()}) == 1 for group in groups)
@@ -102,10 +89,10 @@ def test_strata_are_spread_evenly():
                         (parse_pair_kind(examples[row].source_id), examples[row].label) == (kind, label)
                         for row in batch
                     )
-                    for batch in batches
+                    for batch in batches[:-1]
                 ]
                 whole = 4 if kind == "contrast" else 1
-                mean = n / whole / len(batches)
+                mean = n / whole / len(counts)
                 assert {count / whole for count in counts} <= {np.floor(mean), np.ceil(mean)}
 
 
@@ -117,21 +104,9 @@ def test_oversized_strata_include_every_pair_once():
         assert all(len({batch_of[row] for row in group.tolist()}) == 1 for group in groups)
 
 
-def test_ungrouped_pairs_keep_their_batches():
-    lengths = np.random.default_rng(0).integers(5, 60, size=500)
-    plain = build_epoch_batches(lengths, 16, seed=3, epoch=1)
-    grouped = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
-    changed = [i for i, (one, other) in enumerate(zip(plain, grouped, strict=True)) if set(one) != set(other)]
-    assert len(changed) == 2, "the pair that joins the other one, and the one it is exchanged for"
-    together = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[batch[:2] for batch in plain])
-    assert [set(batch) for batch in plain] == [set(batch) for batch in together]
-
-
-@pytest.mark.parametrize("given", ["groups", "strata"])
-def test_group_larger_than_batch_raises_error(given):
-    groups = [np.array([0, 1, 2])]
+def test_group_larger_than_batch_raises_error():
     with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
-        build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
+        build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, strata=[[np.array([0, 1, 2])]])
 
 
 def test_stratified_batches_have_similar_lengths():

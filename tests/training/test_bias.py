@@ -1,7 +1,5 @@
 """Tests of the predictions of biased models, and of their order in batches."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,10 +14,9 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
-from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
-from unbag.training.dataloading import EpochBatches, PairCollator
+from unbag.training.dataset import BatchSampler, PairCollator, TrainingPairs
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
@@ -141,7 +138,7 @@ class LengthTokenizer:
         return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
 
     def encode_all(self, examples):
-        from unbag.training.dataloading import EncodedPairArray
+        from unbag.training.dataset import EncodedPairArray
 
         tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
         return EncodedPairArray(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
@@ -155,12 +152,18 @@ class LengthTokenizer:
 ORDER = ("contradiction", "entailment", "neutral")
 
 
-def build_epochs(rank=0, world=1, **options):
-    part = PairDataset("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
+def build_pairs(*, weight=1.0, augmenter=None):
+    part = PairDataset("pairs", EXAMPLES, weight, "en", {})
     features = BiasFeatures(bias.CachedBiasedModel(FixedBias()), balanced=True)
-    config = TrainConfig(model="unused", output_dir=Path("unused"), batch_size=8, seed=1)
-    collator = PairCollator(LengthTokenizer(), ORDER, lambda examples, epoch: [("a", "b")] * len(examples))
-    return EpochBatches([part], config, collator, rank=rank, world_size=world, features=features, **options)
+    return TrainingPairs(
+        [part],
+        LengthTokenizer(),
+        ORDER,
+        seed=1,
+        augmenter=augmenter,
+        features=features,
+        build_extra_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
+    )
 
 
 def build_added_pairs(epoch):
@@ -170,28 +173,17 @@ def build_added_pairs(epoch):
 @pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"augmenter": build_added_pairs}])
 def test_each_example_has_its_bias_in_batch(options):
     """Bias features have the label order of the network in every epoch."""
-    for number in range(3):
-        stream = build_epochs(**options).build_epoch(number)
-        seen = 0
-        for item in range(len(stream)):
-            batch, rows = stream[item], stream.batches[item].tolist()
-            examples = [stream.examples[row] for row in rows]
+    pairs, collate = build_pairs(**options), PairCollator(LengthTokenizer())
+    for epoch in range(3):
+        pairs.set_epoch(epoch)
+        rows, weights = list(BatchSampler(pairs, 8, seed=1)), []
+        assert sorted(rows) == list(range(len(pairs.examples)))
+        for start in range(0, len(rows), 8):
+            examples = [pairs.examples[row] for row in rows[start : start + 8]]
+            batch = collate([pairs[row] for row in rows[start : start + 8]])
             expected = FixedBias().compute_log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
-            assert batch.features[BIAS].numpy() == pytest.approx(expected)
-            assert [ORDER[output] for output in batch.labels.tolist()] == [example.label for example in examples]
-            assert len(batch.encoded["input_ids"]) == 2 * len(examples), "further pairs have none"
-            seen += len(examples)
-        assert seen == len(stream.examples)
-        weights = np.concatenate([stream[item].features[WEIGHT].numpy() for item in range(len(stream))])
-        assert weights.mean() == pytest.approx(1, abs=1e-5)
-
-
-def test_two_processes_together_equal_one():
-    whole = build_epochs().build_epoch(0)
-    parts = [build_epochs(rank, 2).build_epoch(0) for rank in (0, 1)]
-    for item in range(len(whole)):
-        together = np.concatenate([part[item].features[BIAS].numpy() for part in parts])
-        assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].features[BIAS].tolist()))
-        for part in parts:
-            rows = part[item].encoded["input_ids"][: len(part[item].labels), 1] % 3
-            assert [ORDER.index(LABELS[row]) for row in rows.tolist()] == part[item].features[BIAS].argmax(1).tolist()
+            assert batch[BIAS].numpy() == pytest.approx(expected)
+            assert [ORDER[output] for output in batch["labels"].tolist()] == [example.label for example in examples]
+            assert len(batch["input_ids"]) == 2 * len(examples), "extra pairs have none"
+            weights += batch[WEIGHT].tolist()
+        assert np.mean(weights) == pytest.approx(1, abs=1e-5)

@@ -99,7 +99,7 @@ def test_gradient_accumulation_equals_whole_batch(train, options):
     _, whole = train("product_of_experts", **told)
     _, halves = train(
         "product_of_experts",
-        gradient_accumulation_steps=5,
+        gradient_accumulation_steps=4,
         output_dir=options["output_dir"].with_name("halves"),
         **told,
     )

@@ -1,4 +1,4 @@
-"""Tests of the debiasing objectives: properties, and values worked out by hand."""
+"""Tests of the debiasing losses: properties, and values worked out by hand."""
 
 import math
 
@@ -11,7 +11,16 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from tests.training.tiny_networks import LABELS as GOLD
-from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
+from tests.training.tiny_networks import (
+    LAST_LAYERS,
+    NOTHING,
+    PAIRS,
+    ConstantNetwork,
+    build_trainer,
+    compute_batch_loss,
+    encode,
+    tiny_network,
+)
 from unbag.data.sources import Example
 from unbag.training import config_recipes as options
 from unbag.training.bias import (
@@ -26,27 +35,16 @@ from unbag.training.bias import (
     compute_group_weights,
 )
 from unbag.training.debiasing import (
-    ConfidenceRegularization,
-    LearnedMixin,
-    ProductOfExperts,
-    ReweightedCrossEntropy,
-    WeightedCrossEntropy,
+    ConfidenceRegularizationTrainer,
+    LearnedMixinTrainer,
+    MendTrainer,
+    ProductOfExpertsTrainer,
+    ReweightedTrainer,
+    WeightedCrossEntropyTrainer,
 )
-from unbag.training.max_entropy import compute_entropies
+from unbag.training.max_entropy import PermutedPairs, compute_entropies
 
-NOTHING = {"input_ids": torch.zeros(1)}
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
-
-
-class ConstantNetwork(torch.nn.Module):
-    """Network with constant logits."""
-
-    def __init__(self, logits):
-        super().__init__()
-        self.logits = torch.nn.Parameter(torch.tensor(logits, dtype=torch.float64))
-
-    def forward(self, input_ids):
-        return self
 
 
 def build_config(config=options.DebiasConfig, **changed):
@@ -57,21 +55,27 @@ def compute_log(probabilities):
     return torch.tensor(probabilities, dtype=torch.float64).clamp(min=1e-6).log().float()
 
 
+class Loss:
+    """A trainer on single batches. Calls return the loss."""
+
+    def __init__(self, trainer_class, network, config=options.DebiasConfig, **changed):
+        self.trainer = build_trainer(trainer_class, network, build_config(config, **changed))
+        self.network = network
+
+    def __call__(self, labels, **inputs):
+        return compute_batch_loss(self.trainer, labels, **inputs)
+
+
 OBJECTIVES = {
-    "product": lambda network, **changed: ProductOfExperts(network, build_config(**changed)),
-    "reweighted": lambda network, **changed: ReweightedCrossEntropy(
-        network, build_config(options.ReweightingConfig, **changed)
-    ),
-    "focal": lambda network, **changed: ReweightedCrossEntropy(
-        network, build_config(options.FocalConfig, **changed), gamma=2.0
-    ),
+    "product": lambda network, **changed: Loss(ProductOfExpertsTrainer, network, **changed),
+    "reweighted": lambda network, **changed: Loss(ReweightedTrainer, network, options.ReweightingConfig, **changed),
+    "focal": lambda network, **changed: Loss(ReweightedTrainer, network, options.FocalConfig, **changed),
     "mixin": lambda network, **changed: build_mixin(network, entropy_penalty=0.0, **changed),
 }
 
 
 def build_mixin(network=None, **changed):
-    network = network or tiny_network()
-    return LearnedMixin(network, tiny_tokenizer(), build_config(options.LearnedMixinConfig, **changed))
+    return Loss(LearnedMixinTrainer, network or tiny_network(), options.LearnedMixinConfig, **changed)
 
 
 def sample_log_probabilities(seed=0):
@@ -112,18 +116,11 @@ def test_certain_and_right_bias_gives_no_gradient(name):
     assert network.logits.grad.abs().max() < 1e-12
 
 
-def test_prediction_uses_only_network():
-    objective = OBJECTIVES["product"](tiny_network()).eval()
-    with torch.no_grad():
-        assert torch.equal(objective(None, **encode()), objective.network(**encode()).logits)
-
-
 def test_product_equals_hand_computed_value():
     """For p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8), the product is (2, 4, 3) / 9."""
     network = ConstantNetwork([[math.log(2), 0.0, 0.0]])
-    loss = ProductOfExperts(network, build_config())(
-        torch.tensor([2]), bias=compute_log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING
-    )
+    bias = compute_log([[1 / 8, 1 / 2, 3 / 8]])
+    loss = OBJECTIVES["product"](network)(torch.tensor([2]), bias=bias, **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / 9))
     loss.loss.backward()
     assert network.logits.grad[0].tolist() == pytest.approx([2 / 9, 4 / 9, 3 / 9 - 1])
@@ -131,7 +128,7 @@ def test_product_equals_hand_computed_value():
 
 def test_strength_of_one_half_takes_square_root():
     """b = (1/16, 9/16, 6/16) to the power of one half is proportional to (1, 3, √6)."""
-    objective = ProductOfExperts(ConstantNetwork([[0.0, 0.0, 0.0]]), build_config(bias_strength=0.5))
+    objective = OBJECTIVES["product"](ConstantNetwork([[0.0, 0.0, 0.0]]), bias_strength=0.5)
     loss = objective(torch.tensor([1]), bias=compute_log([[1 / 16, 9 / 16, 6 / 16]]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / (4 + math.sqrt(6))))
 
@@ -146,9 +143,8 @@ def test_weights_equal_hand_computed_values():
 
 def test_confidence_equals_hand_computed_value():
     """For t = (8, 1, 1) / 10 and β = 2/3, the target is the cube root, (2, 1, 1) / 4."""
-    objective = ConfidenceRegularization(
-        ConstantNetwork([[math.log(2), 0.0, 0.0]]), build_config(options.ConfidenceConfig)
-    )
+    network = ConstantNetwork([[math.log(2), 0.0, 0.0]])
+    objective = Loss(ConfidenceRegularizationTrainer, network, options.ConfidenceConfig)
     known = {BIAS: compute_log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: compute_log([[8 / 10, 1 / 10, 1 / 10]])}
     loss = objective(torch.tensor([0]), **known, **NOTHING)
     assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of p = (1/2, 1/4, 1/4)
@@ -159,13 +155,13 @@ def test_confidence_equals_hand_computed_value():
 def test_confidence_target_is_uniform_for_certain_bias():
     network = ConstantNetwork([[0.0, 0.0, 0.0]])
     known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: compute_log([[0.9, 0.05, 0.05]])}
-    objective = ConfidenceRegularization(network, build_config(options.ConfidenceConfig))
+    objective = Loss(ConfidenceRegularizationTrainer, network, options.ConfidenceConfig)
     objective(torch.tensor([0]), **known, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-7
 
 
 def test_certain_teacher_gives_cross_entropy():
-    objective = ConfidenceRegularization(tiny_network(), build_config(options.ConfidenceConfig))
+    objective = Loss(ConfidenceRegularizationTrainer, tiny_network(), options.ConfidenceConfig)
     certain = torch.full((len(GOLD), 3), -1e4)
     certain[torch.arange(len(GOLD)), GOLD] = 0.0
     found = objective(GOLD, bias=sample_log_probabilities(), teacher=certain, **encode()).loss
@@ -175,15 +171,15 @@ def test_certain_teacher_gives_cross_entropy():
 def test_learned_mixin_is_product_with_learned_power():
     objective = build_mixin()
     with torch.no_grad():
-        objective.gate.weight.zero_()
-        objective.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of this value is 0.5
+        objective.trainer.gate.weight.zero_()
+        objective.trainer.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of this value is 0.5
     bias = sample_log_probabilities()
     found = objective(GOLD, bias=bias, **encode())
     logits = objective.network(**encode()).logits
     expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * compute_entropies(0.5 * bias).mean()
     torch.testing.assert_close(found.loss, expected)
     found.loss.backward()
-    assert objective.gate.weight.grad.abs().max() > 0
+    assert objective.trainer.gate.weight.grad.abs().max() > 0
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bart", "distilbert"])
@@ -191,40 +187,28 @@ def test_learned_mixin_reads_input_of_last_layer(kind):
     objective = build_mixin(tiny_network(kind))
     tokenizer_pad = encode()
     hidden = {}
-    objective.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
+    objective.trainer.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
     objective(GOLD, bias=sample_log_probabilities(), **tokenizer_pad)
-    [layer] = [module for module in objective.network.modules() if objective._capture in module._forward_hooks.values()]
+    layer = objective.network.get_submodule(LAST_LAYERS[kind])
     torch.testing.assert_close(layer(hidden["h"]), objective.network(**tokenizer_pad).logits)
 
 
 def test_strength_is_annealed_over_all_steps():
-    objective = ProductOfExperts(
-        ConstantNetwork([[0.0, 0.0, 0.0]]), build_config(anneal=0.2, gradient_accumulation_steps=2, batch_size=2)
-    )
-    objective.begin(0, 5)
-    seen = []
-    for _ in range(5):
-        for _ in range(2):  # passes of one step
-            seen.append(round(objective.strength, 6))
-            objective(torch.tensor([0]), bias=compute_log(UNIFORM), **NOTHING)
-    assert seen == [1.0, 1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.4, 0.2, 0.2]
-    objective.begin(3, 5)
-    assert objective.strength == pytest.approx(0.4)
-    objective.begin(0, 1)
-    assert objective.strength == 1.0
-
-
-def test_evaluation_does_not_advance_annealing():
-    objective = ProductOfExperts(tiny_network(), build_config(anneal=0.0)).eval()
-    objective.begin(0, 10)
-    objective(None, **encode())
-    assert objective.strength == 1.0
+    trainer = OBJECTIVES["product"](ConstantNetwork(UNIFORM), anneal=0.2).trainer
+    trainer.state.max_steps = 5
+    strengths = []
+    for step in range(6):
+        trainer.state.global_step = step
+        strengths.append(round(trainer.strength, 6))
+    assert strengths == [1.0, 0.8, 0.6, 0.4, 0.2, 0.2]
+    trainer.state.global_step, trainer.state.max_steps = 0, 1
+    assert trainer.strength == 1.0
 
 
 def test_permuted_pairs_use_max_entropy():
-    objective = ProductOfExperts(tiny_network(), build_config(alpha=0.7))
+    objective = OBJECTIVES["product"](tiny_network(), alpha=0.7)
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
-    further = objective.build_extra_pairs(examples, 0)
+    further = PermutedPairs(1, seed=13, language="en")(examples, 0)
     assert len(further) == len(PAIRS)
     bias = sample_log_probabilities()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))
@@ -246,7 +230,7 @@ def test_groups_have_equal_total_weight():
 def test_balance_equals_hand_computed_value():
     """The weights are 2 and 2/3, halfway to 1: 1.5 and 5/6 times ln 3."""
     network = ConstantNetwork([[0.0, 0.0, 0.0]] * 2)
-    objective = WeightedCrossEntropy(network, build_config(options.GroupBalancedConfig, balance=0.5))
+    objective = Loss(WeightedCrossEntropyTrainer, network, options.GroupBalancedConfig, balance=0.5)
     known = {BIAS: compute_log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
     found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
@@ -257,7 +241,7 @@ def test_distillation_equals_hand_computed_value():
     4.
     """
     network = ConstantNetwork([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
-    objective = WeightedCrossEntropy(network, build_config(options.MendConfig, alpha=0.0), distill=0.25)
+    objective = Loss(MendTrainer, network, options.MendConfig, alpha=0.0, distill=0.25)
     known = {ORIGINAL: torch.tensor([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]).log()}
     found = objective(torch.tensor([1, 0]), **known, **NOTHING).loss
     second = 0.75 * math.log(2) + 0.25 * math.log(4)
@@ -280,9 +264,8 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
     logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    objective = WeightedCrossEntropy(
-        ConstantNetwork(logits.tolist()), build_config(options.MendConfig, alpha=0.0), distill=distill
-    )
+    network = ConstantNetwork(logits.tolist())
+    objective = Loss(MendTrainer, network, options.MendConfig, alpha=0.0, distill=distill)
     gold = torch.tensor([1, 1])
     found = objective(gold, **{ORIGINAL: torch.from_numpy(features[ORIGINAL][[1, 3]])}, **NOTHING).loss
     torch.testing.assert_close(found, cross_entropy(logits, gold))
@@ -291,15 +274,14 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
 def test_distillation_alone_has_zero_gradient_at_original():
     logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
     network = ConstantNetwork(logits.tolist())
-    objective = WeightedCrossEntropy(network, build_config(options.MendConfig, alpha=0.0), distill=1.0)
+    objective = Loss(MendTrainer, network, options.MendConfig, alpha=0.0, distill=1.0)
     objective(GOLD[:4], **{ORIGINAL: logits.log_softmax(dim=1)}, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-6
 
 
 def test_distillation_excludes_bias():
-    objective = ProductOfExperts(
-        tiny_network(), build_config(options.MendConfig, alpha=0.0, bias_strength=1.0), distill=0.4
-    )
+    changed = {"alpha": 0.0, "bias_strength": 1.0, "distill": 0.4}
+    objective = Loss(MendTrainer, tiny_network(), options.MendConfig, **changed)
     bias, original = sample_log_probabilities(), sample_log_probabilities().log_softmax(dim=1)
     found = objective(GOLD, **{BIAS: bias, ORIGINAL: original}, **encode()).loss
     logits = objective.network(**encode()).logits

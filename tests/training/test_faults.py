@@ -40,7 +40,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
     out = tmp_path / "out"
     more = () if number == signal.SIGINT else ("--dataloader-num-workers", "1")
     first = start_training(pairs_path, dropout_model, out, "--max-steps", "3000", *more)
-    wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
+    wait_until((tmp_path / "out.unfinished" / "checkpoints/checkpoint-2/checksums.json").exists, first)
     with pytest.raises(
         locks.LockedError, match=rf"writes to this path, got process {first.pid} on .* \(training since"
     ):

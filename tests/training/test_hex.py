@@ -8,25 +8,54 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-import accelerate
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from torch.nn.functional import cross_entropy
 
 from tests.fork_server import PYTHON
-from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, WORDS, encode, tiny_network, tiny_tokenizer
+from tests.training.tiny_networks import (
+    LABELS,
+    LAST_LAYERS,
+    ORDER,
+    PAIRS,
+    WORDS,
+    build_trainer,
+    compute_batch_loss,
+    encode,
+    tiny_network,
+    tiny_tokenizer,
+)
 from unbag.baselines.lexical.embeddings import load_embeddings
 from unbag.inference import TransformerPredictor
 from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
-from unbag.training.config import HexOptions
-from unbag.training.hex import HexObjective, build_embedding_word_table, project_out
-
-NOW = HexOptions(warm_start=0)
+from unbag.training.config_recipes import HexConfig
+from unbag.training.hex import HexTrainer, build_embedding_word_table, compute_residual, project_out
 
 
-def build_objective(kind="bert", options=NOW, **network):
-    return HexObjective(tiny_network(kind, **network), tiny_tokenizer(), options)
+class Hex:
+    """A trainer on single batches. Calls return the loss and the logits F_L."""
+
+    def __init__(self, network, **options):
+        config = HexConfig(model="m", output_dir="o", **{"warm_start": 0, **options})
+        self.trainer = build_trainer(HexTrainer, network, config)
+        self.network, self.branch = network, self.trainer.branch
+
+    def __call__(self, labels, **encoded):
+        found = compute_batch_loss(self.trainer, labels, **encoded)
+        found.logits = compute_residual(found.outputs.f_b, found.outputs.f_g)[0].detach()
+        return found
+
+    def train(self):
+        self.network.train()
+        return self
+
+    def set_step(self, step, steps):
+        self.trainer.state.global_step, self.trainer.state.max_steps = step, steps
+
+
+def build_objective(kind="bert", **options):
+    return Hex(tiny_network(kind), **options)
 
 
 def get_last_layer(objective, kind="bert"):
@@ -70,9 +99,9 @@ def extend_last_layer(objective, kind="bert"):
 
 @pytest.mark.parametrize("kind", LAST_LAYERS)
 @pytest.mark.parametrize("unscaled", [False, True])
-def test_objective_equals_definition_in_every_family(kind, unscaled):
+def test_loss_equals_definition_in_every_family(kind, unscaled):
     """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and the projection with NumPy's least squares."""
-    objective = build_objective(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
+    objective = build_objective(kind, unscaled=unscaled).train()
     encoded = encode()
     h, g, f = (
         encoder_outputs(objective, kind, encoded),
@@ -115,8 +144,8 @@ def test_g_equals_hand_computed_value():
 def test_g_keeps_initial_embeddings_of_network():
     network = tiny_network()
     before = network.get_input_embeddings().weight.detach().clone()
-    objective = HexObjective(network, tiny_tokenizer(), NOW)
-    assert not {name for name in objective.state_dict() if "table" in name}
+    objective = Hex(network)
+    assert not {name for name in network.state_dict() if "table" in name}
     assert not objective.branch.table.vectors.requires_grad
     train_steps(objective, 5)
     assert torch.equal(objective.branch.table.vectors, before), "bit for bit"
@@ -128,7 +157,7 @@ def test_g_reads_given_word_vectors(tmp_path):
     """g ignores word pieces and words without a vector."""
     path = tmp_path / "vectors.txt"
     path.write_text("dog 1 2\ncat 3 4\nunheard 5 6\n")
-    objective = build_objective(options=HexOptions(warm_start=0, embeddings=str(path)))
+    objective = build_objective(embeddings=str(path))
     vectors, is_word = objective.branch.table
     dog, cat = (4 + WORDS.index(word) for word in ("dog", "cat"))
     assert vectors[[dog, cat]].tolist() == [[1.0, 2.0], [3.0, 4.0]]
@@ -136,11 +165,11 @@ def test_g_reads_given_word_vectors(tmp_path):
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
     torch.testing.assert_close(objective.branch.compute_mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
-    assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert build_objective().build_provenance() == {}
+    assert objective.trainer.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert build_objective().trainer.build_provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match="expected embeddings for at least one of the 24 words of the tokenizer"):
-        build_objective(options=HexOptions(embeddings=str(path)))
+        build_objective(embeddings=str(path))
 
 
 def test_word_piece_has_no_word_vector(tmp_path):
@@ -186,7 +215,7 @@ def test_residual_contains_only_encoder_part():
 
 
 def test_second_form_adds_weighted_superficial_loss():
-    objective = build_objective(options=HexOptions(warm_start=0, superficial_weight=0.5)).train()
+    objective = build_objective(superficial_weight=0.5).train()
     first = build_objective().train()
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
@@ -198,18 +227,20 @@ def test_second_form_adds_weighted_superficial_loss():
 
 
 def test_second_form_with_zero_weight_equals_first():
-    one, other = (build_objective(options=each) for each in (HexOptions(superficial_weight=0.0), HexOptions()))
+    one, other = build_objective(superficial_weight=0.0), build_objective()
     train_steps(one, 3)
     train_steps(other, 3)
-    assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
+    weights = other.network.state_dict()
+    assert all(torch.equal(value, weights[name]) for name, value in one.network.state_dict().items())
 
 
 def test_g_learns_labels_in_second_form():
     """With a frozen network, the branch does not learn to predict labels from F_L alone."""
     losses = {}
     for weight in (0.0, 2.0):
-        objective = build_objective(options=HexOptions(warm_start=0, superficial_weight=weight))
+        objective = build_objective(superficial_weight=weight)
         objective.network.requires_grad_(False)
+        objective.branch.requires_grad_(True)
         train_steps(objective, 60)
         f_g = (
             objective.branch(objective.branch.compute_mean(**select_inputs(encode()))) + get_last_layer(objective).bias
@@ -219,41 +250,29 @@ def test_g_learns_labels_in_second_form():
 
 
 def test_warm_start_is_cross_entropy_and_ends():
-    objective = build_objective(options=HexOptions(warm_start=0.3)).train()
-    objective.begin(0, 5)  # 1.5 of 5 steps, rounded up to two
+    objective = build_objective(warm_start=0.3).train()
     plain = objective.network(**encode()).logits
-    for batch in range(4):
-        objective.zero_grad()
-        loss = objective(LABELS, **encode())
-        loss.loss.backward()
-        assert torch.equal(loss.logits, plain) == (batch < 2)
-        assert loss.parts["plain_cross_entropy"].item() == pytest.approx(cross_entropy(plain, LABELS).item())
+    for step in range(4):
+        objective.set_step(step, 5)  # 1.5 of 5 steps, rounded up to two
+        objective.network.zero_grad()
+        found = objective(LABELS, **encode())
+        found.loss.backward()
+        expected = plain if step < 2 else found.logits
+        assert found.loss.item() == pytest.approx(cross_entropy(expected, LABELS).item(), abs=1e-6)
+        assert found.parts["plain_cross_entropy"].item() == pytest.approx(cross_entropy(plain, LABELS).item())
         gradients = [parameter.grad for parameter in objective.branch.parameters()]
         assert all(gradient is not None for gradient in gradients), "DDP would wait for it"
-        assert all((gradient != 0).any() == (batch >= 2) for gradient in gradients)
-    resumed = build_objective(options=HexOptions(warm_start=0.5)).train()
-    resumed.load_state_dict(objective.state_dict())
-    resumed.begin(4, 10)
-    assert torch.equal(resumed(LABELS, **encode()).logits, plain), "this is the fifth batch"
-    assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
-
-
-def test_step_of_several_passes_counts_once():
-    network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = HexObjective(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
-    objective.begin(0, 4)
-    plain = network(**encode()).logits
-    assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
+        assert all((gradient != 0).any() == (step >= 2) for gradient in gradients)
 
 
 def test_evaluation_equals_published_network_per_pair():
-    objective = build_objective().eval()
-    plain = objective.network(**encode()).logits
-    loss = objective(LABELS, **encode())
-    assert torch.equal(loss.logits, plain)
-    alone = [objective(LABELS[:1], **encode([pair])).logits for pair in PAIRS]
-    torch.testing.assert_close(torch.cat(alone), plain, atol=1e-5, rtol=1e-4)
-    assert objective.passes == 0, "evaluation does not use up the warm start"
+    trainer = build_objective().trainer
+    expected = tiny_network().eval()(**encode()).logits
+    trainer.model.eval()
+    alone = [
+        trainer.prediction_step(trainer.model, {"labels": LABELS[:1], **encode([pair])}, False)[1] for pair in PAIRS
+    ]
+    torch.testing.assert_close(torch.cat(alone), expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("b", [1, 2, 10])
@@ -276,7 +295,7 @@ def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
     assert loss.logits.isfinite().all()
     for value in (loss.loss, *loss.parts.values()):
         assert value.isfinite()
-    for parameter in objective.parameters():
+    for parameter in objective.network.parameters():
         assert parameter.grad is not None
         assert parameter.grad.isfinite().all()
 
@@ -287,10 +306,11 @@ def select_inputs(encoded):
 
 def train_steps(objective, n):
     """Train for n steps on the same batch, and return the losses."""
-    objective.train().begin(0, n)
-    optimizer = torch.optim.AdamW(objective.parameters(), lr=3e-3)
+    objective.train()
+    optimizer = torch.optim.AdamW(objective.network.parameters(), lr=3e-3)
     losses = []
-    for _ in range(n):
+    for step in range(n):
+        objective.set_step(step, n)
         optimizer.zero_grad()
         loss = objective(LABELS, **encode()).loss
         loss.backward()
@@ -300,15 +320,15 @@ def train_steps(objective, n):
 
 
 def train_objective(n=8):
-    objective = build_objective(options=HexOptions(warm_start=0.25))
+    objective = build_objective(warm_start=0.25)
     return objective, train_steps(objective, n)
 
 
 def test_loss_decreases_and_every_weight_changes():
-    before = {name: value.clone() for name, value in build_objective().named_parameters()}
+    before = {name: value.clone() for name, value in build_objective().network.named_parameters()}
     objective, losses = train_objective(32)
     assert losses[-1] < 0.5 * losses[8]
-    still = {name for name, value in objective.named_parameters() if torch.equal(value, before[name])}
+    still = {name for name, value in objective.network.named_parameters() if torch.equal(value, before[name])}
     # Only the bias of keys stays, since it adds the same value to all scores of a query.
     assert {name for name in still if not name.endswith("key.bias")} == set()
 
@@ -317,17 +337,20 @@ def test_loss_decreases_and_every_weight_changes():
 def finished_objective(tmp_path_factory):
     """Return a trained objective with ω* fitted, and its output folder."""
     objective, _ = train_objective()
-    parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
-    objective.finish(objective, iter(parts), accelerate.Accelerator(cpu=True))
-    assert objective.training
+    trainer = objective.trainer
+    trainer.train_dataset, trainer.data_collator = PAIRS, encode  # in two batches
+    trainer.fit_omega()
     folder = tmp_path_factory.mktemp("published")
-    objective.network.save_pretrained(folder)
+    weights = objective.network.state_dict()
+    published = {name: value for name, value in weights.items() if not name.startswith("superficial.")}
+    objective.network.save_pretrained(folder, state_dict=published)
     tokenizer = tiny_tokenizer()
     tokenizer.model_input_names = [*tokenizer.model_input_names, "token_type_ids"]  # all 0, as in `encode`
     tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names
     tokenizer.save_pretrained(folder)
-    objective.save(folder, objective.state_dict())
-    return objective.eval(), folder
+    trainer.save_extra(folder, weights)
+    objective.network.eval()
+    return objective, folder
 
 
 def test_published_network_has_plain_head(finished_objective):
@@ -353,7 +376,7 @@ def test_omega_is_least_squares_fit_over_all_data(finished_objective):
         f_b = f(torch.cat([h, g], dim=1)).double().numpy()
         f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
     omega = np.linalg.lstsq(f_g, f_b, rcond=None)[0]
-    np.testing.assert_allclose(objective.omega.numpy(), omega, atol=2e-2)
+    np.testing.assert_allclose(objective.trainer.omega.numpy(), omega, atol=2e-2)
     head, network = ResidualHead.load(folder), objective.network
     found = head(network, network(**encode()).logits, encode()).numpy()
     np.testing.assert_allclose(found, f_b - f_g @ omega, atol=2e-3)
@@ -453,10 +476,10 @@ def test_options_out_of_range_are_all_reported():
     with pytest.raises(
         ValueError, match=r"width: expected at least 1, got 0; .* a fraction of the steps, .* got -1; .* -2"
     ):
-        HexOptions(width=0, warm_start=-1, superficial_weight=-2)
+        build_objective(width=0, warm_start=-1, superficial_weight=-2)
     with pytest.raises(ValueError, match=r"a fraction of the steps, from 0 to less than 1, got 500"):
-        HexOptions(warm_start=500)
-    assert build_objective(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
+        build_objective(warm_start=500)
+    assert build_objective(width=7).branch.phi.weight.shape == (7, 32)
 
 
 @pytest.mark.nightly

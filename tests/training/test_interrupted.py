@@ -55,7 +55,7 @@ def find_first_step(done):
 
 def kill_after_checkpoint(processes, out, step):
     """Kill a run once it has written the checkpoint of a step."""
-    wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
+    wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"checkpoint-{step}" / "checksums.json"
     wait_until(wanted.exists, *processes, every=0.001)
     time.sleep(random.uniform(0, 0.03))
     for process in processes:
@@ -130,7 +130,7 @@ def test_other_machine_resumes_from_hub(tmp_path, pretrained, arguments, single_
     pushed = wait_until(lambda: list_hub_files(hub, repo_id), first, every=0.05)
     first.kill()
     first.wait()
-    assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)
+    assert {"checkpoint/run.json", "checkpoint/model.safetensors", "checkpoint/optimizer.pt"} <= set(pushed)
     second = wait_for_training(
         start_training(
             ALONE, [*arguments, "--resume-from-checkpoint", repo_id], pretrained, tmp_path / "second", environment

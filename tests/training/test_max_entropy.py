@@ -1,5 +1,4 @@
 import math
-import pickle
 
 import pytest
 
@@ -8,51 +7,54 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 from torch.nn.functional import cross_entropy
 
-from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
+from tests.training.tiny_networks import (
+    LABELS,
+    NOTHING,
+    PAIRS,
+    ConstantNetwork,
+    build_trainer,
+    compute_batch_loss,
+    encode,
+    tiny_network,
+)
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
-from unbag.training.config import MaxEntropyOptions
-from unbag.training.max_entropy import MaxEntropyObjective, compute_entropies
+from unbag.training.config_recipes import MaxEntropyConfig
+from unbag.training.max_entropy import MaxEntropyTrainer, PermutedPairs, compute_entropies
 
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
 
 
-class ConstantNetwork(torch.nn.Module):
-    """Network with constant logits."""
-
-    def __init__(self, logits):
-        super().__init__()
-        self.logits = torch.nn.Parameter(torch.tensor(logits))
-
-    def forward(self, input_ids):
-        return self
+def build_config(**options):
+    return MaxEntropyConfig(model="m", output_dir="o", **options)
 
 
-def build_objective(logits, **options):
-    return MaxEntropyObjective(ConstantNetwork(logits), MaxEntropyOptions(**options))
+def compute_loss(logits, labels, **options):
+    trainer = build_trainer(MaxEntropyTrainer, ConstantNetwork(logits), build_config(**options))
+    return compute_batch_loss(trainer, torch.tensor(labels), **NOTHING)
 
 
-NOTHING = {"input_ids": torch.zeros(1)}
+def permute(examples, epoch=0, *, permutations=1, seed=1, language="en"):
+    return PermutedPairs(permutations, seed=seed, language=language)(examples, epoch)
 
 
 def test_loss_equals_hand_computed_value():
     """With p = (3/4, 1/4) for the pair and (1/2, 1/2) for its permutation, the loss is -ln 3/4 - 2 ln 2."""
-    loss = build_objective([[math.log(3), 0.0], [5.0, 5.0]], alpha=2.0)(torch.tensor([0]), **NOTHING)
+    loss = compute_loss([[math.log(3), 0.0], [5.0, 5.0]], [0], alpha=2.0)
     assert loss.loss.item() == pytest.approx(-math.log(3 / 4) - 2 * math.log(2))
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2))
-    assert loss.logits.shape == (1, 2)
 
 
 def test_two_permutations_are_averaged():
     h = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
-    loss = build_objective([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], permutations=2)(torch.tensor([1]), **NOTHING)
+    loss = compute_loss([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], [1], permutations=2)
     assert loss.loss.item() == pytest.approx(math.log(2) - (math.log(2) + h) / 2)
 
 
 def test_pair_without_permutations_has_no_entropy_term():
-    loss = build_objective([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]])(torch.tensor([0, 1]), **NOTHING)
+    loss = compute_loss([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]], [0, 1])
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2) / 2)
-    none = build_objective([[0.0, 0.0]])(torch.tensor([0]), **NOTHING)
+    none = compute_loss([[0.0, 0.0]], [0])
     none.loss.backward()
     assert none.loss.item() == pytest.approx(math.log(2))
 
@@ -75,10 +77,10 @@ def test_certain_prediction_has_zero_entropy_and_finite_gradient():
 
 def test_one_forward_pass_equals_two():
     network = tiny_network()
-    objective = MaxEntropyObjective(network, MaxEntropyOptions(alpha=0.7)).train()
-    further = objective.build_extra_pairs(EXAMPLES, 0)
+    trainer = build_trainer(MaxEntropyTrainer, network.train(), build_config(alpha=0.7))
+    further = permute(EXAMPLES)
     assert len(further) == len(PAIRS)
-    loss = objective(LABELS, **encode(PAIRS + further))
+    loss = compute_batch_loss(trainer, LABELS, **encode(PAIRS + further))
     two = (
         cross_entropy(network(**encode()).logits, LABELS)
         - 0.7 * compute_entropies(network(**encode(further)).logits).mean()
@@ -94,9 +96,8 @@ def test_one_forward_pass_equals_two():
 
 
 def test_permutations_move_every_word_and_change_per_epoch():
-    objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
-    epochs = [objective.build_extra_pairs([sentence], epoch) for epoch in range(4)]
+    epochs = [permute([sentence], epoch, permutations=2) for epoch in range(4)]
     assert all(len(set(pairs)) == 2 for pairs in epochs)
     assert len({pair for pairs in epochs for pair in pairs}) == 8
     for pair in epochs[0]:
@@ -108,23 +109,20 @@ def test_permutations_move_every_word_and_change_per_epoch():
 
 
 def test_permutations_depend_on_seed_id_and_epoch():
-    one = MaxEntropyObjective(tiny_network(), seed=1)
-    every = one.build_extra_pairs(EXAMPLES, 3)
-    assert one.build_extra_pairs(EXAMPLES[4:6], 3) == every[4:6]
-    assert MaxEntropyObjective(tiny_network(), seed=1).build_extra_pairs(EXAMPLES, 3) == every
-    assert MaxEntropyObjective(tiny_network(), seed=2).build_extra_pairs(EXAMPLES, 3) != every
+    every = permute(EXAMPLES, 3)
+    assert permute(EXAMPLES[4:6], 3) == every[4:6]
+    assert permute(EXAMPLES, 3, seed=2) != every
+    assert permute(EXAMPLES, 4) != every
 
 
 def test_short_pairs_have_no_permutations():
-    objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
-    assert objective.build_extra_pairs(short, 0) == []
-    assert len(objective.build_extra_pairs([short[0], EXAMPLES[0]], 0)) == 2
+    assert permute(short, permutations=2) == []
+    assert len(permute([short[0], EXAMPLES[0]], permutations=2)) == 2
 
 
 def test_other_languages_use_their_tokenizer():
-    objective = MaxEntropyObjective(tiny_network(), language="zh")
-    [(premise, _)] = objective.build_extra_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
+    [(premise, _)] = permute([Example("a", "他在看书。", "他在睡觉。", "neutral")], language="zh")
     assert premise != "他在看书。"
     assert sorted(premise) == sorted("他在看书。")
 
@@ -132,13 +130,4 @@ def test_other_languages_use_their_tokenizer():
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
 def test_max_entropy_options_zero_weights_are_rejected(options):
     with pytest.raises(ValueError, match=r"alpha: expected a number above 0|permutations: expected at least 1"):
-        MaxEntropyOptions(**options)
-
-
-def test_build_extra_pairs_pickled_contains_no_weights():
-    """Data loading processes get a copy of the function, which must not contain the weights."""
-    objective = MaxEntropyObjective(tiny_network())
-    assert b"torch" in pickle.dumps(objective)
-    copied = pickle.dumps(objective.build_extra_pairs)
-    assert b"torch" not in copied
-    assert pickle.loads(copied)(EXAMPLES, 1) == objective.build_extra_pairs(EXAMPLES, 1)
+        build_config(**options)

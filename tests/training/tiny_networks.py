@@ -1,5 +1,8 @@
 """Tiny random classifiers of many architectures, and a tokenizer for all of them."""
 
+import tempfile
+from types import SimpleNamespace
+
 import tokenizers
 import torch
 import transformers
@@ -110,3 +113,36 @@ def encode(pairs=PAIRS):
     """Return pairs as padded tensors."""
     premises, hypotheses = zip(*pairs, strict=True)
     return dict(tiny_tokenizer()(list(premises), list(hypotheses), padding=True, return_tensors="pt"))
+
+
+class ConstantNetwork(torch.nn.Module):
+    """Network with constant logits."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor(logits, dtype=torch.float64))
+
+    def forward(self, input_ids):
+        return self
+
+
+NOTHING = {"input_ids": torch.zeros(1)}
+
+
+def build_trainer(trainer_class, network, config=None, *, tokenizer=None):
+    """Return the trainer of a recipe without a run."""
+    args = transformers.TrainingArguments(
+        output_dir=tempfile.gettempdir() + "/unbag-trainer",
+        report_to="none",
+        use_cpu=True,
+        remove_unused_columns=False,
+        disable_tqdm=True,
+    )
+    return trainer_class(network, config, tokenizer=tokenizer or tiny_tokenizer(), args=args)
+
+
+def compute_batch_loss(trainer, labels, **inputs):
+    """Return the loss of a batch, the outputs of the network, and the recorded terms of the loss."""
+    loss, outputs = trainer.compute_loss(trainer.model, {"labels": labels, **inputs}, return_outputs=True)
+    parts, trainer._sums, trainer._passes = trainer._sums, {}, 0
+    return SimpleNamespace(loss=loss, outputs=outputs, logits=outputs.logits, parts=parts)

@@ -22,7 +22,7 @@ from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
-    from unbag.training.loop import OnStep
+    from unbag.training.trainer import OnStep
 
 _RUN: Final = "Checkpoints and logging"
 _SHOWN: Final = ("accuracy", "omega_max", "p_c")  # metrics shown in the table; the result files contain all
@@ -368,7 +368,7 @@ def _show(done: Any, out: Path) -> None:
 
 def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
     """Describe the biased model's accuracy on the training pairs, with a warning if the trained model is worse."""
-    from unbag.training.loop import ALL
+    from unbag.training.dataset import ALL
 
     text = f"Accuracy of the biased model: {bias_accuracy:.1%} of the training pairs that it predicts"
     own = best[ALL]["accuracy"] if ALL in best else None

@@ -1,1 +1,1 @@
-"""Fine-tuning of sequence classifiers with accelerate: one loop for all objectives."""
+"""Fine-tuning of sequence classifiers: recipes as subclasses of `transformers.Trainer`."""

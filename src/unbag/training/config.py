@@ -140,6 +140,12 @@ def declare_option(help: str, panel: str, **default: Any) -> Any:
     return field(metadata={"help": help, "panel": panel}, **default)
 
 
+def redeclare_option(config: type, name: str, **changed: Any) -> Any:
+    """Declare an option of another config again, with another default or another `help`."""
+    metadata = {each.name: each.metadata for each in fields(config)}[name]
+    return declare_option(**{**metadata, **changed})
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """Training options that all recipes share.
@@ -393,75 +399,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-_HEX: Final = "HEX"
-_MAX_ENTROPY: Final = "Max-entropy"
-
-
-@dataclass(frozen=True, kw_only=True)
-class HexOptions:
-    """Options of HEX training that the HEX paper does not specify.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
-    """
-
-    # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: int | None = declare_option(
-        "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
-    )
-    unscaled: bool = declare_option(
-        "Do not scale each output of the superficial branch g to a root mean square of 1.", _HEX, default=False
-    )
-    # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
-    warm_start: float = declare_option(
-        "Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", _HEX, default=0.2
-    )
-    # A copy, taken before training: g must not follow the encoder.
-    embeddings: str | None = declare_option(
-        "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", _HEX, default=None
-    )
-    superficial_weight: float = declare_option(
-        "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", _HEX, default=0.0
-    )
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        if self.width is not None and self.width < 1:
-            yield f"width: expected at least 1, got {self.width}"
-        if not 0 <= self.warm_start < 1:
-            yield f"warm_start: expected a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
-        if not 0 <= self.superficial_weight < math.inf:
-            yield f"superficial_weight: expected a number of at least 0, got {self.superficial_weight}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaxEntropyOptions:
-    """Options of the max-entropy term in the training objective.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
-    """
-
-    alpha: float = declare_option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
-    permutations: int = declare_option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        if not 0 < self.alpha < math.inf:
-            yield f"alpha: expected a number above 0, got {self.alpha}"
-        if self.permutations < 1:
-            yield f"permutations: expected at least 1, got {self.permutations}"
-
-
-def _check(options: HexOptions | MaxEntropyOptions) -> None:
-    validate_options(type(options), vars(options))
-    if problems := list(options.iter_validation_errors()):
-        raise ValueError("; ".join(problems))

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, declare_option, strip_parent_folders
+from unbag.training.config import TrainConfig, declare_option, redeclare_option, strip_parent_folders
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
 
 _BIAS: Final = "Bias"
+_DATA: Final = "Data"
+_TRAINING: Final = "Training"
+_RUN: Final = "Checkpoints and logging"
 WORDS: Final = ("lexical", "hypothesis", "both")  # as in `unbag.training.bias`, too heavy for a help page
 SELF: Final = "self"
 """Name of the weak-learner bias: the same model, trained on a few pairs."""
@@ -37,7 +40,7 @@ class DebiasConfig(TrainConfig):
         "Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical"
     )
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = declare_option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
+    bias_strength: float = declare_option("Strength of the biased model in the loss.", _BIAS, default=1.0)
     anneal: float | None = declare_option(
         "Final bias strength, reached linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
@@ -188,11 +191,9 @@ class ConfidenceConfig(DebiasConfig):
 class SelfDebiasingConfig(DebiasConfig):
     """Training options of self-debiasing: a product of experts with a weak learner as the biased model."""
 
-    bias: str = declare_option(DebiasConfig.__dataclass_fields__["bias"].metadata["help"], _BIAS, default=SELF)
+    bias: str = redeclare_option(DebiasConfig, "bias", default=SELF)
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
-    anneal: float | None = declare_option(
-        DebiasConfig.__dataclass_fields__["anneal"].metadata["help"], _BIAS, default=0.8
-    )
+    anneal: float | None = redeclare_option(DebiasConfig, "anneal", default=0.8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,17 +202,44 @@ class GroupBalancedConfig(DebiasConfig):
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
-    balance: float = declare_option(DebiasConfig.__dataclass_fields__["balance"].metadata["help"], _BIAS, default=1.0)
+    balance: float = redeclare_option(DebiasConfig, "balance", default=1.0)
+
+
+_HEX: Final = "HEX"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HexConfig(TrainConfig, HexOptions):
-    """Training options of the HEX recipe."""
+class HexConfig(TrainConfig):
+    """Training options of the HEX recipe, most of which the HEX paper does not specify."""
+
+    # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
+    width: int | None = declare_option(
+        "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
+    )
+    unscaled: bool = declare_option(
+        "Do not scale each output of the superficial branch g to a root mean square of 1.", _HEX, default=False
+    )
+    # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
+    warm_start: float = declare_option(
+        "Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", _HEX, default=0.2
+    )
+    # A copy, taken before training: g must not follow the encoder.
+    embeddings: str | None = declare_option(
+        "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", _HEX, default=None
+    )
+    superficial_weight: float = declare_option(
+        "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", _HEX, default=0.0
+    )
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from TrainConfig.iter_validation_errors(self)
-        yield from HexOptions.iter_validation_errors(self)
+        yield from super().iter_validation_errors()
+        if self.width is not None and self.width < 1:
+            yield f"width: expected at least 1, got {self.width}"
+        if not 0 <= self.warm_start < 1:
+            yield f"warm_start: expected a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
+        if not 0 <= self.superficial_weight < math.inf:
+            yield f"superficial_weight: expected a number of at least 0, got {self.superficial_weight}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
@@ -232,39 +260,50 @@ class HexConfig(TrainConfig, HexOptions):
         ]
 
 
+_MAX_ENTROPY: Final = "Max-entropy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxEntropyConfig(TrainConfig):
+    """Training options of the max-entropy recipe."""
+
+    alpha: float = declare_option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
+    permutations: int = declare_option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
+
+    def iter_validation_errors(self) -> Iterator[str]:
+        """Yield an error message for each invalid option."""
+        yield from super().iter_validation_errors()
+        if not 0 < self.alpha < math.inf:
+            yield f"alpha: expected a number above 0, got {self.alpha}"
+        if self.permutations < 1:
+            yield f"permutations: expected at least 1, got {self.permutations}"
+
+
 _BEFORE_AND_AFTER: Final = "Before and after"
 _MEND_BIAS: Final = "lexical"
 _AFTERWARDS: Final = frozenset({"sets", "official_file", "no_evaluate"})  # options without influence on the weights
-_OF_TRAINING: Final = TrainConfig.__dataclass_fields__
-_OF_BIAS: Final = DebiasConfig.__dataclass_fields__
-
-
-def _default(name: str, value: Any) -> Any:
-    """Declare an option of another recipe with another default."""
-    metadata = (_OF_BIAS.get(name) or _OF_TRAINING[name]).metadata
-    return declare_option(metadata["help"], metadata["panel"], default=value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MendConfig(DebiasConfig):
     """Training options of the `mend` recipe."""
 
-    bias: str = _default("bias", _MEND_BIAS)
-    bias_strength: float = _default("bias_strength", 0.0)
-    alpha: float = _default("alpha", 1.0)
-    augment: tuple[str, ...] = _default("augment", ("soswap", "addamod", "substituted"))
-    augment_pairs: int = _default("augment_pairs", 1_500)
-    num_train_epochs: int = _default("num_train_epochs", 1)
-    learning_rate: float = _default("learning_rate", 1e-4)
+    bias: str = redeclare_option(DebiasConfig, "bias", default=_MEND_BIAS)
+    bias_strength: float = redeclare_option(DebiasConfig, "bias_strength", default=0.0)
+    alpha: float = redeclare_option(DebiasConfig, "alpha", default=1.0)
+    augment: tuple[str, ...] = redeclare_option(DebiasConfig, "augment", default=("soswap", "addamod", "substituted"))
+    augment_pairs: int = redeclare_option(DebiasConfig, "augment_pairs", default=1_500)
+    num_train_epochs: int = redeclare_option(DebiasConfig, "num_train_epochs", default=1)
+    learning_rate: float = redeclare_option(DebiasConfig, "learning_rate", default=1e-4)
     distill: float = declare_option(
         "Weight of the original model's predictions as training targets, from 0 to 1.",
-        _OF_TRAINING["seed"].metadata["panel"],
+        _TRAINING,
         default=0.0,
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
         "Interpolate old and new weights so that accuracy drops by at most 1 point.",
-        _OF_TRAINING["seed"].metadata["panel"],
+        _TRAINING,
         default=False,
     )
 
@@ -306,7 +345,7 @@ class MendConfig(DebiasConfig):
 
     @property
     def uses_bias(self) -> bool:
-        """Whether the training objective uses a biased model."""
+        """Whether the loss uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
@@ -344,7 +383,6 @@ class ProtocolConfig(TrainConfig):
     push_checkpoints: None = field(init=False, default=None)
 
 
-_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
 """Training seeds in the authors' notebook."""
 FoldProtocol = Literal["authors", "spread", "whole_seeds"]
@@ -375,29 +413,32 @@ class KFoldConfig(ProtocolConfig):
     eval_steps: int = field(init=False, default=sys.maxsize)
     early_stopping_patience: None = field(init=False, default=None)
 
-    model: str = declare_option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
+    model: str = redeclare_option(
+        TrainConfig, "model", help="Hub id or folder of an NLI classifier to fine-tune in each fold."
+    )
     official_file: Path | None = declare_option(
-        "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _PANELS["corpus"], default=None
+        "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _DATA, default=None
     )
-    folds: int = declare_option("Number of folds.", _PANELS["corpus"], default=5)
+    folds: int = declare_option("Number of folds.", _DATA, default=5)
     protocol: FoldProtocol = declare_option(
-        "Assignment of pairs to folds: authors, spread or whole_seeds.", _PANELS["corpus"], default="authors"
+        "Assignment of pairs to folds: authors, spread or whole_seeds.", _DATA, default="authors"
     )
-    num_train_epochs: int = declare_option(
-        "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
+    num_train_epochs: int = redeclare_option(
+        TrainConfig, "num_train_epochs", help="Number of training epochs; the paper uses 4 or 8.", default=4
     )
-    batch_size: int = declare_option(
-        "Total batch size, over all processes; the paper uses 8, 16 or 32.", _PANELS["batch_size"], default=32
+    batch_size: int = redeclare_option(
+        TrainConfig,
+        "batch_size",
+        help="Total batch size, over all processes; the paper uses 8, 16 or 32.",
+        default=TrainConfig.batch_size,
     )
     # As in transformers' Trainer, which the authors use.
-    warmup_ratio: float = declare_option(
-        "Fraction of training steps for learning-rate warm-up.", _PANELS["warmup_ratio"], default=0.0
-    )
+    warmup_ratio: float = redeclare_option(TrainConfig, "warmup_ratio", default=0.0)
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
-    output_dir: Path = declare_option(
-        "Folder for predictions and scores; kfold.json contains the scores.", _PANELS["output_dir"]
+    output_dir: Path = redeclare_option(
+        TrainConfig, "output_dir", help="Folder for predictions and scores; kfold.json contains the scores."
     )
-    keep_models: bool = declare_option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
+    keep_models: bool = declare_option("Keep the trained model of each fold.", _RUN, default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -410,9 +451,6 @@ class KFoldConfig(ProtocolConfig):
         return {name: value for name, value in super().select_cache_key_fields().items() if name not in _BOOKKEEPING}
 
 
-_REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
-
-
 @dataclass(frozen=True, kw_only=True)
 class RearrangedConfig(ProtocolConfig, HexConfig):
     """Training options for experiments on a rearranged corpus.
@@ -421,35 +459,34 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    corpus: tuple[str, ...] = declare_option(
-        "Corpus to rearrange, with training, validation and test splits.",
-        _REARRANGED_PANELS["corpus"],
-        default=("snli",),
+    corpus: tuple[str, ...] = redeclare_option(
+        TrainConfig,
+        "corpus",
+        help="Corpus to rearrange, with training, validation and test splits.",
+        default=TrainConfig.corpus,
     )
-    max_examples: int | None = declare_option(
-        "Maximum number of training pairs per corpus version (default: all).",
-        _REARRANGED_PANELS["max_examples"],
+    max_examples: int | None = redeclare_option(
+        TrainConfig,
+        "max_examples",
+        help="Maximum number of training pairs per corpus version (default: all).",
         default=None,
     )
     test_examples: int | None = declare_option(
-        "Maximum number of test pairs per corpus version (default: all).",
-        _REARRANGED_PANELS["max_validation_examples"],
-        default=None,
+        "Maximum number of test pairs per corpus version (default: all).", _DATA, default=None
     )
     rearranged_by: str = declare_option(
-        "Embeddings for rearranging the corpus (default: as in the set resnli).",
-        _REARRANGED_PANELS["corpus"],
-        default="",
+        "Embeddings for rearranging the corpus (default: as in the set resnli).", _DATA, default=""
     )
-    seed: int = declare_option(
-        "Random seed for training (head, sampling, data order, dropout).",
-        _REARRANGED_PANELS["seed"],
+    seed: int = redeclare_option(
+        TrainConfig,
+        "seed",
+        help="Random seed for training (head, sampling, data order, dropout).",
         default=TrainConfig.seed,
     )
-    output_dir: Path = declare_option(
-        "Folder for predictions and scores; rearranged.json contains the scores.", _REARRANGED_PANELS["output_dir"]
+    output_dir: Path = redeclare_option(
+        TrainConfig, "output_dir", help="Folder for predictions and scores; rearranged.json contains the scores."
     )
-    keep_models: bool = declare_option("Keep all trained models.", _REARRANGED_PANELS["output_dir"], default=False)
+    keep_models: bool = declare_option("Keep all trained models.", _RUN, default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""

@@ -1,4 +1,4 @@
-"""Debiasing objectives: losses that discourage a network from imitating a biased model.
+"""Debiasing: losses that discourage a network from imitating a biased model.
 
 Confidence regularization: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.
@@ -69,13 +69,14 @@ gradient are zero.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, softplus
+from transformers.utils.generic import ModelOutput
 
 from unbag.data.labels import parse_label_map
 from unbag.inference.predictor import ModelError
@@ -88,105 +89,72 @@ from unbag.training.config_recipes import (
     DebiasConfig,
     LearnedMixinConfig,
     MendConfig,
-    ReweightingConfig,
 )
-from unbag.training.hex import find_last_linear
-from unbag.training.max_entropy import PermutedPairs, compute_entropies
-from unbag.training.objective import BatchLoss, Objective
+from unbag.training.hex import find_last_linear_of_pairs
+from unbag.training.max_entropy import compute_entropies, compute_max_entropy_terms
+from unbag.training.trainer import PairTrainer
 
 if TYPE_CHECKING:
     from unbag.training.data import TrainingData
 
 
-class DebiasedObjective(Objective):
-    """Objective Σ w_i · l_i / n − α · H: mean weighted loss minus α times mean prediction entropy H on permuted pairs.
+class DebiasedTrainer(PairTrainer):
+    """Trainer with the loss Σ w_i · l_i / n − α · H: a mean of weighted losses minus α times the mean entropy H.
 
-    Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). Evaluation and publishing use
-    the network without the bias.
+    Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). H is the entropy of the
+    predictions on permuted pairs (`max_entropy`). Evaluation and publishing use the network without the bias.
 
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
-    (`bias.compute_group_weights`). α and the permutations are those of max-entropy (`max_entropy`).
+    (`bias.compute_group_weights`).
     """
-
-    def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en", distill: float = 0.0) -> None:
-        """Initialize the objective.
-
-        Args:
-            network: `PreTrainedModel` for sequence classification.
-            options: Options of the recipe; permutations are drawn from their seed.
-            language: Language of the sentences.
-            distill: Weight d of distillation from the original model, from 0 to 1.
-        """
-        super().__init__(network)
-        self.options = options
-        self._distill = distill
-        self._passes, self._steps = 0, 1
-        self._permuted: PermutedPairs | None = None
-        if options.alpha:
-            self._permuted = PermutedPairs(options.permutations, seed=options.seed, language=language)
-            self.build_extra_pairs = self._permuted.build_extra_pairs
-
-    def begin(self, step: int, steps: int) -> None:
-        """Set the number of completed steps, which determines the strength of the bias."""
-        self._passes, self._steps = step * self.options.gradient_accumulation_steps, steps
 
     @property
     def strength(self) -> float:
         """Strength of the bias at the current step."""
-        first, last = self.options.bias_strength, self.options.anneal
+        first, last = self.config.bias_strength, self.config.anneal
         if last is None:
-            return first
-        step = self._passes // self.options.gradient_accumulation_steps
-        # After the last step the count of passes is beyond the schedule; the strength stays at its last value.
-        return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
+            return float(first)
+        return float(first + (last - first) * min(self.state.global_step / max(self.state.max_steps - 1, 1), 1.0))
 
-    def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
-        """Compute the loss of a batch, with the plain cross-entropy and the entropy on permuted pairs as `parts`."""
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Compute the loss of a batch, whose `inputs` also have the features of the pairs (`bias.BiasFeatures`)."""
+        labels = inputs.pop("labels")
         names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
-        b = len(labels)
-        logits, losses = self._forward(labels, features, inputs)
-        if self._distill:
-            distance = cross_entropy(logits[:b], features[ORIGINAL].exp(), reduction="none")
-            losses = (1 - self._distill) * losses + self._distill * distance
-        weight = features.get(WEIGHT)
-        if weight is not None:
-            losses = losses * (1 + self.options.balance * (weight - 1))
-        loss = losses.mean()
-        parts = {"cross_entropy": cross_entropy(logits[:b].detach(), labels)}
-        if self._permuted is not None:
-            entropy = self._permuted.compute_mean_entropy(logits[b:], b)
-            loss = loss - self.options.alpha * entropy
-            parts["entropy"] = entropy.detach()
-        if self.training:
-            self._passes += 1
-        return BatchLoss(loss, logits[:b].detach(), parts)
-
-    def _forward(
-        self, labels: Tensor, features: dict[str, Tensor], encoded: dict[str, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        """Compute the logits of all pairs, shape (b + extra, k), and the losses of the b examples, shape (b,)."""
-        logits = self.network(**encoded).logits.float()
+        outputs = model(**inputs)
         # In half precision, the softmax of a product of two distributions would lose the small probabilities.
-        with torch.autocast(logits.device.type, enabled=False):
-            return logits, self.compute_losses(logits[: len(labels)], labels, features)
+        logits = outputs.logits.float()
+        own = logits[: len(labels)]
+        losses = self.compute_losses(own, labels, features, outputs)
+        if distill := getattr(self.config, "distill", 0.0):  # an option of `mend`
+            distance = cross_entropy(own, features[ORIGINAL].exp(), reduction="none")
+            losses = (1 - distill) * losses + distill * distance
+        if WEIGHT in features:
+            losses = losses * (1 + self.config.balance * (features[WEIGHT] - 1))
+        cross, entropy = compute_max_entropy_terms(logits, labels, self.config.permutations)
+        loss = losses.mean() - self.config.alpha * entropy
+        self.record(cross_entropy=cross, **({"entropy": entropy} if self.config.alpha else {}))
+        return (loss, outputs) if return_outputs else loss
 
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute the loss of each example, shape (b,).
 
         Args:
-            logits: Logits of the network, shape (b, k).
+            logits: Logits of the network, in float32, shape (b, k).
             labels: Output of the network that is the gold label of each example, shape (b,).
             features: Log-probabilities `BIAS` and, in recipes with a teacher, `TEACHER`, shape (b, k).
+            outputs: Outputs of the network for all b + extra pairs.
         """
         raise NotImplementedError
 
 
-class WeightedCrossEntropy(DebiasedObjective):
+class WeightedCrossEntropyTrainer(DebiasedTrainer):
     """Weighted cross-entropy. A biased model, if any, affects only the weights."""
 
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −log p(gold) for each example."""
         return cross_entropy(logits, labels, reduction="none")
 
@@ -262,10 +230,10 @@ def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bi
     return bias.CachedBiasedModel(bias.ClassifierBiasedModel(model, store, max_length=config.max_length, **options))
 
 
-class ConfidenceRegularization(DebiasedObjective):
+class ConfidenceRegularizationTrainer(DebiasedTrainer):
     """Confidence regularization: cross-entropy with teacher predictions that are smoothed on biased examples."""
 
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −Σ target · log p for each example."""
         beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
         # The softmax of scaled log-probabilities is the normalized power t^(1 − β).
@@ -273,51 +241,53 @@ class ConfidenceRegularization(DebiasedObjective):
         return -(target * log_softmax(logits, dim=1)).sum(dim=1)
 
 
-_PROBE: Final = "Two dogs run.", "Animals are moving."
+_GATE: Final = "bias_gate"
 
 
-class LearnedMixin(DebiasedObjective):
+@dataclass
+class MixinOutput(ModelOutput):
+    """Outputs of a network with a gate: its logits, shape (n, k), and the powers g, shape (n, 1)."""
+
+    logits: Tensor | None = None
+    power: Tensor | None = None
+
+
+class LearnedMixinTrainer(DebiasedTrainer):
     """Learned mixin: cross-entropy of a product of experts, with the biased model raised to a learned power.
 
     Attributes:
         gate: Linear layer with the weight v and the bias c.
     """
 
-    def __init__(self, network: Any, tokenizer: Any, options: LearnedMixinConfig, *, language: str = "en") -> None:
-        """Initialize the objective. See `DebiasedObjective`.
+    extra_modules = (_GATE,)
 
-        Args:
-            network: `PreTrainedModel` for sequence classification.
-            tokenizer: Tokenizer of the network, for a forward pass that locates its last layer.
-            options: Options of the recipe.
-            language: Language of the sentences.
+    def __init__(self, model: Any, config: LearnedMixinConfig, *, tokenizer: Any, **options: Any) -> None:
+        """Find the last linear layer of the network, and add the gate.
 
         Raises:
             ValueError: If the network's logits are not the outputs of a linear layer.
         """
-        super().__init__(network, options, language=language)
-        self._entropy_penalty = options.entropy_penalty
-        encoded = tokenizer(*_PROBE, return_tensors="pt")
-        inputs = {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
-        layer = network.get_submodule(find_last_linear(network, inputs))
-        self.gate = nn.Linear(layer.in_features, 1, device=network.device)
-        self._captured: tuple[Tensor, Tensor] | None = None
-        layer.register_forward_hook(self._capture)
+        layer = model.get_submodule(find_last_linear_of_pairs(model, tokenizer))
+        self.gate = nn.Linear(layer.in_features, 1, device=model.device)
+        model.add_module(_GATE, self.gate)
+        last: list[tuple[Tensor, Tensor]] = []
 
-    def _capture(self, _module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        self._captured = inputs[0], output
+        def keep(_module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            last[:] = [(inputs[0], output)]
 
-    def _forward(
-        self, labels: Tensor, features: dict[str, Tensor], encoded: dict[str, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        logits = self.network(**encoded).logits.float()
-        assert self._captured is not None, "the last layer ran"
-        hidden, b = _of_logits(*self._captured, logits)[: len(labels)].float(), len(labels)
-        self._captured = None  # a reference would keep the graph of this step in memory
-        with torch.autocast(logits.device.type, enabled=False):
-            bias = softplus(self.gate(hidden)) * self.strength * features[BIAS]
-            losses = cross_entropy(logits[:b] + bias, labels, reduction="none")
-            return logits, losses + self._entropy_penalty * compute_entropies(bias)
+        def add_power(module: Any, _inputs: Any, output: Any) -> MixinOutput:
+            hidden = _of_logits(*last.pop(), output.logits.float()).float()
+            return MixinOutput(logits=output.logits, power=softplus(module.get_submodule(_GATE)(hidden)))
+
+        layer.register_forward_hook(keep)
+        model.register_forward_hook(add_power)
+        super().__init__(model, config, tokenizer=tokenizer, **options)
+
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
+        """Compute −log softmax(logits + g · s · log b)[gold] + w · H for each example."""
+        scaled = outputs.power[: len(labels)].float() * self.strength * features[BIAS]
+        losses = cross_entropy(logits + scaled, labels, reduction="none")
+        return losses + float(self.config.entropy_penalty) * compute_entropies(scaled)
 
 
 def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
@@ -330,37 +300,36 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
     return hidden[torch.arange(len(hidden), device=hidden.device), position]
 
 
-class ProductOfExperts(DebiasedObjective):
+class ProductOfExpertsTrainer(DebiasedTrainer):
     """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities.
 
     Only the network is published.
     """
 
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −log softmax(logits + s · log b)[gold] for each example."""
         return cross_entropy(logits + self.strength * features[BIAS], labels, reduction="none")
 
 
-class ReweightedCrossEntropy(DebiasedObjective):
+class ReweightedTrainer(DebiasedTrainer):
     """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain."""
 
-    def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
-        """Initialize the objective. See `DebiasedObjective`.
-
-        Args:
-            network: `PreTrainedModel` for sequence classification.
-            options: Options of the recipe.
-            gamma: Exponent γ.
-            language: Language of the sentences.
-        """
-        super().__init__(network, options, language=language)
-        self._gamma = gamma
-
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute the weighted cross-entropy for each example."""
         k = logits.shape[1]
         of_gold = features[BIAS].gather(1, labels[:, None]).squeeze(1)
         # expm1 keeps the digits of 1 − b where b is close to 1; rounding may leave log b a little above 0.
         doubt = -torch.expm1(of_gold).clamp(max=0) * k / (k - 1)
-        weights = doubt ** (self._gamma * self.strength)
+        gamma = getattr(self.config, "gamma", 1.0)  # an option of the debiased focal loss
+        weights = doubt ** (gamma * self.strength)
         return weights * cross_entropy(logits, labels, reduction="none")
+
+
+class MendTrainer(DebiasedTrainer):
+    """Cross-entropy of the network or of a product of experts, with distillation from the original model."""
+
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
+        """Compute the loss of `ProductOfExpertsTrainer`, or −log p(gold) without a biased model."""
+        if self.config.uses_bias:
+            logits = logits + self.strength * features[BIAS]
+        return cross_entropy(logits, labels, reduction="none")

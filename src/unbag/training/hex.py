@@ -23,35 +23,31 @@ with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.
 
 The projection is least squares over the joint batch of all processes.
 
-FSDP and DeepSpeed's ZeRO-3 gather the weights of a module for its forward pass and free them after it. Therefore a hook
-copies the bias of the last layer during the forward pass of the network.
+FSDP and DeepSpeed's ZeRO-3 gather the weights of a module for its forward pass and free them after it. Therefore the
+branch runs in a hook of the network, and another hook copies the bias of the last layer.
 
 The superficial branch reads fixed embeddings (HEX paper, section 3: "a pre-trained embedding"). The decoder f is the
 last linear layer of the sequence classifier.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 from torch.nn.functional import cross_entropy
+from transformers import TrainerCallback
+from transformers.utils.generic import ModelOutput
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable, compute_hex_outputs
-from unbag.training.config import HexOptions
-from unbag.training.objective import BatchLoss, Objective
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
-    from transformers import PreTrainedTokenizerBase
-
+from unbag.training.config_recipes import HexConfig
+from unbag.training.trainer import PairTrainer
 
 _RIDGE: Final = 1e-6
 """Ridge relative to the mean eigenvalue of F_GᵀF_G, so that the scale of F_G has no effect. If a singular value of F_G
@@ -131,44 +127,6 @@ class _AllReduce(torch.autograd.Function):
     def backward(_: Any, gradient: Tensor) -> Tensor:
         # Each process's loss depends on the sum, and the sum on this process's value, so the gradients are summed too.
         return _AllReduce.forward(_, gradient)
-
-
-@dataclass
-class BiasSnapshot:
-    """Copy of the bias vector of a layer, recorded in one forward pass.
-
-    Attributes:
-        bias: Copy of the bias, if the layer has one; gradients flow back to the layer.
-    """
-
-    bias: Tensor | None = None
-
-
-class BiasHook:
-    """Forward hook that copies the bias vector of a network's last linear layer."""
-
-    def __init__(self, network: Any, layer: str) -> None:
-        """Register the hook before the network is wrapped, so that it runs before the wrapper's hooks.
-
-        Args:
-            network: `PreTrainedModel`.
-            layer: Name of the linear layer.
-        """
-        self._snapshot: BiasSnapshot | None = None
-        network.get_submodule(layer).register_forward_hook(self._copy_bias)
-
-    @contextmanager
-    def record_bias(self) -> Iterator[BiasSnapshot]:
-        """Record a copy of the bias vector when the network runs in the `with` block."""
-        self._snapshot = BiasSnapshot()
-        try:
-            yield self._snapshot
-        finally:
-            self._snapshot = None
-
-    def _copy_bias(self, module: Any, _inputs: Any, _output: Any) -> None:
-        if self._snapshot is not None and module.bias is not None:
-            self._snapshot.bias = module.bias.clone()  # FSDP and ZeRO-3 free the layer's own after its forward pass
 
 
 def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
@@ -272,12 +230,64 @@ def _holds(output: Any, logits: Tensor) -> bool:
     return bool((difference <= _TOLERANCE * logits.abs().amax().clamp(min=1)).all())
 
 
-_PROBE: Final = "Two dogs run.", "Animals are moving."
-_BRANCH: Final = "branch."
+PROBE: Final = "Two dogs run.", "Animals are moving."
+_BRANCH: Final = "superficial"
 
 
-class HexObjective(Objective):
-    """Objective of the HEX recipe, for classifiers whose logits are computed by a linear layer.
+def find_last_linear_of_pairs(network: Any, tokenizer: Any) -> str:
+    """Find the name of the linear layer whose outputs are the logits, with a probe pair. See `find_last_linear`."""
+    encoded = tokenizer(*PROBE, return_tensors="pt")
+    inputs = {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
+    return find_last_linear(network, inputs)
+
+
+@dataclass
+class HexOutput(ModelOutput):
+    """Outputs of a network with a superficial branch: its logits, F_B and F_G, shape (b, k) each, in float32."""
+
+    logits: Tensor | None = None
+    f_b: Tensor | None = None
+    f_g: Tensor | None = None
+
+
+def attach_branch(network: Any, layer: str, branch: SuperficialBranch) -> None:
+    """Add the superficial branch to a network, which then returns `HexOutput`.
+
+    The hooks must be registered before the network is wrapped, so that they run before the hooks of the wrapper.
+
+    Args:
+        network: `PreTrainedModel`, called with keyword arguments.
+        layer: Name of its last linear layer.
+        branch: Superficial branch, which becomes the module `superficial`.
+    """
+    biases: list[Tensor | None] = []
+    network.add_module(_BRANCH, branch)
+
+    def copy_bias(module: Any, _inputs: Any, _output: Any) -> None:
+        biases[:] = [None if module.bias is None else module.bias.clone()]  # FSDP and ZeRO-3 free the layer's own
+
+    def add_outputs(module: Any, _: Any, encoded: Mapping[str, Any], output: Any) -> HexOutput:
+        added = module.get_submodule(_BRANCH)
+        mean = added.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
+        plain = output.logits.float()
+        f_b, f_g = compute_hex_outputs(added, plain, mean, biases.pop())
+        return HexOutput(logits=plain, f_b=f_b, f_g=f_g)
+
+    network.get_submodule(layer).register_forward_hook(copy_bias)
+    network.register_forward_hook(add_outputs, with_kwargs=True)
+
+
+def compute_residual(f_b: Tensor, f_g: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute F_L, and the fraction of W_h h that F_G explains (squared sums over this process's batch)."""
+    encoder_part = f_b - f_g  # W_h h; F_L = (I − P_G) F_B is the same, but with more rounding
+    residual = project_out(encoder_part, f_g)
+    with torch.no_grad():
+        explained = 1 - residual.square().sum() / encoder_part.square().sum().clamp(min=1e-12)
+    return residual, explained
+
+
+class HexTrainer(PairTrainer):
+    """Trainer with the HEX loss, for classifiers whose logits are computed by a linear layer.
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
@@ -291,129 +301,86 @@ class HexObjective(Objective):
 
     Attributes:
         branch: g and W_g, initialized from torch's generator like a new head.
-        omega: ω*, shape (k, k), after `finish`.
+        omega: ω*, shape (k, k), fitted at the end of the training.
     """
 
-    passes: Tensor
+    extra_modules = (_BRANCH,)
 
-    def __init__(
-        self,
-        network: Any,
-        tokenizer: "PreTrainedTokenizerBase",
-        options: HexOptions | None = None,
-        *,
-        gradient_accumulation_steps: int = 1,
-    ) -> None:
-        """Find the last linear layer of `network`, and add the superficial branch.
-
-        Args:
-            network: `PreTrainedModel` for sequence classification.
-            tokenizer: Tokenizer of the network, which knows the special tokens.
-            options: Options of HEX; by default those of `HexOptions`.
-            gradient_accumulation_steps: Forward passes per step; each has its own projection.
+    def __init__(self, model: Any, config: HexConfig, *, tokenizer: Any, **options: Any) -> None:
+        """Find the last linear layer of the network, and add the superficial branch.
 
         Raises:
             ValueError: If the network's logits are not the outputs of a linear layer, or the embeddings cannot be
                 loaded or have none of the tokenizer's words.
         """
-        super().__init__(network)
-        options = options or HexOptions()
-        self._gradient_accumulation_steps, self._warm_start = gradient_accumulation_steps, options.warm_start
-        self._warm_passes = 0  # set by `begin`, which knows the number of steps
-        self._superficial_weight = options.superficial_weight
-        encoded = tokenizer(*_PROBE, return_tensors="pt")
-        self._layer = find_last_linear(
-            network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
-        )
+        self._layer = find_last_linear_of_pairs(model, tokenizer)
         self._embeddings: str | None = None
-        if options.embeddings is None:
-            table = build_network_word_table(network, tokenizer.all_special_ids)
+        if config.embeddings is None:
+            table = build_network_word_table(model, tokenizer.all_special_ids)
         else:
-            named = embeddings.load_embeddings(options.embeddings)
-            table, self._embeddings = build_embedding_word_table(named, network, tokenizer), named.identity
-        self.branch = SuperficialBranch(
-            table,
-            network.config.num_labels,
-            width=options.width or table.vectors.shape[1],
-            normalize=not options.unscaled,
-        ).to(network.device)
-        self._watch = BiasHook(network, self._layer)
+            named = embeddings.load_embeddings(config.embeddings)
+            table, self._embeddings = build_embedding_word_table(named, model, tokenizer), named.identity
+        width = config.width or table.vectors.shape[1]
+        self.branch = SuperficialBranch(table, model.config.num_labels, width=width, normalize=not config.unscaled)
+        attach_branch(model, self._layer, self.branch.to(model.device))
         self.omega: Tensor | None = None
-        self._products: Tensor | None = None  # sums that `finish` collects
-        # A counter on the device, so that the host never waits for a comparison with it.
-        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
+        super().__init__(model, config, tokenizer=tokenizer, **options)
+        self.add_callback(_OmegaCallback(self))
 
-    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
-        """Compute the cross-entropy of F_L + λ F_G or, during warm start and evaluation, of f([h, 0]).
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Compute the cross-entropy of F_L + λ F_G or, during warm start, of f([h, 0])."""
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        plain = outputs.logits.float()
+        residual, explained = compute_residual(outputs.f_b, outputs.f_g)
+        logits = residual + self.config.superficial_weight * outputs.f_g
+        if self.state.global_step < math.ceil(self.config.warm_start * self.state.max_steps):
+            # DDP requires a gradient for every parameter in every step; that of g is zero here.
+            logits = plain + 0 * logits
+        loss = cross_entropy(logits, labels)
+        self.record(plain_cross_entropy=cross_entropy(plain, labels), explained=explained)
+        return (loss, outputs) if return_outputs else loss
 
-        The loss parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains
-        (squared sums over this process's batch).
+    @torch.no_grad()
+    def fit_omega(self) -> None:
+        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* does not depend on other pairs.
+
+        All processes call this method together.
         """
-        if not self.training:
-            plain = self.network(**encoded).logits.float()
-            loss = cross_entropy(plain, labels)
-            return BatchLoss(loss, plain, {"plain_cross_entropy": loss.detach()})
-        plain, f_b, f_g = self._outputs(encoded)
-        encoder_part = f_b - f_g  # W_h h
-        residual = project_out(encoder_part, f_g)
-        # torch.where instead of a branch: the host need not wait for the device, and every parameter has a gradient in
-        # every step (zero for g in the warm start), which DDP requires.
-        warm = self.passes < self._warm_passes
-        with_superficial = residual + self._superficial_weight * f_g if self._superficial_weight else residual
-        loss = cross_entropy(torch.where(warm, plain, with_superficial), labels)
-        self.passes += 1
-        with torch.no_grad():
-            parts = {
-                "plain_cross_entropy": cross_entropy(plain, labels),
-                "explained": 1 - residual.square().sum() / encoder_part.square().sum().clamp(min=1e-12),
-            }
-        return BatchLoss(loss, torch.where(warm, plain, residual).detach(), parts)
-
-    def _outputs(self, encoded: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the logits W_h h + b, F_B and F_G of a batch, each of shape (b, k), in float32."""
-        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
-        with self._watch.record_bias() as snapshot:
-            plain = self.network(**encoded).logits.float()
-        return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
-
-    def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the logits f([h, 0]) of the network that is saved after training."""
-        if self._products is None:
-            return super().predict(**encoded)
-        plain, f_b, f_g = self._outputs(encoded)
-        with torch.autocast(plain.device.type, enabled=False):
-            self._products += f_g.T.to(self._products) @ torch.cat([f_g, f_b], dim=1).to(self._products)
-        return plain
+        k = self.branch.decoder.out_features
+        products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(self.args.device), device=self.args.device)
+        set_epoch = getattr(self.train_dataset, "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(0)
+        self.model_wrapped.eval()
+        for inputs in self.get_train_dataloader():
+            inputs.pop("labels", None)
+            outputs = self.model_wrapped(**self._prepare_inputs(inputs))
+            # The last batches of several processes repeat pairs, which this method drops.
+            f_b, f_g = self.accelerator.gather_for_metrics((outputs.f_b, outputs.f_g))
+            products += f_g.T.to(products) @ torch.cat([f_g, f_b], dim=1).to(products)
+        self.omega = solve_coefficients(products[:, :k], products[:, k:]).float()
 
     def build_provenance(self) -> dict[str, Any]:
         """Build the JSON record of the embeddings of branch g. It is empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
-    def begin(self, step: int, steps: int) -> None:
-        """Set the number of warm-start forward passes, and the number of completed forward passes."""
-        self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
-        self.passes.fill_(step * self._gradient_accumulation_steps)
-
-    @torch.no_grad()
-    def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* does not depend on other pairs."""
-        k, device = self.network.config.num_labels, accelerator.device
-        # `predict` adds to this tensor and does not return the products: FSDP may round what a module returns.
-        self._products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(device), device=device)
-        was_training = module.training
-        module.eval()
-        for batch in batches:
-            module(None, **batch)
-        module.train(was_training)
-        summed: Tensor = accelerator.reduce(self._products, reduction="sum")
-        self._products = None
-        self.omega = solve_coefficients(summed[:, :k], summed[:, k:]).float()
-
-    def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Save g, W_g and ω* to a folder for `models.hex.ResidualHead.load`. Call `finish` first."""
-        assert self.omega is not None, "finish fits what save writes"
-        branch_weights = {
-            name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)
-        }
-        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalize=self.branch.normalize)
+    def save_extra(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
+        """Save g, W_g and ω* to a folder for `models.hex.ResidualHead.load`."""
+        assert self.omega is not None, "the end of the training fits ω*"
+        prefix = f"{_BRANCH}."
+        own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        branch = SuperficialBranch.from_weights(own, self.branch.table, normalize=self.branch.normalize)
         ResidualHead(self._layer, branch, self.omega).save(folder)
+
+
+class _OmegaCallback(TrainerCallback):
+    """Callback that fits ω* at the end of the training, after `RunCallback` has loaded the best weights."""
+
+    def __init__(self, trainer: HexTrainer) -> None:
+        self._trainer = trainer
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._trainer.fit_omega()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from unbag.inference.loading import has_classification_head
-from unbag.training.loop import ALL, Metrics
+from unbag.training.dataset import ALL, Metrics
 from unbag.training.output import Record
 from unbag.training.weight_averaging import clone_weights, interpolate_weights
 

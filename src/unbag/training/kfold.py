@@ -27,12 +27,12 @@ from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, FoldProtocol, KFoldConfig
 from unbag.training.data import PairDataset, TrainingData, convert_rows_to_examples, filter_dataset
-from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.rearranged import get_record_path, load_or_train
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
+from unbag.training.trainer import OnStep
 from unbag.utils import rng
 from unbag.utils.files import write_json
 

@@ -10,15 +10,14 @@ from typing import Any
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
-from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED, Permuter, TooFewPermutationsError
+from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermutationsError
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
-from unbag.training.config import MaxEntropyOptions
-from unbag.training.objective import BatchLoss, Objective
+from unbag.training.trainer import PairTrainer
 
 
 class PermutedPairs:
-    """Permuted copies of the pairs in a batch, and the mean entropy of the predictions for these copies.
+    """Builder of permuted copies of pairs.
 
     A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
     entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
@@ -35,7 +34,7 @@ class PermutedPairs:
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language
 
-    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def __call__(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Build n permutations of each example. In both sentences, every word changes its position."""
         pairs = []
         for example in examples:
@@ -47,50 +46,36 @@ class PermutedPairs:
                 continue
         return pairs
 
-    def compute_mean_entropy(self, logits: Tensor, b: int) -> Tensor:
-        """Compute the mean entropy (1 / (b n)) Σ H over the permuted pairs of b examples.
 
-        Returns 0 if there are no permuted pairs.
-        """
-        return compute_entropies(logits).sum() / (b * self._n)
-
-
-class MaxEntropyObjective(Objective):
-    """Objective of the max-entropy recipe: cross-entropy − α · mean entropy on permuted pairs.
+class MaxEntropyTrainer(PairTrainer):
+    """Trainer with the loss of max-entropy: cross-entropy − α · mean entropy on permuted pairs.
 
     All pairs are encoded in one forward pass.
     """
 
-    def __init__(
-        self,
-        network: Any,
-        options: MaxEntropyOptions | None = None,
-        *,
-        seed: int = DEFAULT_SEED,
-        language: str = "en",
-    ) -> None:
-        """Initialize the objective.
-
-        Args:
-            network: `PreTrainedModel` for sequence classification.
-            options: Options; by default those of `MaxEntropyOptions`.
-            seed: Random seed for permutations.
-            language: Language of the sentences.
-        """
-        super().__init__(network)
-        self.options = options or MaxEntropyOptions()
-        self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
-        self.build_extra_pairs = self._permuted.build_extra_pairs
-
-    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
         """Compute the loss CE − α · (1 / (b n)) Σ H, where the sum is over the permuted pairs."""
-        # In half precision, small probabilities would be missing from the entropy.
-        logits = self.network(**encoded).logits.float()
-        b = len(labels)
-        cross = cross_entropy(logits[:b], labels)
-        entropy = self._permuted.compute_mean_entropy(logits[b:], b)
-        parts = {"cross_entropy": cross.detach(), "entropy": entropy.detach()}
-        return BatchLoss(cross - self.options.alpha * entropy, logits[:b].detach(), parts)
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        cross, entropy = compute_max_entropy_terms(outputs.logits, labels, self.config.permutations)
+        self.record(cross_entropy=cross, entropy=entropy)
+        loss = cross - self.config.alpha * entropy
+        return (loss, outputs) if return_outputs else loss
+
+
+def compute_max_entropy_terms(logits: Tensor, labels: Tensor, permutations: int = 1) -> tuple[Tensor, Tensor]:
+    """Compute the mean cross-entropy of b pairs, and the mean entropy (1 / (b n)) Σ H on their permuted pairs.
+
+    Args:
+        logits: Logits of the b pairs and, after them, of all permuted pairs, shape (b + permuted, k).
+        labels: Output of the network that is the gold label of each pair, shape (b,).
+        permutations: Number n of permutations per pair.
+    """
+    logits = logits.float()  # in half precision, small probabilities would be missing from the entropy
+    b = len(labels)
+    return cross_entropy(logits[:b], labels), compute_entropies(logits[b:]).sum() / (b * permutations)
 
 
 def compute_entropies(logits: Tensor) -> Tensor:

@@ -18,11 +18,11 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training.config import parse_weighted_corpus
 from unbag.training.config_recipes import MendConfig
-from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import validate_distinct_seeds
+from unbag.training.trainer import OnStep
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:

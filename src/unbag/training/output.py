@@ -7,46 +7,29 @@ import json
 import logging
 import platform
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from accelerate import Accelerator
 
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import list_json_differences
-from unbag.training.objective import Objective
 from unbag.training.record import FILE, read_training_record
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
 from unbag.utils.hashing import hash_file
 
+if TYPE_CHECKING:
+    from unbag.training.trainer import PairTrainer
+
 HARDWARE_FILE: Final = "hardware.json"
-
-
-class TrainingCost:
-    """Hardware of a run, and time since this object was created. The time of interrupted runs is not included."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    def build_record(self, device: torch.device, processes: int) -> dict[str, Any]:
-        """Build a JSON record with `hardware`, `processes` and `seconds`."""
-        names = torch.get_device_module(device) if device.type != "cpu" else None
-        of_device = getattr(names, "get_device_name", None)
-        hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
-        return {"hardware": hardware, "processes": processes, "seconds": round(time.monotonic() - self._began, 1)}
-
-
 LOGS: Final = "runs"
 """Folder for TensorBoard files in a model repository on the Hub."""
 
-_NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
@@ -74,29 +57,33 @@ def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
         yield
 
 
+def build_cost_record(device: torch.device, processes: int, seconds: float) -> dict[str, Any]:
+    """Build a JSON record of the hardware and the duration of a run."""
+    names = torch.get_device_module(device) if device.type != "cpu" else None
+    of_device = getattr(names, "get_device_name", None)
+    hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
+    return {"hardware": hardware, "processes": processes, "seconds": round(seconds, 1)}
+
+
 def write_model_folder(
-    output_dir: Path,
-    record: Record,
-    cost: Mapping[str, Any],
-    module: Any,
-    objective: Objective,
-    classifier: Classifier,
-    accelerator: Accelerator,
+    output_dir: Path, record: Record, cost: Mapping[str, Any], trainer: "PairTrainer", classifier: Classifier
 ) -> None:
     """Write the model, the tokenizer and the training record to the output folder, atomically.
 
-    The cost (`TrainingCost.build_record`) is written to the same folder, without a checksum.
+    The cost (`build_cost_record`) is written to the same folder, without a checksum.
     """
-    gathered = accelerator.get_state_dict(module)  # collective: all processes must call it
+    accelerator = trainer.accelerator
+    gathered = accelerator.get_state_dict(trainer.model_wrapped)  # collective: all processes must call it
     if accelerator.is_main_process:
-        weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
-        for name in objective.network.all_tied_weights_keys:  # gathered from shards, a tied weight is a separate copy
+        extra = tuple(f"{name}." for name in trainer.extra_modules)
+        weights = {name: value for name, value in gathered.items() if not name.startswith(extra)}
+        for name in classifier.network.all_tied_weights_keys:  # gathered from shards, a tied weight is a separate copy
             weights.pop(name, None)
         tmp = output_dir.with_name(f".{output_dir.name}.part")
         with remove_on_failure(tmp):
-            objective.network.save_pretrained(tmp, state_dict=weights)
+            classifier.network.save_pretrained(tmp, state_dict=weights)
             save_tokenizer(classifier.tokenizer, tmp)
-            objective.save(tmp, gathered)
+            trainer.save_extra(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             checksums.write_folder_checksums(tmp)
             (tmp / HARDWARE_FILE).write_text(json.dumps(cost) + "\n", encoding="utf-8")

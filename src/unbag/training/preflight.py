@@ -13,6 +13,7 @@ from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
 from unbag.evaluation.model_loading import validate_model
+from unbag.inference.distributed import connect_process_group
 from unbag.training import config as train_config
 from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.data import validate_corpora
@@ -41,6 +42,7 @@ def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) 
         )
     if config.label_map:
         parse_label_map(config.label_map)
+    validate_batch_size(config)
     _check_pairs(config)
     for name in sets:
         create_validated_builder(selection.build_suite_request(name))
@@ -61,6 +63,22 @@ def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) 
             "--resume-from-checkpoint: expected a folder or a Hub repository, got "
             f"{config.resume_from_checkpoint}; check the name"
         )
+
+
+def validate_batch_size(config: TrainConfig) -> int:
+    """Validate that a batch can be divided among processes and accumulation steps. Returns the number of parts.
+
+    Raises:
+        ValueError: If the batch size is no multiple of that number.
+    """
+    world_size, steps = connect_process_group().world_size, config.gradient_accumulation_steps
+    if config.batch_size % (world_size * steps):
+        raise ValueError(
+            f"batch_size: expected a multiple of {world_size * steps} ({world_size} processes × "
+            f"gradient_accumulation_steps = {steps}), got {config.batch_size}; change batch_size or "
+            "gradient_accumulation_steps"
+        )
+    return world_size * steps
 
 
 def validate_trackers(names: Iterable[str]) -> None:

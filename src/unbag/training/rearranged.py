@@ -36,11 +36,11 @@ from unbag.training.data import (
     sample_dataset,
     sample_from_datasets,
 )
-from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
+from unbag.training.trainer import OnStep
 from unbag.utils import checksums
 from unbag.utils.files import write_json
 

@@ -6,6 +6,7 @@ A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only w
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import scripts
@@ -14,14 +15,9 @@ from unbag.training.config import TrainConfig
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from unbag.inference.loading import Classifier
     from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
-
-
-MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
-"""Builds the objective from the classifier to train, the recipe's config, and the training data."""
+    from unbag.training.trainer import PairTrainer
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
@@ -45,35 +41,35 @@ class TrainingProtocol(NamedTuple):
     has_one_model: bool = False
 
 
-def build_cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
-    """Build the objective of plain fine-tuning."""
-    from unbag.training.objective import CrossEntropyObjective
-
-    return CrossEntropyObjective(classifier.network)
-
-
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe: an objective with its options and documentation.
+    """Training recipe: a subclass of `transformers.Trainer` with its options and documentation.
 
     Attributes:
         name: Name of the recipe, `unbag train NAME`.
         summary: Text of its help page.
-        objective: See `MakeObjective`.
+        trainer: Trainer class as `module:Class`, such as `unbag.training.hex:HexTrainer`. The text keeps PyTorch out of
+            the help pages.
         config: Class of its config. A field that is no constructor argument or not declared by `config.declare_option`
             is no option of the command.
         protocol: See `TrainingProtocol`; None for one run per seed.
         about: One or two sentences for the card of a trained model, with the paper.
-        pair_features: See `MakePairFeatures`; None if the objective needs labels only.
+        pair_features: See `MakePairFeatures`; None if the loss needs labels only.
     """
 
     name: str
     summary: str
-    objective: MakeObjective = build_cross_entropy
+    trainer: str = "unbag.training.trainer:PairTrainer"
     config: type[TrainConfig] = TrainConfig
     protocol: TrainingProtocol | None = None
     about: str = ""
     pair_features: MakePairFeatures | None = None
+
+    def load_trainer(self) -> "type[PairTrainer]":
+        """Import the trainer class."""
+        module, _, name = self.trainer.partition(":")
+        trainer: type[PairTrainer] = getattr(import_module(module), name)
+        return trainer
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")

@@ -14,10 +14,11 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import compute_seed_spread
 from unbag.training import preflight
 from unbag.training.config import TrainConfig
-from unbag.training.loop import ALL, OnStep
+from unbag.training.dataset import ALL
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
+from unbag.training.trainer import OnStep
 from unbag.utils.files import atomic_write
 
 if TYPE_CHECKING:

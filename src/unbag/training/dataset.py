@@ -1,0 +1,333 @@
+"""Datasets of tokenized pairs, the sampler of batches and the collator, for `transformers.Trainer`.
+
+All three are independent of the recipes and work with any `Trainer`. The content of an epoch and the order of its pairs
+are pure functions of seed and epoch, so that a resumed run sees the same batches.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
+from unbag.inference.loading import Classifier
+from unbag.inference.tokenization import BatchPadding, encode_pairs
+from unbag.training.batching import build_epoch_batches, find_augmented_units
+from unbag.training.bias import BIAS, Columns, PairFeatures
+from unbag.training.data import AugmentedPairBuilder, ExtraPairBuilder, PairDataset, mix_datasets
+
+_AT_ONCE: Final = 10_000  # pairs per call of the tokenizer, which returns Python lists of several MB
+
+Tokens = tuple[list[int], list[int] | None]
+"""Token ids and token type ids of a pair; None for models without token types."""
+
+Item = dict[str, Any]
+"""Item of a dataset: `tokens`, `label` (an output of the network), `extra` (tokens of unlabelled pairs), features."""
+
+
+class EncodedPairArray:
+    """Token ids of n pairs in one array, which needs a tenth of the memory that Python lists need.
+
+    Attributes:
+        lengths: Number of tokens of each pair, shape (n,).
+        truncated: Number of truncated pairs.
+    """
+
+    def __init__(
+        self, ids: NDArray[np.int32], types: NDArray[np.int8] | None, lengths: NDArray[np.intp], cut: int
+    ) -> None:
+        self._ids, self._types, self.lengths, self.truncated = ids, types, lengths, cut
+        self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
+
+    def get_tokens(self, row: int) -> Tokens:
+        """Get the token ids and token type ids of one pair."""
+        span = slice(self._starts[row], self._starts[row + 1])
+        return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
+
+
+@dataclass(frozen=True)
+class PairEncoder:
+    """Tokenizer with the padding settings and maximum length of a network.
+
+    Attributes:
+        limit: Maximum number of tokens per pair; None for no limit.
+    """
+
+    tokenizer: Any
+    padding: BatchPadding
+    limit: int | None
+
+    @classmethod
+    def from_classifier(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
+        """Build the encoder for a classifier.
+
+        Raises:
+            ModelError: If the model cannot read `max_length` tokens.
+        """
+        limit = classifier.resolve_max_length(max_length)
+        return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """Tokenize a small number of pairs into Python lists."""
+        if not pairs:
+            return []
+        premises, hypotheses = zip(*pairs, strict=True)
+        encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
+        if encodings.token_type_ids is None:
+            return [(ids, None) for ids in encodings.input_ids]
+        return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
+
+    def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
+        """Tokenize many pairs into one array."""
+        ids: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+        types: list[NDArray[np.int8]] = []
+        lengths: list[int] = []
+        cut = 0
+        for start in range(0, len(examples), _AT_ONCE):
+            some = examples[start : start + _AT_ONCE]
+            encodings = encode_pairs(
+                self.tokenizer, [each.premise for each in some], [each.hypothesis for each in some], self.limit
+            )
+            ids.append(np.array([token for row in encodings.input_ids for token in row], dtype=np.int32))
+            if encodings.token_type_ids is not None:
+                types.append(np.array([kind for row in encodings.token_type_ids for kind in row], dtype=np.int8))
+            lengths += encodings.lengths
+            cut += encodings.truncated
+        return EncodedPairArray(
+            np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
+        )
+
+    def pad(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
+        """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""
+        ids = [pair[0] for pair in tokens]
+        types = [pair[1] for pair in tokens if pair[1] is not None]
+        arrays = self.padding.build_arrays(ids, types if len(types) == len(ids) else None)
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+@dataclass(frozen=True)
+class PairCollator:
+    """Collator that pads the items of a batch.
+
+    The inputs have the b pairs of the batch first, and after them the extra pairs of all items. Therefore `labels` and
+    the features have b rows, the inputs of the network b + extra.
+    """
+
+    encoder: PairEncoder
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        """Build `labels`, the padded inputs of the network, and the features."""
+        tokens = [item["tokens"] for item in items]
+        tokens += [pair for item in items for pair in item.get("extra", ())]
+        batch = self.encoder.pad(tokens)
+        batch["labels"] = torch.tensor([item["label"] for item in items])
+        for name in items[0].keys() - {"tokens", "extra", "label"}:
+            batch[name] = torch.from_numpy(np.stack([item[name] for item in items]))
+        return batch
+
+
+class TrainingPairs(Dataset[Item]):
+    """Dataset of the training pairs of one epoch. `set_epoch` changes the epoch; accelerate's data loader calls it.
+
+    The number of pairs is the same in every epoch.
+
+    Attributes:
+        epoch: Number of the epoch, from 0.
+        examples: Pairs of the epoch, with added pairs.
+        encoded: Their tokens.
+        features: Their features by name, with labels in the order of the network's outputs.
+        truncated: Number of truncated pairs in the first epoch.
+        bias_accuracy: Accuracy of the biased model on the first epoch; None if there is no biased model or it has no
+            predictions.
+    """
+
+    epoch: int
+    examples: list[Example]
+    encoded: EncodedPairArray
+    features: Columns
+
+    def __init__(
+        self,
+        datasets: Sequence[PairDataset],
+        encoder: PairEncoder,
+        label_order: Sequence[str],
+        *,
+        seed: int,
+        augmenter: AugmentedPairBuilder | None = None,
+        features: PairFeatures | None = None,
+        transform: Callable[[Example, int], Example] | None = None,
+        build_extra_pairs: ExtraPairBuilder | None = None,
+    ) -> None:
+        """Build the first epoch.
+
+        Args:
+            datasets: Training pairs.
+            encoder: Tokenizer with its settings.
+            label_order: Labels in the order of the network's outputs.
+            seed: Random seed.
+            augmenter: Builder of pairs that are added to each epoch; None for no added pairs.
+            features: Features of the pairs that the loss needs; None for none.
+            transform: Function that changes an example in an epoch, given by its number; None for no changes.
+            build_extra_pairs: Builder of the unlabelled pairs of an example; None for no such pairs.
+        """
+        self._datasets, self._encoder, self._order, self._seed = datasets, encoder, tuple(label_order), seed
+        self._augmenter, self._features = augmenter, features
+        self._transform, self._build_extra_pairs = transform, build_extra_pairs
+        self._build(0)
+        self.truncated = self.encoded.truncated
+        self.bias_accuracy = self._compute_bias_accuracy()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Change to the pairs of another epoch."""
+        if epoch == self.epoch:
+            return
+        if self._augmenter is None and not any(dataset.weight % 1 for dataset in self._datasets):
+            self.epoch = epoch  # the same pairs in every epoch, tokenized once
+        else:
+            self._build(epoch)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, row: int) -> Item:
+        example, tokens = self.examples[row], None
+        if self._transform is not None:
+            example = self._transform(example, self.epoch)
+            [tokens] = self._encoder.encode([(example.premise, example.hypothesis)])
+        item = {"tokens": tokens or self.encoded.get_tokens(row), "label": self._order.index(example.label)}
+        if self._build_extra_pairs is not None:
+            item["extra"] = self._encoder.encode(self._build_extra_pairs([example], self.epoch))
+        return item | {name: values[row] for name, values in self.features.items()}
+
+    def _build(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.examples = mix_datasets(self._datasets, seed=self._seed, epoch=epoch)
+        if self._augmenter is not None:
+            self.examples += self._augmenter(epoch)
+        self.encoded = self._encoder.encode_all(self.examples)
+        self.features = {}
+        if self._features is not None:
+            outputs = [LABELS.index(label) for label in self._order]
+            self.features = {
+                name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
+                for name, values in self._features(self.examples).items()
+            }
+
+    def _compute_bias_accuracy(self) -> float | None:
+        """Compute the accuracy of the biased model on the pairs for which its probabilities are not uniform."""
+        if BIAS not in self.features:
+            return None
+        predictions = self.features[BIAS]
+        gold = np.array([self._order.index(example.label) for example in self.examples])
+        # A weak learner has uniform values, thus no prediction, for its own training pairs.
+        decided = predictions.max(axis=1) > predictions.min(axis=1)
+        return float((predictions.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
+
+
+class BatchSampler(Sampler[int]):
+    """Sampler that orders the pairs of an epoch so that each `batch_size` consecutive pairs are one batch.
+
+    Pairs of a batch have similar lengths, and groups of added pairs stay together (`training.batching`). The order is a
+    function of seed and epoch. It does not depend on the number of processes: the parts into which processes and
+    accumulation steps cut a batch are equally long.
+    """
+
+    def __init__(
+        self, pairs: TrainingPairs, batch_size: int, *, seed: int, n_parts: int = 1, stratified: bool = False
+    ) -> None:
+        """Initialize the sampler.
+
+        Args:
+            pairs: Pairs with the current epoch.
+            batch_size: Number of pairs per step, over all processes and accumulation steps.
+            seed: Random seed.
+            n_parts: Number of processes × accumulation steps.
+            stratified: Whether added pairs are spread evenly by kind and label.
+        """
+        self._pairs, self._batch_size, self._seed = pairs, batch_size, seed
+        self._n_parts, self._stratified = n_parts, stratified
+        list(self)  # a group that fits into no batch is an error before the first step
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __iter__(self) -> Iterator[int]:
+        for batch in build_epoch_batches(
+            self._pairs.encoded.lengths,
+            self._batch_size,
+            seed=self._seed,
+            epoch=self._pairs.epoch,
+            strata=find_augmented_units(self._pairs.examples, stratified=self._stratified),
+        ):
+            for part in range(self._n_parts):
+                # The batch is sorted by length, so strided parts need equal work.
+                yield from batch[part :: self._n_parts].tolist()
+
+
+class HeldOutPairs(Dataset[Item]):
+    """Dataset of held-out pairs, the longest first. It also computes the metrics of their logits."""
+
+    def __init__(self, datasets: Sequence[PairDataset], encoder: PairEncoder, label_order: Sequence[str]) -> None:
+        examples = [example for dataset in datasets for example in dataset.examples]
+        self._encoded = encoder.encode_all(examples)
+        self._rows = np.argsort(-self._encoded.lengths, kind="stable")
+        self._labels = np.array([label_order.index(example.label) for example in examples], np.intp)
+        self._names = [dataset.name for dataset in datasets]
+        self._dataset = np.repeat(np.arange(len(datasets)), [len(dataset.examples) for dataset in datasets])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Item:
+        row = self._rows[index]
+        return {"tokens": self._encoded.get_tokens(row), "label": int(self._labels[row])}
+
+    def compute_metrics(self, predictions: tuple[NDArray[np.float32], Any]) -> dict[str, float]:
+        """Compute `NAME/accuracy`, `NAME/loss` (cross-entropy) and `NAME/pairs` for each dataset and for `all`.
+
+        Args:
+            predictions: Logits, shape (n, k), and labels, as `transformers.EvalPrediction`.
+        """
+        # float64: in float32, a sum over many pairs would depend on its order.
+        logits = predictions[0].astype(np.float64)
+        gold = self._labels[self._rows]
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        losses = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(gold)), gold]
+        columns = {"accuracy": logits.argmax(axis=1) == gold, "loss": losses}
+        of = self._dataset[self._rows]
+        subsets = {name: of == number for number, name in enumerate(self._names)} | {ALL: np.ones(len(gold), bool)}
+        return {
+            f"{name}/{measure}": value
+            for name, rows in subsets.items()
+            for measure, value in (
+                *((measure, float(values[rows].mean()) if rows.any() else 0.0) for measure, values in columns.items()),
+                ("pairs", int(rows.sum())),
+            )
+        }
+
+
+ALL: Final = "all"
+"""Name of the metrics over all held-out pairs."""
+
+Metrics = dict[str, dict[str, float]]
+"""Metrics by name of the dataset, including `all`: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
+
+
+def group_metrics(flat: Mapping[str, float]) -> Metrics:
+    """Group the metrics of `HeldOutPairs.compute_metrics` by dataset. Trainer's prefix `eval_` is removed.
+
+    >>> group_metrics({"eval_snli/accuracy": 0.5, "eval_snli/pairs": 2, "eval_runtime": 1.0})
+    {'snli': {'accuracy': 0.5, 'pairs': 2}}
+    """
+    grouped: Metrics = {}
+    for key, value in flat.items():
+        name, slash, measure = key.removeprefix("eval_").rpartition("/")
+        if slash:
+            grouped.setdefault(name, {})[measure] = value
+    return grouped
