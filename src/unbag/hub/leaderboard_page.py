@@ -110,6 +110,7 @@ def build_page(repo: str) -> "gr.Blocks":
         widths: Any = ["176px", *["140px"] * (overview.shape[1] - 1)]
         return count, gr.Dataframe(overview, datatype=kinds, column_widths=widths), meanings, rows
 
+    narrow = ("value", "n", "better", "set", "config", "rows", "revision")
     types: Any = ["markdown", "number", "str", "number", *["str"] * (len(_COLUMNS) - 4)]
     demo = gr.Blocks(title="unbag leaderboard", analytics_enabled=False, fill_width=True)
     with demo:
@@ -131,7 +132,7 @@ def build_page(repo: str) -> "gr.Blocks":
                 datatype=types,
                 pinned_columns=1,
                 # With 140 px, the metrics of cs_lambda are cut off before the digits that distinguish them.
-                column_widths=["220px" if name in ("model", "metric") else "140px" for name in _COLUMNS],
+                column_widths=["140px" if name in narrow else "220px" for name in _COLUMNS],
             )
         gr.Markdown(f"Dataset: [{repo}](https://huggingface.co/datasets/{repo}).")
         demo.load(load_page, None, [count, overview, meanings, rows], api_name="load")
