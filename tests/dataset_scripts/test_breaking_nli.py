@@ -56,7 +56,7 @@ def official(tmp_path, monkeypatch):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data/dataset.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(builder.BreakingNli, "FILE", replace(builder.PINNED, sha256=sha256))
+    monkeypatch.setattr(builder.BreakingNliBuilder, "FILE", replace(builder.PINNED, sha256=sha256))
     return str(path)
 
 
