@@ -107,9 +107,8 @@ def test_average_precision_interval_is_continuous_at_1():
     assert near.value == pytest.approx((63 + 64 / 65) / 64)
     assert perfect.low == pytest.approx(0.025 ** (1 / 64))  # Clopper-Pearson for 64 of 64
     assert perfect.low - 0.01 < near.low < perfect.low
-    assert (
-        0.999 < near.high <= perfect.high == 1
-    )  # exactly 1 - 0.025^65, about, which a float cannot distinguish from 1
+    # The exact limit is about 1 - 0.025^65, which a float cannot distinguish from 1.
+    assert 0.999 < near.high <= perfect.high == 1
 
 
 def test_oracle_is_perfect_with_valid_limits():
