@@ -65,8 +65,6 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
     """Run a command and return its exit code.
 
     Args:
-        command: Command to run.
-        arguments: Command-line arguments (default: `sys.argv[1:]`).
         is_resumable: Whether the command can resume after an interruption (default: depends on the command's name).
     """
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
@@ -137,10 +135,9 @@ def _is_resumable(arguments: Sequence[str]) -> bool:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[list[int]]:
-    """Handle SIGTERM like Ctrl-C, so that cleanup runs. Yields the list of received signals.
-
-    Disabled under a launcher: its processes may block in collective calls that Python signal handlers cannot interrupt.
-    """
+    """Handle SIGTERM like Ctrl-C, so that cleanup runs. Yields the list of received signals."""
+    # Disabled under a launcher: its processes may block in collective calls that Python signal handlers cannot
+    # interrupt.
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread() or "LOCAL_RANK" in os.environ:
         yield received

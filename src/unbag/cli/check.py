@@ -83,11 +83,7 @@ class GateOptions:
     ] = False
 
     def build_gates(self) -> "Gates":
-        """Parse and validate the gates.
-
-        Raises:
-            typer.BadParameter: If there is no gate, or an option is invalid.
-        """
+        """Parse and validate the gates."""
         from unbag.challenge_sets.results import FILE
         from unbag.evaluation.gates import Gates, parse_bound
 
@@ -279,13 +275,8 @@ def _validate_rows(
     *,
     full: bool,
 ) -> None:
-    """Validate that no option of the command line changes the rows of the sets.
-
-    The pairs themselves are compared after the evaluation, because their file may be moved.
-
-    Raises:
-        typer.BadParameter: If an option changes the rows; the message names the option.
-    """
+    """Validate that no option of the command line changes the rows of the sets."""
+    # The pairs themselves are compared after the evaluation, because their file may be moved.
     theirs = earlier.apply(ctx, PairOptions())
     ours = [field.name for field in fields(pairs) if field.name not in ("data", "text")]
     changed = [name for name in ours if getattr(pairs, name) != getattr(theirs, name)]

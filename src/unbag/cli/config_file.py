@@ -41,11 +41,7 @@ def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
 
 
 def require_confirmation(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
-    """Check that an option set in a config file is also passed on the command line (for `_CONFIRMED` options).
-
-    Raises:
-        typer.BadParameter: If the option is enabled only in the file.
-    """
+    """Check that an option set in a config file is also passed on the command line (for `_CONFIRMED` options)."""
     if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
         option = param.opts[0]
         raise typer.BadParameter(
@@ -101,32 +97,19 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
 
 
 class EarlierOptions(NamedTuple):
-    """Options of an earlier run.
+    """Options of an earlier run."""
 
-    Attributes:
-        file: File of the options, for error messages.
-        models: Models of the run.
-        sets: Sets listed with `--sets`, each with all examples.
-        full: Whether the suite used all examples of each set.
-        values: Values of the other options, by parameter name.
-    """
-
-    file: Path
+    file: Path  # for error messages
     models: Sequence[str]
-    sets: Sequence[str]
-    full: bool
-    values: Mapping[str, Any]
+    sets: Sequence[str]  # listed with `--sets`, each with all examples
+    full: bool  # whether the suite used all examples of each set
+    values: Mapping[str, Any]  # of the other options, by parameter name
 
     def apply(self, ctx: typer.Context, group: _Group, *, skip: Collection[str] = ()) -> _Group:
         """Replace the values of a group of options by those of the earlier run.
 
         Args:
-            ctx: Context of the command that the group belongs to.
-            group: Options of the command.
             skip: Names of options that keep the values of the command.
-
-        Raises:
-            typer.BadParameter: If a value is invalid, or an option of `_CONFIRMED` is only in the file.
         """
         params = {str(param.name): param for param in ctx.command.params}
         names = [each.name for each in fields(group)]
@@ -146,11 +129,7 @@ def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
     """Load the options of an earlier run.
 
     Args:
-        path: `run.yaml` of the run.
         params: Parameters of the command that reads the file. Other options in the file are ignored.
-
-    Raises:
-        typer.BadParameter: If the file cannot be parsed.
     """
     record, keys = _mapping(path), _keys(params)
     values = _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)

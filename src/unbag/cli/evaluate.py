@@ -191,12 +191,7 @@ def evaluate(
 def _select_requests(
     pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
 ) -> "tuple[list[SetRequest], list[EvaluationFailure], str]":
-    """Build the set requests of a command, the list of skipped sets, and a title for the run.
-
-    Raises:
-        typer.BadParameter: If an option is incompatible with the sets.
-        ValueError: If a set or corpus does not exist, or no set of the suite supports the pairs.
-    """
+    """Build the set requests of a command, the list of skipped sets, and a title for the run."""
     if cross_domain:
         _validate_cross_domain_options(pairs)
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
@@ -250,9 +245,6 @@ def select_offline_requests(
     """Select the requests whose files are available offline. Returns them, and the skipped sets.
 
     Args:
-        models: Models, which are required.
-        requests: Requests of the sets.
-        options: Options of the models.
         are_required: Whether all sets are required, because the user named them.
 
     Raises:
@@ -305,18 +297,11 @@ def run_models(
     """Evaluate models with `evaluation.evaluator.evaluate_all`, and show the progress.
 
     Args:
-        models: Models, as given on the command line.
-        requests: Challenge sets to build.
-        options: Options for loading and running the models.
-        folder: Folder for the results.
         is_default_folder: Whether the folder is the default one. All such runs share one store of predictions.
         engine: Ray cluster that runs the models (default: the current process).
-        is_visible: Whether to show progress and tables (default: True).
         quiet: Whether to show progress without tables (default: False).
         cross_domain: Whether the run prints a single table of models by corpora, without baselines.
         skipped: Sets of the suite that have failed already.
-        shard: Shard of this process.
-        predictions_csv: CSV file for every pair with its prediction.
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group
@@ -348,11 +333,7 @@ def run_models(
 
 
 def _validate_cross_domain_options(pairs: PairOptions) -> None:
-    """Validate that no option selects other pairs than those of corpora.
-
-    Raises:
-        typer.BadParameter: If an option does not apply; the message names all such options.
-    """
+    """Validate that no option selects other pairs than those of corpora."""
     applied = ("corpus", "max_examples", "seed")
     given = [
         each.name for each in fields(pairs) if each.name not in applied and getattr(pairs, each.name) != each.default

@@ -106,10 +106,7 @@ def export(
 def _export_records(
     runs: Sequence[Path], folder: Path, model: str | None, hub: str | None, evaluator: tuple[str, Relationship]
 ) -> list[str]:
-    """Write the results of runs as Every Eval Ever records. Returns the paths relative to the folder.
-
-    The timestamp of a record is the modification time of the newest results file.
-    """
+    """Write the results of runs as Every Eval Ever records. Returns the paths relative to the folder."""
     from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
     from unbag.utils.hub import validate_push_repo
 
@@ -123,7 +120,7 @@ def _export_records(
     return export_eee_records(
         results,
         folder,
-        timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),
+        timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),  # of the newest results file
         model=model,
         hub=hub,
         evaluator=EvaluationAuthor(*evaluator),

@@ -109,11 +109,7 @@ class ModelOptions(_LoadingOptions):
     ] = None
 
     def build_loading_options(self) -> dict[str, Any]:
-        """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`.
-
-        Raises:
-            ValueError: If a value is invalid.
-        """
+        """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`."""
         return parse_model_options({name: getattr(self, name) for name in MODEL_OPTIONS})
 
     def validate(self, models: Sequence[str]) -> None:

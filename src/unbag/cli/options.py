@@ -200,12 +200,7 @@ class PairOptions:
         """Build one request per set.
 
         Args:
-            names: Names of the sets.
             on_failure: Called with each skipped set, which cannot be built from these pairs.
-
-        Raises:
-            typer.BadParameter: If an option does not exist in any set, or a value cannot be parsed.
-            ValueError: If a set, corpus or split does not exist.
         """
         from unbag.challenge_sets import loading
         from unbag.challenge_sets.selection import OptionError, PairSelection
@@ -265,7 +260,6 @@ class PairOptions:
 
 
 def _lists(names: Sequence[str]) -> frozenset[str]:
-    """Collect the list-valued options of the given sets."""
     from unbag.challenge_sets import loading
     from unbag.utils.options import LIST
 
@@ -338,9 +332,7 @@ def build_selected_requests(
     """Build the `SetRequest` objects of a command, for the given challenge sets or for the suite of all sets.
 
     Args:
-        pairs: Source pairs and set options.
         sets: Names of the sets (default: the suite). A given set that does not support the pairs is an error.
-        full: Whether the suite uses all examples instead of a sample.
         on_failure: Called with each skipped set of the suite, which does not support the pairs.
     """
     from unbag.challenge_sets import selection
@@ -370,13 +362,10 @@ def build_requests_per_corpus(
     With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora.
 
     Args:
-        pairs: Source pairs and set options.
-        sets: Names of the sets.
         on_failure: Called with (failure, corpus) for each set that does not support a corpus.
 
     Raises:
         typer.BadParameter: If `--split` is also given.
-        ValueError: If a set or corpus does not exist.
     """
     corpora = list_requested_corpora(pairs)
     if pairs.split:
@@ -417,11 +406,7 @@ NumGpus = Annotated[
 
 
 def validate_engine(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
-    """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`.
-
-    Raises:
-        typer.BadParameter: For the reasons of `evaluation.backends.validate_engine_options`.
-    """
+    """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`."""
     from unbag.evaluation.backends import validate_engine_options
 
     try:

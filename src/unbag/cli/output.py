@@ -76,7 +76,6 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _long_options(ctx: typer.Context) -> Iterator[str]:
-    """Iterate over the long options of a command."""
     for param in ctx.command.params:
         yield from (name for name in (*param.opts, *param.secondary_opts) if name.startswith("--"))
 
@@ -121,17 +120,7 @@ OutputFormat = Annotated[
 def print_table(
     output_format: OutputFormat, table: "RenderableType", exported_table: "ExportedTable", *, as_json: bool
 ) -> None:
-    """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON.
-
-    Args:
-        output_format: Value of `--format`.
-        table: Table for the terminal.
-        exported_table: The same table for export.
-        as_json: Whether `--json` was given.
-
-    Raises:
-        typer.BadParameter: If `--json` contradicts `--format`.
-    """
+    """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON."""
     validate_output_format(output_format, as_json=as_json)
     if as_json:
         output_format = "json"
@@ -142,11 +131,7 @@ def print_table(
 
 
 def validate_output_format(output_format: str, *, as_json: bool) -> None:
-    """Validate that `--format` and `--json` are compatible, before the run starts.
-
-    Raises:
-        typer.BadParameter: If `--json` contradicts `--format`.
-    """
+    """Validate that `--format` and `--json` are compatible, before the run starts."""
     if as_json and output_format not in ("table", "html", "json"):
         raise typer.BadParameter(f"expected one of --json and --format {output_format}, got both; remove one")
 
@@ -202,11 +187,8 @@ def show_results(
     The summary covers all results in the folder, including those of earlier runs.
 
     Args:
-        results: Results of this run.
-        folder: Folder of the results.
         as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
         contents: Contents of the folder (default: they are read).
-        cross_domain: Whether to print a single table of models by corpora.
         are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
         output_location: Final location of the folder, such as a URL (default: `folder`).
         comparison: Comparison of the models of the run, whose tables then replace those of each result.
@@ -248,10 +230,7 @@ def write_tables(
     Returns the tables of this run, and the summary of all results in the folder.
 
     Args:
-        results: Results of the run.
-        folder: Folder of the results.
         contents: Contents of the folder, which may have results of earlier runs (default: they are read).
-        cross_domain: Whether the run has a single table of models by corpora.
         comparison: Comparison of the models of the run. Its table replaces those of the results, which are still
             written to the file.
     """
@@ -277,8 +256,6 @@ def print_failures(failures: "Sequence[EvaluationFailure]", *, with_model: bool,
     """Print the failed and skipped sets to standard error, one line per reason.
 
     Args:
-        failures: Sets that failed or were skipped.
-        with_model: Whether to print the model's name.
         is_named: Whether the user listed the sets explicitly. Each listed set is required (`EvaluationFailure.counts`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}

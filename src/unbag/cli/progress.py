@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class BuildProgressBar:
-    """Progress bar for building challenge sets. It is hidden if the console is not a terminal.
-
-    Args:
-        console: Console to draw on.
-    """
+    """Progress bar for building challenge sets. It is hidden if the console is not a terminal."""
 
     def __init__(self, console: "Console") -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -129,8 +125,6 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "I
     """Show the progress of an evaluation. Yields the callbacks that update the display.
 
     Args:
-        num_sets: Number of sets.
-        is_visible: Whether to show progress.
         quiet: Whether to show bars without results (default: False).
     """
     from unbag.evaluation.outcome import EvaluationCallbacks

@@ -298,8 +298,8 @@ def results(
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(
-            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, "
-            f"got {options.repo_id!r}; add the repository name"
+            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, got "
+            f"{options.repo_id!r}; add the repository name"
         )
 
     results = read_results(files)
@@ -578,8 +578,8 @@ def everything(
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
-            "--repo-id: expected an organization for several repositories, "
-            f"got {options.repo_id!r}; remove the repository name"
+            "--repo-id: expected an organization for several repositories, got "
+            f"{options.repo_id!r}; remove the repository name"
         )
     if results:
         stored = read_results(results)  # Validate first, because building sets takes long.
@@ -616,10 +616,7 @@ def everything(
 def _requests_by_set(
     pairs: PairOptions, names: Sequence[str], failures: "list[EvaluationFailure]"
 ) -> "dict[str, list[SetRequest]]":
-    """Build the requests of each set: one per corpus, or one for a set that does not depend on the corpus.
-
-    Sets that cannot be built from a corpus are added to `failures`.
-    """
+    """Build the requests of each set: one per corpus, or a single one. Appends the sets that fail to `failures`."""
 
     def add_failure(failure: "EvaluationFailure", corpus: str) -> None:
         failures.append(replace(failure, set=f"{failure.set} of {corpus}"))

@@ -18,11 +18,6 @@ PUSH_OPTION: Final = "--push-results"
 def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> None:
     """Validate the target of a push before the run: repository name, account and token.
 
-    Args:
-        repo_id: Organization, or repository in an organization.
-        offline: Whether the Hub cannot be reached.
-        option: Command-line option of the target, for error messages.
-
     Raises:
         typer.BadParameter: If `offline` is set, or the name is invalid on the Hub.
         ValueError: If the token is missing or cannot write to the namespace.
@@ -51,10 +46,8 @@ def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> 
 
 
 def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str) -> None:
-    """Validate that the token has write access and that its account belongs to the namespace.
-
-    The Hub checks the permissions of fine-grained tokens at the first write.
-    """
+    """Validate that the token has write access and that its account belongs to the namespace."""
+    # The Hub checks the permissions of fine-grained tokens at the first write.
     namespace = repo_id.partition("/")[0]
     role = account.get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
@@ -75,13 +68,9 @@ def validate_push_target(repo_id: str | None, models: Sequence[str], data: str |
 
     Args:
         repo_id: Target of the push; None if nothing is pushed.
-        models: Models to evaluate.
-        data: Value of `--data`.
-        offline: Whether the Hub cannot be reached.
 
     Raises:
         typer.BadParameter: If a model is a local folder, or `--data` is given; see also `validate_push`.
-        ValueError: See `validate_push`.
     """
     if repo_id is None:
         return
@@ -98,13 +87,8 @@ def push_results(results: "Sequence[Result]", output_location: str, repo_id: str
     """Add results to a results dataset, like `unbag publish results-dataset`.
 
     Args:
-        results: Results of Hub models on corpora.
         output_location: Folder or URL of the results, for the command in an error message.
-        repo_id: Organization or repository.
         as_json: Whether standard output holds JSON, so that the report goes to standard error.
-
-    Raises:
-        ValueError: If publishing fails.
     """
     from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
@@ -116,12 +100,7 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
     """Publish a trained model with a card and its evaluation, like `unbag publish model`.
 
     Args:
-        folder: Folder of the training run.
-        repo_id: Organization or repository.
         as_json: Whether standard output holds JSON, so that the report goes to standard error.
-
-    Raises:
-        ValueError: If publishing fails.
     """
     from unbag.cli.publish import build_model_upload
 

@@ -32,9 +32,6 @@ def build_run_folder(
     """Build the path of the default folder of a run. Identical commands get the same path.
 
     Args:
-        names: Models or predictions file, as given on the command line.
-        requests: Challenge sets.
-        options: Options of the models.
         title: Names of the sets, `suite`, `full`, or `cross-domain` with the corpora of the command line.
     """
     non_defaults: dict[str, Any] = {}
@@ -53,7 +50,6 @@ def build_run_folder(
 
 
 def _pairs_name(requests: "Sequence[SetRequest]") -> str:
-    """Build the component of a folder name that identifies the source pairs."""
     from unbag.challenge_sets import selection
 
     first, *_ = requests

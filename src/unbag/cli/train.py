@@ -283,10 +283,7 @@ def _quiet(*, first: bool) -> None:
 
 @contextmanager
 def _show_steps(config: Any, *, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Show progress bars, or one line per logging step if the output is no terminal.
-
-    Yields a function that builds the step callback of a run from its name.
-    """
+    """Yield a function that builds the step callback of a run: progress bars, or lines if there is no terminal."""
     if not visible or is_quiet():
         yield None
         return

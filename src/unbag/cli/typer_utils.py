@@ -22,10 +22,8 @@ def split_commas(values: list[str] | None) -> list[str] | None:
 
     >>> split_commas(["permuted, swapped", "plain"])
     ['permuted', 'swapped', 'plain']
-
-    Raises:
-        typer.BadParameter: If the values contain no name. Commas alone must not count as an absent option.
     """
+    # Commas alone must not count as an absent option.
     names = [value for value in split_names(*values) if value] if values else values
     if values and not names:
         raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}; add a name")
@@ -36,9 +34,6 @@ def split_fixed_names(values: list[str] | None) -> list[str] | None:
     """Split a list of predefined names at commas, and reject whitespace around a value (option callback).
 
     The Python API also rejects such names. A space after a comma is allowed.
-
-    Raises:
-        typer.BadParameter: If the values contain no name, or a value begins or ends with whitespace.
     """
     names = split_commas(values)
     for value in values or ():

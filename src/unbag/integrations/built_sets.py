@@ -29,20 +29,13 @@ BOUNDS: Final = ("low", "high")
 
 @dataclass(frozen=True)
 class BuiltChallengeSet:
-    """Challenge set with its description and rows.
-
-    Attributes:
-        challenge_set: Description of the set.
-        rows: Rows, a `datasets.Dataset`.
-        skill_score_mask: Rows of the skill score (`challenge_sets.request.BuiltSet.skill_score_mask`), shape (n,).
-        control: Decisive rows with shuffled words, one draw after the other
-            (`challenge_sets.request.BuiltSet.control`); None without a control.
-    """
+    """Challenge set with its description and rows."""
 
     challenge_set: ChallengeSet
-    rows: Any
+    rows: Any  # a `datasets.Dataset`
+    # As `challenge_sets.request.BuiltSet.skill_score_mask`, shape (n,).
     skill_score_mask: NDArray[np.bool_] | None = None
-    control: Any = None
+    control: Any = None  # decisive rows with shuffled words, one draw after the other
 
     def __len__(self) -> int:
         return len(self.rows) + (0 if self.control is None else len(self.control))
@@ -69,9 +62,6 @@ class BuiltChallengeSet:
         """Compute the metrics quoted in model cards, with the limits of their confidence intervals, by metric name.
 
         For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
-
-        Args:
-            predictions: Predictions for all of `pairs`.
         """
         # Predictions for the control follow those for the rows, one draw after the other.
         n = len(self.rows)
@@ -147,11 +137,7 @@ def _apply_size(sample: SetRequest, max_examples: int | None) -> SetRequest:
 
 
 def build_set(request: SetRequest) -> BuiltChallengeSet:
-    """Build a challenge set, or load it from the cache.
-
-    Raises:
-        ValueError: As in `challenge_sets.request.build_requested_set`.
-    """
+    """Build a challenge set, or load it from the cache."""
     item = build_requested_set(request)
     return BuiltChallengeSet(
         challenge_sets.get_challenge_set(request.name), item.rows, item.skill_score_mask, item.control
@@ -164,7 +150,6 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
 
     Args:
-        requests: Requests.
         max_rows: Maximum number of rows; None for no limit.
 
     Raises:

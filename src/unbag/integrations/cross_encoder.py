@@ -101,8 +101,6 @@ class CrossEncoderEvaluator(BaseEvaluator):
         Args:
             model: `CrossEncoder` with one output per label and label names in its config.
             output_path: Folder of the CSV file; None for no file.
-            epoch: Training epoch, for the file; -1 outside of training.
-            steps: Training steps, for the file; -1 outside of training.
 
         Raises:
             ValueError: If the model's outputs are not finite, or the CSV file belongs to other sets.

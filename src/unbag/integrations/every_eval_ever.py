@@ -69,8 +69,6 @@ def export_eee_records(
     """Write one Every Eval Ever (EEE) record per model and challenge set. Returns the paths relative to the folder.
 
     Args:
-        results: Results of any models.
-        folder: Output folder.
         timestamp: Time at which the results were written, in seconds since 1970.
         model: Id `developer/name` of the model, for results without a recorded id, such as those of a folder, a
             function or a predictions file (default: the recorded id).

@@ -132,7 +132,6 @@ class UnbagCallback(TrainerCallback):
                 metrics[best[0]] = -math.inf if best[1].higher_is_better else math.inf
 
     def _log_cost(self, model: Any) -> None:
-        """Log the number of rows and the estimated duration of one evaluation."""
         rows = sum(map(len, self._sets))
         classifier = self._classifier(model)
         premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
@@ -173,11 +172,7 @@ class UnbagCallback(TrainerCallback):
         )
 
     def _find_best_metric(self) -> tuple[str, MetricDefinition] | None:
-        """Find the name and definition of `metric_for_best_model`. Return None if it is not a metric of a set.
-
-        Raises:
-            ValueError: If it has the prefix of these metrics, but does not exist.
-        """
+        """Find the name and definition of `metric_for_best_model`. Return None if it is not a metric of a set."""
         best = self._trainer.args.metric_for_best_model or ""
         name = best if best.startswith("eval_") else f"eval_{best}"
         if not name.startswith(PREFIX):

@@ -29,30 +29,19 @@ _NIE_2019: Final = "Nie, Wang & Bansal 2019"
 
 @dataclass(frozen=True)
 class Architecture:
-    """Model architecture: name, network class, paper and properties.
-
-    Attributes:
-        name: Name on the command line and in the API.
-        network: Class of the network.
-        paper: Authors and year of the paper.
-        url: URL of the paper.
-        input_description: Short description of the input information that the network uses.
-        published: Number of parameters in the paper, without fixed embeddings; None if not published.
-        is_verified: Whether this number was looked up in the copy of the SNLI leaderboard on Papers with Code.
-            Otherwise it was written from memory.
-        options: Config values that differ from the defaults.
-        needs: Tables of `WordEmbeddings` that the network requires.
-    """
+    """Model architecture: name, network class, paper and properties."""
 
     name: str
     network: type[PairNetwork]
-    paper: str
+    paper: str  # authors and year
     url: str
     input_description: str
-    published: int | None = None
+    published: int | None = None  # number of parameters in the paper, without fixed embeddings
+    # Whether this number was looked up in the copy of the SNLI leaderboard on Papers with Code. Otherwise it was
+    # written from memory.
     is_verified: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
-    needs: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict)  # config values that differ from the defaults
+    needs: frozenset[str] = frozenset()  # tables of `WordEmbeddings` that the network requires
 
     @property
     def config(self) -> type[PairConfig]:
@@ -211,9 +200,6 @@ ARCHITECTURES: Final[Mapping[str, Architecture]] = {kind.name: kind for kind in 
 
 def get_architecture(name: str) -> Architecture:
     """Get an architecture by name.
-
-    Raises:
-        ValueError: If the name is unknown.
 
     >>> get_architecture("esim").paper
     'Chen et al. 2017'

@@ -10,21 +10,15 @@ from unbag.models.sides import SentenceBatch
 
 
 class ConvNetConfig(PairConfig):
-    """Configuration of a hierarchical ConvNet.
-
-    Attributes:
-        layers: Number of stacked convolutions.
-        width: Kernel width in tokens, an odd number.
-        classifier_size: Width of the two hidden layers of the classifier.
-    """
+    """Configuration of a hierarchical ConvNet."""
 
     model_type = "unbag-convnet"
 
     train_embeddings: bool = False
     hidden_size: int = 1024
-    layers: int = 4
-    width: int = 3
-    classifier_size: int = 512
+    layers: int = 4  # number of stacked convolutions
+    width: int = 3  # kernel width in tokens, an odd number
+    classifier_size: int = 512  # width of the two hidden layers of the classifier
     dropout: float = 0.0
 
 

@@ -12,21 +12,16 @@ from unbag.models.sides import SentenceBatch
 
 
 class DamConfig(PairConfig):
-    """Configuration of a decomposable attention model. The default layer sizes are those of the paper.
-
-    Attributes:
-        intra_attention: Whether each word is concatenated with the words of the same sentence that it attends to
-            (section 3.4).
-        distance: Maximum distance in words with a separate bias; larger distances share the bias of the maximum.
-    """
+    """Configuration of a decomposable attention model. The default layer sizes are those of the paper."""
 
     model_type = "unbag-dam"
 
     train_embeddings: bool = False
     hidden_size: int = 200
     dropout: float = 0.2
+    # Whether each word is concatenated with the words of the same sentence that it attends to (section 3.4).
     intra_attention: bool = False
-    distance: int = 10
+    distance: int = 10  # maximum distance in words with a separate bias; larger distances share the bias of the maximum
 
 
 class IntraAttention(CustomInitModule):

@@ -10,18 +10,13 @@ from unbag.models.sides import SentenceBatch
 
 
 class DanConfig(PairConfig):
-    """Configuration of a deep averaging network.
-
-    Attributes:
-        word_dropout: Probability of dropping a word from the mean in training.
-        layers: Number of hidden layers of the classifier.
-    """
+    """Configuration of a deep averaging network."""
 
     model_type = "unbag-dan"
 
     dropout: float = 0.2
-    word_dropout: float = 0.3
-    layers: int = 3
+    word_dropout: float = 0.3  # probability of dropping a word from the mean in training
+    layers: int = 3  # number of hidden layers of the classifier
 
 
 class DanForSequenceClassification(SentenceEncoder):

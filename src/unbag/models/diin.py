@@ -14,34 +14,23 @@ from unbag.models.sides import SentenceBatch
 
 
 class DiinConfig(PairConfig):
-    """Configuration of a DIIN. The default layer sizes are those of the paper.
-
-    Attributes:
-        length: Maximum number of tokens per sentence, which is the number of rows and columns of the interaction
-            tensor. Longer sentences are truncated.
-        character_size: Number of dimensions of a character embedding.
-        character_features: Number of character features per word.
-        character_width: Kernel width of the character convolution.
-        scale: Share of channels that the first convolution over the interaction tensor keeps (η).
-        blocks: Number of dense blocks, each followed by a transition that halves height and width of the tensor.
-        block_layers: Number of convolutions in a dense block.
-        growth: Number of channels that each convolution of a dense block adds.
-        transition: Share of channels that a transition keeps (θ).
-        transition_relu: Whether a transition applies a ReLU between its convolution and its max pooling. The authors'
-            code does not; the paper's text implies that it does.
-    """
+    """Configuration of a DIIN. The default layer sizes are those of the paper."""
 
     model_type = "unbag-diin"
 
+    # Maximum number of tokens per sentence, which is the number of rows and columns of the interaction tensor. Longer
+    # sentences are truncated.
     length: int = 48
     character_size: int = 8
     character_features: int = 100
-    character_width: int = 5
-    scale: float = 0.3
-    blocks: int = 3
-    block_layers: int = 8
-    growth: int = 20
-    transition: float = 0.5
+    character_width: int = 5  # kernel width of the character convolution
+    scale: float = 0.3  # share of channels that the first convolution over the interaction tensor keeps (η)
+    blocks: int = 3  # number of dense blocks, each followed by a transition that halves height and width of the tensor
+    block_layers: int = 8  # number of convolutions in a dense block
+    growth: int = 20  # number of channels that each convolution of a dense block adds
+    transition: float = 0.5  # share of channels that a transition keeps (θ)
+    # Whether a transition applies a ReLU between its convolution and its max pooling. The authors' code does not; the
+    # paper's text implies that it does.
     transition_relu: bool = False
     dropout: float = 0.2
 
@@ -203,8 +192,6 @@ class TransitionLayer(nn.Module):
     """1 × 1 convolution followed by 2 × 2 max pooling.
 
     Args:
-        channels: Number of input channels.
-        outputs: Number of output channels.
         relu: Whether to apply a ReLU between convolution and pooling (default: False).
     """
 

@@ -19,21 +19,15 @@ from unbag.models.sides import SentenceBatch
 
 
 class DrBiLstmConfig(PairConfig):
-    """Configuration of a DR-BiLSTM. As in the paper, each direction has 450 units by default.
-
-    Attributes:
-        projected_size: Width of the projected comparisons.
-        classifier_size: Width of the hidden layer of the classifier.
-        bag_of_words: Whether fully connected layers replace the LSTMs.
-    """
+    """Configuration of a DR-BiLSTM. As in the paper, each direction has 450 units by default."""
 
     model_type = "unbag-dr-bilstm"
 
     hidden_size: int = 450
-    projected_size: int = 300
-    classifier_size: int = 300
+    projected_size: int = 300  # width of the projected comparisons
+    classifier_size: int = 300  # width of the hidden layer of the classifier
     dropout: float = 0.4
-    bag_of_words: bool = False
+    bag_of_words: bool = False  # whether fully connected layers replace the LSTMs
 
 
 class DrBiLstmForSequenceClassification(PairNetwork):

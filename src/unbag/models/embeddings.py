@@ -83,9 +83,7 @@ class WordEmbeddings(nn.Module):
 class EncoderEmbeddings(nn.Module):
     """Contextual embeddings: the last hidden states of a frozen pre-trained transformer.
 
-    They are computed for each sentence separately.
-
-    These contextual embeddings replace the ELMo embeddings of ELMo-DAM.
+    They are computed for each sentence separately, and replace the ELMo embeddings of ELMo-DAM.
     """
 
     def __init__(self, config: PairConfig) -> None:

@@ -17,15 +17,11 @@ from unbag.models.sides import SentenceBatch
 
 
 class EsimConfig(PairConfig):
-    """Configuration of ESIM. The default layer sizes are those of the paper.
-
-    Attributes:
-        bag_of_words: Whether fully connected layers replace the LSTMs.
-    """
+    """Configuration of ESIM. The default layer sizes are those of the paper."""
 
     model_type = "unbag-esim"
 
-    bag_of_words: bool = False
+    bag_of_words: bool = False  # whether fully connected layers replace the LSTMs
 
 
 class EsimForSequenceClassification(PairNetwork):

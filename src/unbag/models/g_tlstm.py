@@ -13,23 +13,18 @@ from unbag.models.tree_lstm import Merges, NodeStates, TreeLstmCell
 
 
 class GTlstmConfig(PairConfig):
-    """Configuration of a Gumbel tree-LSTM. The default layer sizes are those of the paper's 300D model.
-
-    Attributes:
-        classifier_size: Width of the hidden layer of the classifier.
-        temperature: Temperature of the Gumbel softmax that draws merges in training.
-        scaled_scores: Whether the scores of candidate merges are divided by √(hidden size), as in the authors' code.
-            The paper uses unscaled dot products.
-        unit_forget_bias: Whether the forget gates have a bias of 1, as in the authors' code. In the tree-LSTM it is
-            constant; in the LSTM over the leaves it is the initial value. The paper has no such bias.
-    """
+    """Configuration of a Gumbel tree-LSTM. The default layer sizes are those of the paper's 300D model."""
 
     model_type = "unbag-g-tlstm"
 
     train_embeddings: bool = False
-    classifier_size: int = 1024
-    temperature: float = 1.0
+    classifier_size: int = 1024  # width of the hidden layer of the classifier
+    temperature: float = 1.0  # temperature of the Gumbel softmax that draws merges in training
+    # Whether the scores of candidate merges are divided by √(hidden size), as in the authors' code. The paper uses
+    # unscaled dot products.
     scaled_scores: bool = True
+    # Whether the forget gates have a bias of 1, as in the authors' code. In the tree-LSTM it is constant; in the LSTM
+    # over the leaves it is the initial value. The paper has no such bias.
     unit_forget_bias: bool = True
     dropout: float = 0.1
 
@@ -152,7 +147,6 @@ class QueryScorer(CustomInitModule):
     """Layer that scores nodes by dot products with a trained query vector.
 
     Args:
-        size: Number of features of a node.
         scaled: Whether the dot products are divided by √size.
     """
 

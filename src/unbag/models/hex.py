@@ -34,15 +34,10 @@ from unbag.utils.safe_io import validate_file
 
 
 class WordTable(NamedTuple):
-    """Fixed word embeddings for the superficial branch g, indexed by token id.
+    """Fixed word embeddings for the superficial branch g, indexed by token id."""
 
-    Attributes:
-        vectors: Embeddings, shape (vocabulary, dimensions), float32.
-        is_word: Whether each token has an embedding and counts as a word, shape (vocabulary,).
-    """
-
-    vectors: Tensor
-    is_word: Tensor
+    vectors: Tensor  # embeddings, shape (vocabulary, dimensions), float32
+    is_word: Tensor  # whether each token has an embedding and counts as a word, shape (vocabulary,)
 
     def to(self, device: torch.device) -> "WordTable":
         """Move the table to a device."""
@@ -172,10 +167,7 @@ class ResidualHead(nn.Module):
     def attach(self, network: Any) -> None:
         """Add a forward hook that replaces the logits of a network with the residual logits F_L(x).
 
-        The weights do not change.
-
-        Args:
-            network: Network to modify. It must be called with keyword arguments.
+        The weights do not change. The network must be called with keyword arguments.
         """
 
         def replace_logits(module: Any, _: Any, encoded: dict[str, Tensor], output: Any) -> Any:

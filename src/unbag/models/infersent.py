@@ -14,17 +14,13 @@ from unbag.models.sides import SentenceBatch
 
 
 class InferSentConfig(PairConfig):
-    """Configuration of InferSent. The default layer sizes are those of the paper.
-
-    Attributes:
-        classifier_size: Width of the two hidden layers of the classifier.
-    """
+    """Configuration of InferSent. The default layer sizes are those of the paper."""
 
     model_type = "unbag-infersent"
 
     train_embeddings: bool = False
     hidden_size: int = 2048
-    classifier_size: int = 512
+    classifier_size: int = 512  # width of the two hidden layers of the classifier
     dropout: float = 0.0
 
 

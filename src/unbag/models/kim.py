@@ -19,20 +19,16 @@ from unbag.models.sides import SentenceBatch
 
 
 class KimConfig(PairConfig):
-    """Configuration of KIM. The default layer sizes are those of the paper.
-
-    Attributes:
-        relation_weight: Weight λ that is added to the attention score of two related words.
-        compose_relations: Whether the composition BiLSTM receives the relation vectors in addition to the projected
-            comparisons, as in the authors' code. In the paper, it receives the comparisons only.
-        pool_relations: Whether the outputs are also pooled by a weighted sum, with weights from the relation vectors,
-            in addition to mean and maximum (section 3.5). The authors' training script disables this option.
-    """
+    """Configuration of KIM. The default layer sizes are those of the paper."""
 
     model_type = "unbag-kim"
 
-    relation_weight: float = 1.0
+    relation_weight: float = 1.0  # weight λ that is added to the attention score of two related words
+    # Whether the composition BiLSTM receives the relation vectors in addition to the projected comparisons, as in the
+    # authors' code. In the paper, it receives the comparisons only.
     compose_relations: bool = True
+    # Whether the outputs are also pooled by a weighted sum, with weights from the relation vectors, in addition to mean
+    # and maximum (section 3.5). The authors' training script disables this option.
     pool_relations: bool = True
 
 
@@ -86,17 +82,7 @@ class KimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, relations: Tensor, mask: Tensor) -> list[Tensor]:
-        """Compose the comparisons of one sentence, and pool them by mean, maximum and weighted sum.
-
-        Args:
-            own: Encoded tokens of the sentence, shape (b, t, 2 hidden).
-            counterpart: Aligned tokens of the other sentence, shape (b, t, 2 hidden).
-            relations: Relation vector of each token, shape (b, t, 5).
-            mask: False at padding, shape (b, t).
-
-        Returns:
-            Pooled features, shape (b, 2 hidden) each.
-        """
+        """Compose the comparisons of one sentence, and pool them by mean, maximum and weighted sum, (b, 2 hidden)."""
         compared = self.dropout(
             self.project(torch.cat([build_comparison_features(own, counterpart), relations], dim=-1)).relu()
         )

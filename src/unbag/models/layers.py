@@ -13,15 +13,10 @@ State = tuple[Tensor, Tensor]
 
 
 class TokenEncoderOutput(NamedTuple):
-    """Output of a `TokenEncoder` for a batch of b sentences.
+    """Output of a `TokenEncoder` for a batch of b sentences."""
 
-    Attributes:
-        outputs: Output at each token, shape (b, t, 2 hidden); zeros at padding.
-        state: State after the last token of each direction; None for an encoder without state.
-    """
-
-    outputs: Tensor
-    state: State | None
+    outputs: Tensor  # output at each token, shape (b, t, 2 hidden); zeros at padding
+    state: State | None  # state after the last token of each direction; None for an encoder without state
 
 
 class TokenEncoder(Protocol):
@@ -110,15 +105,10 @@ def compute_attention(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 class SoftAlignment(NamedTuple):
-    """Soft alignment of the tokens of two sentences.
+    """Soft alignment of the tokens of two sentences."""
 
-    Attributes:
-        premise: Weights of the hypothesis tokens for each premise token, shape (b, m, n).
-        hypothesis: Weights of the premise tokens for each hypothesis token, shape (b, n, m).
-    """
-
-    premise: Tensor
-    hypothesis: Tensor
+    premise: Tensor  # weights of the hypothesis tokens for each premise token, shape (b, m, n)
+    hypothesis: Tensor  # weights of the premise tokens for each hypothesis token, shape (b, n, m)
 
 
 def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> SoftAlignment:
@@ -144,8 +134,6 @@ class Mlp(nn.Sequential):
 
     Args:
         sizes: Widths of input, hidden layers and output.
-        activation: Class of the activation after each linear layer except the last.
-        dropout: Dropout probability.
         activated: Whether the last layer also has an activation (default: False).
     """
 

@@ -53,11 +53,7 @@ class PairNetwork(PreTrainedModel):
         return table
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Raise an error, because the vocabulary and its lexical features are fixed.
-
-        Raises:
-            ValueError: Always.
-        """
+        """Raise an error, because the vocabulary and its lexical features are fixed."""
         raise ValueError(
             "set_input_embeddings: not supported, because the vocabulary of this model is fixed; create a new model "
             "with `unbag models init`"

@@ -10,23 +10,17 @@ from unbag.models.sides import SentenceBatch
 
 
 class RseConfig(PairConfig):
-    """Configuration of a residual-stacked encoder. The default layer sizes are those of the paper's 600D model.
-
-    Attributes:
-        layers: Number of stacked BiLSTMs.
-        classifier_size: Width of the hidden layers of the classifier.
-        classifier_layers: Number of these layers. The authors' code has one by default; the paper compares one and two.
-        bag_of_words: Whether fully connected layers replace the LSTMs.
-    """
+    """Configuration of a residual-stacked encoder. The default layer sizes are those of the paper's 600D model."""
 
     model_type = "unbag-rse"
 
     hidden_size: int = 600
-    layers: int = 3
-    classifier_size: int = 800
+    layers: int = 3  # number of stacked BiLSTMs
+    classifier_size: int = 800  # width of the hidden layers of the classifier
+    # Number of these layers. The authors' code has one by default; the paper compares one and two.
     classifier_layers: int = 1
     dropout: float = 0.1
-    bag_of_words: bool = False
+    bag_of_words: bool = False  # whether fully connected layers replace the LSTMs
 
 
 class RseForSequenceClassification(SentenceEncoder):

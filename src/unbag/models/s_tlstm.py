@@ -18,14 +18,11 @@ _UNKNOWN = "unknown"
 
 
 class STlstmConfig(PairConfig):
-    """Configuration of an S-TLSTM. The default layer sizes are those of the paper.
-
-    Attributes:
-        parser: spaCy pipeline that parses the sentences: a Hub repository, an installed package, or a folder.
-    """
+    """Configuration of an S-TLSTM. The default layer sizes are those of the paper."""
 
     model_type = "unbag-s-tlstm"
 
+    # spaCy pipeline that parses the sentences: a Hub repository, an installed package, or a folder.
     parser: str = "spacy/en_core_web_sm"
 
 

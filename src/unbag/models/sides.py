@@ -7,17 +7,11 @@ from torch import Tensor
 
 
 class SentenceBatch(NamedTuple):
-    """Premises or hypotheses of a batch of pairs.
+    """Premises or hypotheses of a batch of pairs."""
 
-    Attributes:
-        ids: Token ids, shape (b, t).
-        mask: False at padding, which is on the right, shape (b, t).
-        special: True at special tokens, such as the token at the beginning of each sentence, shape (b, t).
-    """
-
-    ids: Tensor
-    mask: Tensor
-    special: Tensor
+    ids: Tensor  # token ids, shape (b, t)
+    mask: Tensor  # False at padding, which is on the right, shape (b, t)
+    special: Tensor  # True at special tokens, such as the token at the beginning of each sentence, shape (b, t)
 
     @property
     def words(self) -> Tensor:

@@ -31,7 +31,6 @@ class TreeLstmCell(nn.Module):
 
     Args:
         inputs: Number of input features of a node; 0 for none.
-        hidden: Number of hidden units.
         forget_bias: Constant added to both forget gates before their sigmoid; not trained (default: 0).
     """
 
@@ -75,22 +74,14 @@ class TreeLstmCell(nn.Module):
 
 @dataclass(frozen=True)
 class TreeBatch:
-    """Trees of a batch of sentences. Nodes are in order of computation: leaves first, then level by level.
+    """Trees of a batch of sentences. Nodes are in order of computation: leaves first, then level by level."""
 
-    Attributes:
-        leaves: Sentence index and token position of each leaf, shape (leaves, 2).
-        levels: Indices of the left and right child of each node, one array of shape (nodes, 2) per level above the
-            leaves.
-        places: Node indices of each sentence, from its leaves to its root, padded with 0, shape (b, 2 t − 1).
-        mask: False at padding of `places`, shape (b, 2 t − 1).
-        roots: Index of the root of each sentence, shape (b,).
-    """
-
-    leaves: Tensor
+    leaves: Tensor  # sentence index and token position of each leaf, shape (leaves, 2)
+    # Indices of the left and right child of each node, one array of shape (nodes, 2) per level above the leaves.
     levels: tuple[Tensor, ...]
-    places: Tensor
-    mask: Tensor
-    roots: Tensor
+    places: Tensor  # node indices of each sentence, from its leaves to its root, padded with 0, shape (b, 2 t − 1)
+    mask: Tensor  # False at padding of `places`, shape (b, 2 t − 1)
+    roots: Tensor  # index of the root of each sentence, shape (b,)
 
     @classmethod
     def from_trees(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "TreeBatch":

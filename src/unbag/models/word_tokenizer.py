@@ -63,10 +63,6 @@ def split_words(sentence: str) -> list[str]:
 def build_vocabulary(sentences: Iterable[str], *, min_count: int = 1) -> list[str]:
     """List all words by descending frequency. Ties are in alphabetical order.
 
-    Args:
-        sentences: Sentences to count.
-        min_count: Minimum frequency of a word (default: 1).
-
     >>> build_vocabulary(["a dog", "a cat"])
     ['a', 'cat', 'dog']
     """
@@ -95,11 +91,9 @@ def build_pair_tokenizer(
     """Build a tokenizer that adds special tokens at the beginning and, optionally, at the end of both sentences.
 
     Args:
-        backend: Tokenizer of single sentences.
         start_token: Token at the beginning of each sentence. It separates the sentences of a pair
             (`sides.split_premises_and_hypotheses`).
         end_token: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
-        pad_token: Padding token.
         unknown_token: Token for out-of-vocabulary words.
     """
     one = f"{start_token} $A" + (f" {end_token}" if end_token else "")

@@ -41,14 +41,7 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
 
 
 def write_gate_badge(n_passed: int, n_gates: int, path: Path, *, is_failure: bool) -> None:
-    """Write the badge of a gated model without results on a challenge set: the number of gates that it passes.
-
-    Args:
-        n_passed: Number of gates that pass.
-        n_gates: Number of all gates.
-        path: Output file, as for `write_badge`.
-        is_failure: Whether a gate fails.
-    """
+    """Write the badge of a gated model without results on a challenge set: the number of gates that it passes."""
     message = f"{n_passed} of {n_gates} pass{'es' if n_gates == 1 else ''}"
     _write("gates", message, path, is_positive=n_passed > 0 and not is_failure)
 
@@ -65,11 +58,7 @@ def _write(label: str, message: str, path: Path, *, is_positive: bool) -> None:
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
-    """Format the label and the message of a badge. The message counts the sets on which the model is better.
-
-    Raises:
-        ValueError: If no challenge set was evaluated.
-    """
+    """Format the label and the message of a badge. The message counts the sets on which the model is better."""
     evaluated = [each for each in verdicts if not each.is_control]
     if not evaluated:
         raise ValueError(

@@ -56,12 +56,7 @@ _MOST_LETTERS: Final = 6
 
 
 def build_model_table(results: Sequence[Result], comparison: Comparison) -> RenderableType:
-    """Build one table per set with a row per model: rows, compared metrics, and the models that it is better than.
-
-    Args:
-        results: Results of several models, perhaps on different rows.
-        comparison: Comparison of these models.
-    """
+    """Build one table per set with a row per model: rows, compared metrics, and the models that it is better than."""
     letters = {system.name: system.letter for system in comparison.systems}
     parts: list[RenderableType] = [Text("\n".join(f"{letter}  {name}" for name, letter in letters.items()) + "\n")]
     for title in dict.fromkeys((result.set, result.corpus) for result in results):
@@ -121,12 +116,7 @@ def export_comparison(comparison: Comparison) -> ExportedTable:
 
 
 def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False) -> str:
-    """Format the verdict of a comparison as a sentence that lists the significant differences.
-
-    Args:
-        comparison: Comparison of two or more systems.
-        use_names: Whether to use the names of the systems instead of their letters (default: False).
-    """
+    """Format the verdict of a comparison as a sentence that lists the significant differences."""
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
         return "Verdict: none, because no difference was tested."
@@ -196,7 +186,6 @@ def _name_of_better(comparison: Comparison, difference: MetricDifference) -> str
 
 
 def _record(comparison: Comparison, difference: MetricDifference) -> dict[str, Any]:
-    """Convert a difference to a flat dict for CSV."""
     better = comparison.find_better(difference)
     return {
         "set": difference.set,

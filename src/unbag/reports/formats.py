@@ -115,24 +115,14 @@ _MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore inside
 
 @dataclass(frozen=True)
 class GroupedTable:
-    """A table of formatted cells whose rows are arranged in groups.
-
-    Attributes:
-        title: Title of the table.
-        columns: Column headings.
-        groups: Groups of rows of cells. LaTeX separates groups by vertical space.
-        n_text_columns: Number of leading text columns (default: 1). The other columns contain numbers.
-        n_last_text_columns: Number of trailing text columns (default: 0).
-        names: Indices of columns with names of models or sets. Like headings, these names are escaped without formulas.
-        notes: Sentences below the table.
-    """
+    """A table of formatted cells whose rows are arranged in groups."""
 
     title: str
     columns: tuple[str, ...]
     groups: Sequence[Sequence[tuple[str, ...]]]
-    n_text_columns: int = 1
+    n_text_columns: int = 1  # number of leading text columns; the others contain numbers
     n_last_text_columns: int = 0
-    names: frozenset[int] = frozenset()
+    names: frozenset[int] = frozenset()  # indices of columns with names, which are escaped without formulas
     notes: tuple[str, ...] = ()
 
     def has_numbers(self, column: int) -> bool:
@@ -142,16 +132,10 @@ class GroupedTable:
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """The tables and values that a command prints, which can be exported to all formats.
+    """The tables and values that a command prints, which can be exported to all formats."""
 
-    Attributes:
-        tables: Tables for Markdown and LaTeX.
-        records: Rows for CSV, one per metric value, all with the same keys.
-        as_json: JSON-serializable object.
-    """
-
-    tables: Sequence[GroupedTable]
-    records: Sequence[Mapping[str, Any]]
+    tables: Sequence[GroupedTable]  # for Markdown and LaTeX
+    records: Sequence[Mapping[str, Any]]  # for CSV: one per metric value, all with the same keys
     as_json: Any
 
     def text(self, form: Format) -> str:

@@ -28,15 +28,7 @@ _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
 def build_notebook_view(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
-    """Build the notebook view: verdict, skill scores, and all metrics in collapsed sections.
-
-    Args:
-        results: Results of one model.
-        skipped: Sets without a result (default: none).
-
-    Returns:
-        HTML fragment.
-    """
+    """Build the notebook view, an HTML fragment: verdict, skill scores, and all metrics in collapsed sections."""
     standings = verdict.compute_model_verdict(results)
     parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
     if results:

@@ -100,9 +100,6 @@ class Report(Sequence[Result]):
         Args:
             folder: Output folder; created if it does not exist.
 
-        Returns:
-            Path of the folder.
-
         Raises:
             ValueError: If there are no results.
         """
@@ -121,9 +118,6 @@ class Report(Sequence[Result]):
     def to_html(self, path: Path | str) -> Path:
         """Write the same HTML report as `unbag report`.
 
-        Returns:
-            Path of the HTML file.
-
         Raises:
             ValueError: If there are no results.
         """
@@ -139,7 +133,6 @@ class Report(Sequence[Result]):
         return _text(terminal.build_summary_views(self.results) if self.results else [], self.skipped)
 
     def _repr_html_(self) -> str:
-        """Build the notebook view."""
         return notebook.build_notebook_view(self.results, self.skipped)
 
     def _views(self) -> list[RenderableType]:

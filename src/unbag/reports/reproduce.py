@@ -21,15 +21,10 @@ _HASH_LENGTH: Final = 64  # hexadecimal digits of the hash of a file or local fo
 
 
 class ReproduceCommand(NamedTuple):
-    """A command that reproduces a result, or the reason why there is no such command.
+    """A command that reproduces a result, or the reason why there is no such command."""
 
-    Attributes:
-        command: Command line; empty if no command reproduces the result.
-        remark: Additional inputs of the command, or the reason why there is no command; may be empty.
-    """
-
-    command: str
-    remark: str
+    command: str  # empty if no command reproduces the result
+    remark: str  # additional inputs of the command, or why there is none; may be empty
 
 
 class _NoCommandError(ValueError):
@@ -191,8 +186,8 @@ def list_remarks(result: Result) -> list[str]:
     if pairs := model.get("truncated_pairs"):
         limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
         sentences.append(
-            f"{format_percentage(result.truncated_share)} of the pairs ({pairs:,}) exceed the "
-            f"maximum input length of {model['name']}{limit} and were truncated."
+            f"{format_percentage(result.truncated_share)} of the pairs ({pairs:,}) exceed the maximum input length "
+            f"of {model['name']}{limit} and were truncated."
         )
     if documents := result.data.get("shared_documents"):
         sentences.append(

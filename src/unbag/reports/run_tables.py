@@ -63,7 +63,6 @@ def _table(
 def _rows(
     group: ResultGroup, models: Sequence[str], chosen: Callable[[MetricDefinition], bool]
 ) -> list[tuple[str, ...]]:
-    """Build the rows of one group."""
     by_model = {each.model.name: metrics.collect_metrics(each.result) for each in group.scored_models}
     rows: list[tuple[str, ...]] = []
     for name, metric in metrics.describe_metrics(group.set).items():

@@ -28,13 +28,7 @@ def build_speed_view(timings: Sequence[SpeedTiming], title: str) -> RenderableTy
 
 
 def export_speed(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
-    """Build the table of speed measurements for export.
-
-    Args:
-        timings: Timings of all numbers of pairs per call.
-        title: Model, pairs and machine.
-        record: Record of the model and the pairs, for JSON.
-    """
+    """Build the table of speed measurements for export."""
     best = select_fastest(timings)
     rows = [_cells(each, best) for each in timings]
     table = ToPaste(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))

@@ -26,7 +26,6 @@ def build_mend_view(record: Mapping[str, Any], comparison: Comparison | None) ->
 
     Args:
         record: Return value of `training.mended.train_and_compare`.
-        comparison: Comparison of the mended model with the original; None if there is none.
     """
     chosen = [_interpolation_sentence(run["interpolation"]) for run in record["runs"] if "interpolation" in run]
     remarks = [Text(line, style="dim") for line in (*chosen, *_remarks(record))]
@@ -55,10 +54,6 @@ def build_mend_card(
 
     Args:
         record: Return value of `training.mended.train_and_compare`.
-        comparison: Comparison of the mended model with the original; None if there is none.
-        description: Description of the recipe.
-        command: Command that reproduces the model.
-        name: Name of the model.
     """
     [trained] = record["runs"]
     parts = [
@@ -95,8 +90,7 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     alpha, points = interpolation["alpha"], interpolation["max_loss"]
     return (
         f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α in the grid that "
-        "loses at "
-        f"most {points} point of accuracy on each validation corpus."
+        f"loses at most {points} point of accuracy on each validation corpus."
     )
 
 

@@ -15,16 +15,11 @@ class AccuracyScores(TypedDict):
     """Overall accuracy, accuracy per gold label, and the majority baseline.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of examples.
-
-    Attributes:
-        accuracy: Share of examples predicted correctly; higher is better.
-        by_label: Accuracy on the examples of each gold label (its recall), indexed by label id.
-        majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction.
     """
 
     accuracy: Estimate
-    by_label: list[Estimate]
-    majority: float
+    by_label: list[Estimate]  # accuracy on the examples of each gold label (its recall), indexed by label id
+    majority: float  # share of the most frequent gold label, which is the accuracy of the best constant prediction
 
 
 class SetAccuracyScores(AccuracyScores):
@@ -90,9 +85,6 @@ def score_accuracy(
 
     Args:
         columns: Columns of n rows: `label`, and optionally `source_id`.
-        predictions: Predictions, n rows.
-        resamples: 0 disables the intervals.
-        partial: Whether the rows are a part of the set.
     """
     scores = accuracy(
         predictions.predicted,
@@ -136,15 +128,10 @@ class FleissKappaScores(TypedDict):
 
 
 class AnnotatorAgreement(NamedTuple):
-    """Fraction of annotators who give the gold label, per example.
+    """Fraction of annotators who give the gold label, per example."""
 
-    Attributes:
-        share: Share of each example's annotators, shape (n,); 0 for an example without annotators.
-        annotated: Whether each example has annotators, shape (n,).
-    """
-
-    share: NDArray[np.float64]
-    annotated: NDArray[np.bool_]
+    share: NDArray[np.float64]  # share of each example's annotators, shape (n,); 0 for an example without annotators
+    annotated: NDArray[np.bool_]  # whether each example has annotators, shape (n,)
 
 
 def compute_annotator_agreement(
@@ -160,12 +147,6 @@ def compute_annotator_agreement(
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
         gold: Gold label ids, shape (n,).
         n_labels: Number of labels; None accepts any non-negative id.
-
-    Returns:
-        Fractions in [0, 1], shape (n,), and which examples have annotators.
-
-    Raises:
-        ValueError: If the lengths differ, or an id is not a label.
 
     >>> compute_annotator_agreement([[0, 0, 1], [], [2, None]], np.array([0, 1, 2])).share.round(2).tolist()
     [0.67, 0.0, 1.0]
@@ -193,14 +174,9 @@ def fleiss_kappa(
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
         n_labels: Number of labels; None accepts any non-negative id.
         groups: Group index of each example, shape (n,). Examples in the same group are resampled together.
-        resamples: Number of bootstrap resamples for the 95 % intervals; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
         κ in [-1, 1], where higher means more agreement; None if no example has two labels.
-
-    Raises:
-        ValueError: If an id is not a label.
 
     >>> fleiss_kappa([[0, 0], [1, 1], [0, 1], [0, 0]])["overall"].value
     0.4666666666666667
@@ -226,13 +202,8 @@ def fleiss_kappa(
 
 
 def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
-    """Compute the overall κ and the κ of each label, shape (draws, 1 + k); NaN if chance agreement is 1.
-
-    Args:
-        sums: Number of examples, votes for each label, and ordered pairs of agreeing votes for each label, shape
-            (draws, 1 + 2k).
-        annotators: Number of votes per example.
-    """
+    """Compute the overall κ and the κ of each label, shape (draws, 1 + k); NaN if chance agreement is 1."""
+    # Columns of `sums`: examples, votes for each label, ordered pairs of agreeing votes for each label.
     labels = (sums.shape[1] - 1) // 2
     examples, votes, pairs = sums[:, :1], sums[:, 1 : 1 + labels], sums[:, 1 + labels :]
     shares = votes / (examples * annotators)  # p_j, equation 2

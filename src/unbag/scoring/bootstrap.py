@@ -24,16 +24,12 @@ _ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denomina
 
 
 class Sample(NamedTuple):
-    """Per-example values, from which a statistic can be recomputed on bootstrap resamples.
+    """Per-example values, from which a statistic can be recomputed on bootstrap resamples."""
 
-    Attributes:
-        statistic: Name of the function that computes the statistic from sums over examples, a key of
-            `scoring.significance.STATISTICS`.
-        columns: Values to sum, one row per example, shape (n, m).
-    """
-
+    # Name of the function that computes the statistic from sums over examples, a key of
+    # `scoring.significance.STATISTICS`.
     statistic: str
-    columns: NDArray[np.float64]
+    columns: NDArray[np.float64]  # values to sum, one row per example, shape (n, m)
 
 
 class _Interval(NamedTuple):
@@ -44,13 +40,9 @@ class _Interval(NamedTuple):
 
 
 class Estimate(_Interval):
-    """A value, its 95 % confidence interval and its number of examples. Value and limits are None if n is 0.
+    """A value, its 95 % confidence interval and its number of examples. Value and limits are None if n is 0."""
 
-    Attributes:
-        sample: Per-example values. They are kept in memory only and are not part of the stored results.
-    """
-
-    sample: Sample | None = None
+    sample: Sample | None = None  # per-example values, in memory only: not part of the stored results
 
     def copy_with_sample(self, sample: Sample | None, n: int | None = None) -> "Estimate":
         """Copy the estimate with a new `sample` and, optionally, a new `n`."""
@@ -87,7 +79,6 @@ def estimate_ratios(
         differences: Pairs of columns, both proportions. Each pair adds an estimate of "first ratio minus second ratio".
         means: Columns that are not proportions: numerators may be below 0 or above their denominators.
         resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
-        seed: Random seed for the resamples.
 
     Returns:
         k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, it
@@ -95,7 +86,6 @@ def estimate_ratios(
 
     Raises:
         ValueError: If a numerator of a proportion is not between 0 and its denominator.
-        TypeError: If `seed` is not an integer.
 
     >>> [estimate] = estimate_ratios(np.ones((4, 1)), np.ones((4, 1)))
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
@@ -204,11 +194,6 @@ def estimate_named_ratios(
             examples.
         differences: Pairs of ratio names. Each pair adds an estimate of "first ratio minus second ratio".
         means: Names of the ratios that are not proportions.
-        resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
-        seed: Random seed for the resamples.
-
-    Returns:
-        Estimates by name, ratios first, then differences.
 
     >>> right = np.array([True, False, True, True])
     >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
@@ -266,15 +251,9 @@ def estimate_ratio(
 
 
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
-    """Sum the values of all rows with the same source.
+    """Sum the values of all rows with the same source, shape (n_sources,).
 
-    Args:
-        values: Values of the rows, shape (n,).
-        source: Source index of each row, shape (n,).
-        n_sources: Number of sources.
-
-    Returns:
-        Shape (n_sources,).
+    Values and source indices have shape (n,).
 
     >>> sum_by_source([True, True, False], np.array([0, 1, 1]), 2)
     array([1., 1.])
@@ -288,13 +267,7 @@ def estimate_proportion(
 ) -> Estimate:
     """Estimate the fraction of the selected rows for which `hits` is True, with a confidence interval.
 
-    The interval treats the rows of each source as a cluster. `n` counts rows.
-
-    Args:
-        hits: Whether each row is a hit, shape (n,).
-        rows: Whether each row is selected, shape (n,).
-        source: Source index of each row, shape (n,).
-        n_sources: Number of sources.
+    All arrays have shape (n,). The interval treats the rows of each source as a cluster. `n` counts rows.
     """
     above, below = (sum_by_source(each, source, n_sources) for each in (np.logical_and(hits, rows), rows))
     return estimate_named_ratios({"share": (above, below)})["share"].copy_with_sample(None, int(rows.sum()))
@@ -308,9 +281,6 @@ def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
 
     Args:
         draws: Value of the statistic in each resample, shape (resamples,).
-
-    Returns:
-        A probability in (0, 1]; lower means stronger evidence against 0.
 
     >>> compute_bootstrap_p_value(np.array([0.1, 0.2, 0.3]))
     0.5
@@ -346,7 +316,6 @@ def _samples(
     differences: Sequence[tuple[int, int]],
     means: Collection[int],
 ) -> list[Sample]:
-    """Build the `Sample` of each ratio and each difference."""
     ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
     return [Sample(MEAN if k in means else RATIO, ratio) for k, ratio in enumerate(ratios)] + [
         Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
@@ -354,17 +323,10 @@ def _samples(
 
 
 def resample_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Compute the column sums of each bootstrap resample (examples drawn with replacement).
+    """Compute the column sums of each bootstrap resample (examples drawn with replacement), shape (resamples, m).
 
-    The draws depend only on the number of examples and the seed. Two calls with the same n and seed use the same draws.
-
-    Args:
-        columns: Values to sum, one row per example, shape (n, m).
-        resamples: Number of resamples of n examples each.
-        seed: Random seed for the resamples.
-
-    Returns:
-        Sums, shape (resamples, m).
+    The columns have one row per example, shape (n, m). The draws depend only on n and the seed. Two calls with the same
+    n and seed use the same draws.
     """
     n, m = columns.shape
     rng = np.random.default_rng(seed)

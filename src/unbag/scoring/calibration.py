@@ -78,12 +78,9 @@ def compute_calibration(
 
     Args:
         probabilities: Probability of the label, shape (n,).
-        positive: Whether each pair has the label, shape (n,).
         source: Source index of each pair, shape (n,).
         log_odds: Log odds of the label (`scoring.log_odds`), shape (n,). Default: those of `probabilities`.
         bins: Maximum number of bins (default: 10).
-        resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no interval.
-        seed: Random seed for the resamples.
 
     >>> probabilities, positive = np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True])
     >>> found = compute_calibration(probabilities, positive, np.arange(4), bins=2)

@@ -227,9 +227,6 @@ def score_breaking_nli(
 
     Args:
         columns: Columns of n rows: `label` and `category`, and optionally `premise` and properties of the words.
-        predictions: Predictions, n rows.
-        resamples: Number of bootstrap resamples.
-        partial: Whether the rows are a part of the set.
     """
     votes = [
         [int(predictions.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())

@@ -168,9 +168,6 @@ def score_cs_lambda(
 
     Args:
         columns: Columns of n rows: `label` and `lms`, and optionally `annotator_labels`.
-        predictions: Predictions, n rows.
-        resamples: Number of bootstrap resamples.
-        partial: Whether the rows are a part of the set.
     """
     annotations = columns.get("annotator_labels", ())
     votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]

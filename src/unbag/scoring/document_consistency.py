@@ -191,9 +191,6 @@ def score_recombined(
 
     Args:
         columns: Columns of n rows: `label`, `source_id`, `group`, `k`, `position` and `operation`.
-        predictions: Predictions, n rows.
-        resamples: 0 disables the intervals.
-        partial: Whether the rows are a part of the set.
     """
     if partial and not len(columns["label"]):
         return {}

@@ -36,12 +36,6 @@ def compute_widening_factor(n: int) -> float:
     Args:
         n: Number of examples, at least 2.
 
-    Returns:
-        A factor greater than 1.
-
-    Raises:
-        ValueError: If n is below 2.
-
     >>> [round(compute_widening_factor(n), 3) for n in (5, 15, 1000)]
     [1.583, 1.133, 1.002]
     """
@@ -146,7 +140,6 @@ def compute_contrast_limits(
         numerators: One row per example, one column per proportion, shape (n, k).
         denominators: Same shape (n, k); each column has a sum above 0.
         signs: 1 or -1 for each proportion, shape (k,).
-        level: Confidence level (default: 0.95).
 
     Returns:
         Lower and upper limit, within [-(number of minus signs), number of plus signs].

@@ -116,9 +116,6 @@ def score_soswap_addamod(
 
     Args:
         columns: Columns of n rows: `label`, `source_id` and `kind`.
-        predictions: Predictions, n rows.
-        resamples: 0 disables the intervals.
-        partial: Whether the rows are a part of the set.
     """
     predicted, names = predictions.predicted, tuple(predictions.label_space)
     if (predicted == NO_ANSWER).any():

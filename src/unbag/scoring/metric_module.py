@@ -42,8 +42,6 @@ def build_metric(
         metric: Function of the columns, passed by name, and of options. It returns nested scores.
         columns: Type of each column: `LABEL`, `STRINGS`, or a type of `datasets`.
         description: Docstring of the module that defines the metric.
-        citation: BibTeX.
-        urls: Addresses of the papers.
         names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction). Empty for a metric that
             reads label names itself.
 

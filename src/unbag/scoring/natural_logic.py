@@ -97,12 +97,6 @@ def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -
         predictions: Label names predicted for (premise, hypothesis), shape (n,).
         reverse_predictions: Label names predicted for (hypothesis, premise), shape (n,).
 
-    Returns:
-        Four-way label names, shape (n,).
-
-    Raises:
-        ValueError: If the shapes differ.
-
     >>> apply_reverse_rule(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
     ['forward_entailment', 'reverse_entailment', 'neutral']
     """
@@ -216,7 +210,6 @@ def match_reversed_rows(
     """Find the rows to score, and match each of them with the row of the reversed pair.
 
     Args:
-        pair: Pair of each row, shape (n,).
         reverse: Whether premise and hypothesis are exchanged in each row, shape (n,).
         gold: Label of each row, shape (n,); labels of reversed rows are ignored.
 
@@ -249,10 +242,9 @@ def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[s
 
 
 def _count_missing(labels: Sequence[str], missing: str | None) -> NDArray[np.float64]:
-    """Build the matrix from confusion counts to those that count a missing prediction for each wrong label.
-
-    The gold row of the missing name, which is not a gold label, receives these predictions, shape (k * k, k * k).
-    """
+    """Build the matrix that counts a missing prediction for each wrong label, shape (k * k, k * k)."""
+    # It multiplies confusion counts. The gold row of the missing name, which is not a gold label, receives these
+    # predictions.
     k = len(labels)
     counts = np.eye(k * k)
     if missing in labels:
@@ -329,14 +321,9 @@ def _samples_by_source(by_source: NDArray[np.float64], counting: NDArray[np.floa
 
 
 def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
-    """Compute macro-averaged F1, precision or recall from flattened confusion matrices.
+    """Compute macro-averaged F1, precision or recall, shape (m,), from flattened confusion matrices.
 
-    Args:
-        confusion_matrices: Confusion matrices (gold × predicted), shape (m, k * k).
-        measure: `f1`, `precision` or `recall`.
-
-    Returns:
-        Fractions in [0, 1], shape (m,); higher is better.
+    The matrices (gold × predicted) have shape (m, k * k).
     """
     k = round(confusion_matrices.shape[1] ** 0.5)
     values: NDArray[np.float64] = _measures(confusion_matrices.reshape(-1, k, k))[:, MEASURES.index(measure)]
@@ -395,8 +382,6 @@ def score_sicck(
 
     Args:
         columns: Columns of n rows: `pair`, `reverse` and `four_way`, and optionally `source_id` and those of `GROUPS`.
-        predictions: Predictions, n rows.
-        resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
     scored, predicted, gold = build_four_way_labels(columns, predictions, partial=partial)
@@ -421,7 +406,6 @@ def build_four_way_labels(
 
     Args:
         columns: Columns of n rows: `pair`, `reverse` and `four_way`.
-        predictions: Predictions, n rows.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
 
     Returns:

@@ -135,8 +135,6 @@ def score_negation(
 
     Args:
         columns: Columns of n rows: `label`, `source_id`, `mirror` and `operation`.
-        predictions: Predictions, n rows.
-        resamples: 0 disables the intervals.
         partial: Whether the rows are a part of the set. Mirrored pairs of which only one is included are then judged
             by that one.
     """

@@ -11,13 +11,6 @@ def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]
 
     A list entry is identified by its index or, for dicts, by its first item: `subsets.lambda=0.7.accuracy`.
 
-    Args:
-        scores: Scores of a metric: nested dicts and lists.
-        path: Prefix of all paths (default: none).
-
-    Yields:
-        Pairs of path and estimate.
-
     >>> half = Estimate(0.5, None, None, 2)
     >>> [path for path, _ in iter_estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
     ['accuracy', 'subsets.lambda=0.7.accuracy']

@@ -239,24 +239,7 @@ def permutation_acceptance(
 
 
 class _ScoredRows:
-    """Validated rows, with the outcome of each row and each source.
-
-    Attributes:
-        source: Source index of each row, shape (n,).
-        is_original: Whether each row is the unpermuted pair of its source, shape (n,).
-        is_right: Whether each row is predicted with the gold label, shape (n,).
-        is_accepted: Whether each row is predicted with the gold label or has no prediction, shape (n,).
-        probabilities: Predicted distributions, shape (n, n_labels); None if not given.
-        gold_probabilities: Probability of the gold label in each row, shape (n,); None without `probabilities`.
-        q: Number of permutations per source.
-        n_right: Number of permutations of each source that are predicted with the gold label, shape (sources,).
-        n_missing: Number of permutations of each source without a prediction, shape (sources,).
-        n_accepted: Sum of `n_right` and `n_missing`.
-        is_unknown: Whether the unpermuted pair of each source has no prediction, shape (sources,).
-        is_correct: Whether each source is in D^c, shape (sources,): its unpermuted pair is predicted correctly.
-        is_flipped: Whether each source is in D^f, shape (sources,): its unpermuted pair is predicted incorrectly, but a
-            permutation is accepted.
-    """
+    """Validated rows, with the outcome of each row and each source."""
 
     def __init__(self, columns: PermutedRows) -> None:
         predicted, gold = np.asarray(columns.predictions), np.asarray(columns.references)
@@ -294,13 +277,14 @@ class _ScoredRows:
         )
         self.is_right: Bools = predicted == gold
         is_missing = predicted < 0
+        # Lower acceptance is better, so a missing prediction must count as accepted.
         self.is_accepted: Bools = self.is_right | is_missing
         self.n_right = self.sum_permutations(self.is_right)
         self.n_missing = self.sum_permutations(is_missing)
         self.n_accepted = self.n_right + self.n_missing
-        self.is_correct: Bools = self.is_right[original]
+        self.is_correct: Bools = self.is_right[original]  # D^c
         self.is_unknown: Bools = is_missing[original]
-        self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)
+        self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)  # D^f
 
     def sum_permutations(self, values: Column) -> NDArray[np.float64]:
         """Sum values over the permutations of each source example, shape (sources,)."""
@@ -390,10 +374,7 @@ def _bin_acceptance(rows: _ScoredRows, columns: PermutedRows) -> AcceptanceBins:
 
 
 def _compute_bins(rows: _ScoredRows, values: NDArray[np.float64], width: float) -> list[AcceptanceBin]:
-    """Compute the acceptance per bin [low, high) of one property, for all sources, for D^c and for D^f.
-
-    Rows with the value NaN are excluded.
-    """
+    """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""
     if len(values) != len(rows.source):
         raise ValueError(
             f"permutation_acceptance: expected bin columns of the same length as predictions ({len(rows.source)}), "
@@ -489,8 +470,6 @@ def score_permuted(
 
     Args:
         columns: Columns of n rows: `label`, `source_id` and `permutation`, and optionally the properties of the rows.
-        predictions: Predictions, n rows.
-        resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only examples with all of their permutations then count.
     """
     if partial:
@@ -522,12 +501,9 @@ def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
 
 
 def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Compute the ratio of each pair's mini-tree overlap to that of the pair in order, shape (n,).
-
-    The overlap is the mean over both sentences, as in the authors' code (Sinha et al. 2021, Figure 4). The paper's text
-    describes the ratio for one sentence only. The ratio is NaN if the overlap in order is 0 or missing. The result is
-    None if no overlap is known.
-    """
+    """Compute the ratio of each pair's mini-tree overlap to that in order, shape (n,); NaN where undefined."""
+    # The mean over both sentences follows the authors' code (Sinha et al. 2021, Figure 4). The paper's text describes
+    # the ratio for one sentence only.
     overlap = _mean_of_sides(columns, "minitree")
     if overlap is None or np.isnan(overlap).all():
         return None

@@ -39,11 +39,7 @@ _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
 def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
-    """Convert tag names to indices into `TAGS`, shape (n,).
-
-    Raises:
-        ValueError: If a tag is not a universal part-of-speech tag.
-    """
+    """Convert tag names to indices into `TAGS`, shape (n,)."""
     if unknown := sorted(set(tags) - set(TAGS)):
         raise ValueError(f"tags: expected universal part-of-speech tags, got {unknown}; convert the tags")
     return np.array([_NUMBERS[tag] for tag in tags], dtype=np.int64)
@@ -74,9 +70,6 @@ def count_neighbor_tags(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArra
     """Count the neighbors of each word within `radius` words by POS tag (ψ^r before normalization).
 
     Arguments and shape are the same as in `compute_neighbor_distributions`.
-
-    Raises:
-        ValueError: If the radius is below 1.
     """
     if radius < 1:
         raise ValueError(f"radius: expected at least 1, got {radius}")
@@ -103,9 +96,6 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 
     Returns:
         Bit masks, shape (…). Bit t is set if tag t is one of the k tags.
-
-    Raises:
-        ValueError: If k is out of range.
 
     >>> int(find_top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
     10
@@ -136,8 +126,6 @@ def compute_signatures(
         tags: Tag indices of the words, shape (…, n).
         training_tags: `find_top_tags` of ψ in training of each word, shape (…, n).
         is_in_training: Whether each word occurs in training, shape (…, n).
-        radius: Maximum distance r in words (default: 2).
-        k: Number of compared tags (default: 4).
 
     Returns:
         Fractions in [0, 1], shape (…); higher means more similar neighbors. NaN for a sentence without a word that
@@ -164,11 +152,8 @@ def compute_type_signature(
     It is the mean over the word types of the sentence. Unknown words count as 0.
 
     Args:
-        words: Words of the sentence, shape (n,).
         tags: Tag indices of the words, shape (n,).
         training_tags: `find_top_tags` of ψ in training by lowercase word.
-        radius: Maximum distance r in words (default: 2).
-        k: Number of compared tags (default: 4).
 
     Returns:
         A fraction in [0, 1]; higher means more similar neighbors. NaN without words.
@@ -240,11 +225,7 @@ def compute_sentence_signature(
 
 
 def validate_definition(definition: str) -> Definition:
-    """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it.
-
-    Raises:
-        ValueError: If the name is unknown.
-    """
+    """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it."""
     for name in DEFINITIONS:
         if definition == name:
             return name

@@ -73,8 +73,6 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n
     Args:
         scores: Scores, higher for positives, shape (n,).
         positive: Whether each pair is positive, shape (n,). Both values must occur.
-        source: Source index of each pair, shape (n,).
-        n_sources: Number of sources.
     """
     area = compute_auroc(scores, positive)
     assert area is not None
@@ -122,10 +120,7 @@ def compute_auroc_from_sums(sums: Floats) -> Floats:
 
 
 def _placements(scores: Floats, positive: Flags) -> Floats:
-    """Compute the placement value of each pair: the share of pairs with the other label that rank correctly.
-
-    Ties count as half.
-    """
+    """Compute the share of pairs with the other label that rank correctly, for each pair; ties count as half."""
     placements = np.empty(len(scores))
     for flags, sign in ((positive, 1.0), (~positive, -1.0)):
         others = np.sort(sign * scores[~flags])
@@ -146,8 +141,6 @@ def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[
     Args:
         scores: Scores, higher for positives, shape (n,).
         positive: Whether each pair is positive, shape (n,). Both values must occur.
-        source: Source index of each pair, shape (n,).
-        n_sources: Number of sources.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits = np.cumsum(np.bincount(group, weights=positive, minlength=len(values)))

@@ -62,13 +62,9 @@ def resample_statistics(
     Args:
         samples: One sample per statistic and system, all with the same n examples in the same order.
         resamples: Number of resamples of n examples with replacement (default: 10,000).
-        seed: Random seed for the resamples.
 
     Returns:
         One array of shape (resamples,) per sample; NaN if a resample contains no example of a subset.
-
-    Raises:
-        ValueError: If the numbers of examples differ.
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
         raise ValueError(
@@ -87,17 +83,10 @@ def compute_paired_difference(
     `compute_difference_from_draws` describes interval and p value.
 
     Args:
-        first: Per-example terms of the first system.
         second: Per-example terms of the second system, for the same examples in the same order.
-        resamples: Number of resamples (default: 10,000).
-        seed: Random seed for the resamples.
-        level: Confidence level of the interval (default: 0.95).
 
     Returns:
         Difference, second minus first, in the unit of the statistic, and its p value in (0, 1].
-
-    Raises:
-        ValueError: If the numbers of examples differ.
 
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
     >>> difference, p = compute_paired_difference(right, right)
@@ -123,11 +112,9 @@ def compute_difference_from_draws(
     examples (such as the seeds of SICCK), it is too small.
 
     Args:
-        first: Per-example terms of the first system.
         second: Per-example terms of the second system, for the same examples.
         first_draws: Draws of the first system, shape (resamples,).
         second_draws: Draws of the second system on the same resamples, shape (resamples,).
-        level: Confidence level of the interval.
 
     Returns:
         Difference, second minus first, and its p value; None if the difference is undefined.
@@ -164,10 +151,6 @@ def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     value to its upper limit. The upper limit mirrors this. For estimates on the same examples, the interval is too
     wide.
 
-    Args:
-        first: First estimate.
-        second: Second estimate, independent of the first.
-
     Returns:
         Difference in the unit of the estimates; `n` is the smaller of the two n.
 
@@ -190,10 +173,6 @@ def extract_binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floa
     """Extract the 0/1 outcomes of two systems for McNemar's test. Return None if the test does not apply.
 
     The test applies to proportions over the same subset for both systems, if each example counts fully or not at all.
-
-    Args:
-        first: Per-example terms of the first system.
-        second: Per-example terms of the second system, for the same examples.
 
     Returns:
         Two arrays of zeros and ones, shape (k,) each, for the k examples of the subset.
@@ -268,11 +247,6 @@ def _mid_p(fewer: int, d: int) -> float:
 def compare_binary_outcomes(first: Sample, second: Sample, *, level: float = 0.95) -> PairedDifference | None:
     """Compare two proportions over the same examples by McNemar's test, with a closed-form interval.
 
-    Args:
-        first: Per-example terms of the first system.
-        second: Per-example terms of the second system, for the same examples.
-        level: Confidence level of the interval.
-
     Returns:
         Difference, second minus first, and its p value. None if the test does not apply.
 
@@ -304,9 +278,6 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     Returns:
         Corrected p values in [0, 1], in the same order, shape (m,).
 
-    Raises:
-        ValueError: If a p value is not in [0, 1].
-
     >>> correct_p_values([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
@@ -333,9 +304,6 @@ class SeedSpread(NamedTuple):
 
 def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     """Compute mean and standard deviation of a score over seeds.
-
-    Args:
-        values: Score of each seed; at least one.
 
     Returns:
         Mean, sample standard deviation (denominator n - 1) and number of seeds.
@@ -368,11 +336,6 @@ def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: flo
     variance for each system. If a system has a single seed, its variance is unknown, and the variance of the other
     system is used for both (Student's t test; Crawford & Howell 1998). With a single seed each, there is no test. The
     examples are treated as fixed: the result generalizes to other seeds on this test set, not to other test sets.
-
-    Args:
-        first: Score of each seed of the first system.
-        second: Score of each seed of the second system.
-        level: Confidence level of the interval (default: 0.95).
 
     Returns:
         Difference, second minus first, and its two-sided p value in [0, 1]. Interval and p value are None if there are
@@ -410,7 +373,6 @@ def compute_t_p_value(t: float, degrees_of_freedom: float) -> float:
     """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
 
     Args:
-        t: Value of the t statistic.
         degrees_of_freedom: Degrees of freedom ν, at least 1.
 
     Returns:
@@ -427,10 +389,6 @@ def compute_t_p_value(t: float, degrees_of_freedom: float) -> float:
 
 def compute_t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Compute a quantile of Student's t distribution.
-
-    Args:
-        probability: Probability below the quantile.
-        degrees_of_freedom: Degrees of freedom, at least 1.
 
     >>> round(compute_t_quantile(0.975, 1), 6)
     12.706205

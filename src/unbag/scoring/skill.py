@@ -46,36 +46,22 @@ _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant pr
 
 
 class RowScores(NamedTuple):
-    """Per-row scores of a model on the n rows of a challenge set, such as 1 for a correct prediction.
+    """Per-row scores of a model on the n rows of a challenge set, such as 1 for a correct prediction."""
 
-    Attributes:
-        score: Row score of each row, shape (n,).
-        label: Gold label of each row, as an integer, shape (n,).
-        source: Source of each row, n hashable values. Rows with the same source are resampled together.
-        is_counted: Whether each row counts, shape (n,); None if all rows count.
-        chance_score: Mean row score of a random prediction and of each constant prediction. None means 1/K for K gold
-            labels, which applies to row scores of 1 for correct and 0 for wrong predictions.
-        perfect_score: Mean row score of a perfect model (default: 1).
-        names: Names of the gold labels, indexed by `label`; None if a label has no name.
-    """
-
-    score: NDArray[Any]
-    label: NDArray[Any]
+    score: NDArray[Any]  # shape (n,)
+    label: NDArray[Any]  # as an integer, shape (n,)
+    # Source of each row, n hashable values. Rows with the same source are resampled together.
     source: Sequence[Hashable] | NDArray[Any]
-    is_counted: NDArray[np.bool_] | None = None
+    is_counted: NDArray[np.bool_] | None = None  # whether each row counts, shape (n,); None if all rows count
+    # Mean row score of a random prediction and of each constant prediction. None means 1/K for K gold labels, which
+    # applies to row scores of 1 for correct and 0 for wrong predictions.
     chance_score: float | None = None
-    perfect_score: float = 1.0
-    names: Sequence[str] | None = None
+    perfect_score: float = 1.0  # mean row score of a perfect model
+    names: Sequence[str] | None = None  # names of the gold labels, indexed by `label`; None if a label has no name
 
 
 class ExcludedLabel(TypedDict):
-    """A gold label that is excluded from the skill score, with the reason.
-
-    Attributes:
-        label: Name of the label.
-        rows: Number of rows with this label.
-        reason: Reason for the exclusion.
-    """
+    """A gold label that is excluded from the skill score, with the reason."""
 
     label: str
     rows: int
@@ -83,31 +69,22 @@ class ExcludedLabel(TypedDict):
 
 
 class SkillScores(TypedDict):
-    """Skill score and its components. An `Estimate` is (value, low, high, n).
+    """Skill score and its components. An `Estimate` is (value, low, high, n)."""
 
-    Attributes:
-        score: Skill score, at most 1; higher is better, and negative values mean that the reference is better. The
-            interval comes from resampled sources, with the predictions of the model, its shuffled control and the
-            lexical baseline on the same rows. `n` counts rows.
-        p: Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
-            resamples.
-        model: s of the model.
-        baseline: s of the lexical baseline; None if there is none.
-        shuffled: s of the shuffled control; None if there is none.
-        reference: Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance`
-            if neither is better than chance.
-        n_labels: Number of gold labels that count (K).
-        n_sources: Number of sources of the rows.
-        excluded: Gold labels that are excluded.
-    """
-
+    # Skill score, at most 1; higher is better, and negative values mean that the reference is better. The interval
+    # comes from resampled sources, with the predictions of the model, its shuffled control and the lexical baseline on
+    # the same rows. `n` counts rows.
     score: Estimate
+    # Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
+    # resamples.
     p: float | None
-    model: float
-    baseline: float | None
-    shuffled: float | None
+    model: float  # s of the model
+    baseline: float | None  # s of the lexical baseline; None if there is none
+    shuffled: float | None  # s of the shuffled control; None if there is none
+    # Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance` if neither is
+    # better than chance.
     reference: str
-    n_labels: int
+    n_labels: int  # gold labels that count (K)
     n_sources: int
     excluded: list[ExcludedLabel]
 
@@ -130,7 +107,6 @@ def skill_score(
         annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label with low agreement
             between annotators is excluded (default: none).
         resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
-        seed: Random seed for the resamples.
 
     Returns:
         Skill score, at most 1, where higher is better. None with fewer than two gold labels, because a constant
@@ -275,20 +251,9 @@ def _mean_of_labels(row_scores: Floats, counts: Floats) -> Floats:
 def _interval(
     columns: Floats, value: float, sources: int, resamples: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Compute the 95 % limits of the skill score and its two-sided p value, from resamples of the sources.
-
-    The limits come from the percentile bootstrap, which the p value inverts (`bootstrap.compute_bootstrap_p_value`).
-    For few sources, a bootstrap interval is too narrow, so the draws are widened by the ratio of Student's t to the
-    normal quantile (`scoring.intervals`). Two pseudo-rows (`_pseudo_rows`) add variance that resamples of the given
-    rows cannot show.
-
-    Args:
-        columns: Sums by source, with the columns of `compute_skill_from_sums`, shape (sources, 4K).
-        value: Skill score.
-        sources: Number of sources with rows.
-        resamples: Number of resamples.
-        seed: Random seed for the resamples.
-    """
+    """Compute the 95 % limits of the skill score and its p value from sums by source, shape (sources, 4K)."""
+    # For few sources, a bootstrap interval is too narrow, so the draws are widened by the ratio of Student's t to the
+    # normal quantile. The pseudo-rows add variance that resamples of the given rows cannot show.
     if not resamples or sources < 2:
         return None, None, None
     draws = compute_skill_from_sums(resample_sums(columns, resamples, seed))
@@ -312,11 +277,6 @@ def compute_skill_difference_limits(
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).
         second: Columns of the second system's `Sample`, shape (sources, 4K).
-        bootstrap_limits: Lower and upper limit from resamples of the sources.
-        level: Confidence level.
-
-    Returns:
-        Lower and upper limit.
     """
     totals = first.sum(axis=0), second.sum(axis=0)
     value = float(compute_skill_from_sums(totals[1][None])[0] - compute_skill_from_sums(totals[0][None])[0])
@@ -334,16 +294,10 @@ def compute_skill_difference_limits(
 
 
 def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
-    """Build two pseudo-rows per gold label, which represent possible rows unlike the given ones.
-
-    On the first pseudo-row, the model is correct and its baselines are wrong; on the second, the model is wrong and its
-    baselines are correct. `intervals.compute_contrast_limits` adds the same two examples to a difference of
-    proportions. Each has the weight of one effective row of the model's correct predictions. A missing baseline has no
-    row score on either.
-
-    Returns:
-        Terms to add to the sums over sources, shape (4K,) each.
-    """
+    """Build two pseudo-rows per gold label, shape (4K,) each, which represent possible rows unlike the given ones."""
+    # On the first pseudo-row, the model is correct and its baselines are wrong; on the second, it is the opposite.
+    # `intervals.compute_contrast_limits` adds the same two examples to a difference of proportions. Each has the weight
+    # of one effective row of the model's correct predictions. A missing baseline has no row score on either.
     k = columns.shape[1] // 4
     wrong = -1 / (k - 1)  # row score of a wrong prediction, if chance has row score 0 and a correct prediction 1
     counts = columns[:, 3 * k :]

@@ -152,16 +152,9 @@ def swap_consistency_of_pairs(
         references: Gold label ids, shape (n,).
         swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). The values of entailment pairs
             are ignored.
-        neutral: Label id of neutral (default: 1).
-        contradiction: Label id of contradiction (default: 2).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
-
-    Raises:
-        ValueError: If the lengths differ, there are no examples, or neutral and contradiction have the same id.
 
     >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
@@ -219,8 +212,6 @@ def score_swapped(
 
     Args:
         columns: Columns of n rows: `label`, `source_id` and `swapped`.
-        predictions: Predictions, n rows.
-        resamples: 0 disables the intervals.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
     if partial:

@@ -25,15 +25,9 @@ _BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
 class ThresholdRow(TypedDict):
-    """False-positive rate, recall and precision at one threshold.
+    """False-positive rate, recall and precision at one threshold."""
 
-    Attributes:
-        threshold: Minimum probability of pairs that are predicted positive. Text if a float has too few digits.
-        false_positive: Share of negative pairs that are predicted positive.
-        recall: Share of positive pairs that are predicted positive.
-        precision: Share of pairs predicted positive that are positive.
-    """
-
+    # Minimum probability of pairs that are predicted positive. Text if a float has too few digits.
     threshold: float | str
     false_positive: float
     recall: float
@@ -109,11 +103,8 @@ def find_safe_thresholds(
 
     Args:
         scores: Log odds of the label (`scoring.log_odds`), shape (n,).
-        positive: Whether each pair has the label, shape (n,).
-        source: Source index of each pair, shape (n,).
         source_names: Name of each source, by source index.
         targets: Maximum accepted false-positive rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
-        level: Confidence level of the upper limit (default: 0.95).
 
     Returns:
         One row per target, in the order of the targets.
@@ -168,10 +159,8 @@ def _tested_thresholds(
 
 
 def _candidates(scores: Floats, positive: Flags) -> list[float]:
-    """List up to 200 thresholds in descending order: each is the lowest score above a negative pair.
-
-    All thresholds between two negative pairs have the same false-positive rate; the lowest has the best recall.
-    """
+    """List up to 200 thresholds in descending order: each is the lowest score above a negative pair."""
+    # All thresholds between two negative pairs have the same false-positive rate; the lowest has the best recall.
     values, negatives = np.unique(scores), np.unique(scores[~positive])[::-1]
     places = np.unique(np.linspace(0, len(negatives) - 1, min(len(negatives), _CANDIDATES)).round().astype(np.intp))
     above = np.searchsorted(values, negatives[places], side="right")

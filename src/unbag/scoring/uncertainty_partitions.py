@@ -158,8 +158,6 @@ def score_resnli(
 
     Args:
         columns: Columns of n rows: `label` and `partition`, and optionally `source_split`.
-        predictions: Predictions, n rows.
-        resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
             and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
             fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.

@@ -11,14 +11,7 @@ from unbag.data.labels import LABELS
 
 
 def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
-    """Validate gold label ids and other integer columns, and convert them to int64.
-
-    Args:
-        references: Gold label ids, shape (n,).
-        **columns: Other integer columns by name, shape (n,) each.
-
-    Returns:
-        Gold label ids, then the columns in the given order, shape (n,) each.
+    """Validate gold label ids and other integer columns, shape (n,) each, and convert them to int64.
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a value is not an integer, or a gold label is
@@ -58,13 +51,9 @@ def validate_label_ids(
     """Validate that all values are label ids.
 
     Args:
-        name: Name of the column, for the error message.
         ids: Ids, shape (k,).
         n_labels: Number of labels; None accepts any non-negative id.
         row_indices: Row of each id, for the error message, shape (k,); None if there is one id per row.
-
-    Raises:
-        ValueError: If an id is not a label.
     """
     if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
         index = int(wrong.argmax())
@@ -77,11 +66,7 @@ class NonEmptyBatches:
     """Mixin of metrics that validates the columns of a batch before `evaluate` reads its first row."""
 
     def add_batch(self, **columns: Any) -> None:
-        """Add rows.
-
-        Raises:
-            ValueError: If the lengths differ, or there are no rows. `evaluate` itself raises an IndexError.
-        """
+        """Validate and add rows. `evaluate` itself raises an IndexError if there are none or the lengths differ."""
         lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ValueError(
@@ -93,9 +78,6 @@ class NonEmptyBatches:
 
 def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
     """Encode names as integers, in order of first appearance.
-
-    Args:
-        names: Hashable values, shape (n,).
 
     Returns:
         Index of each name, shape (n,), and the k distinct names in order of their indices.
@@ -118,10 +100,6 @@ def convert_labels_to_ids(
     Args:
         labels: Label ids or label names, shape (n,); -1 and None are missing labels.
         names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction).
-        columns: Name of the columns for error messages.
-
-    Returns:
-        Label ids, shape (n,).
 
     Raises:
         ValueError: If a name is not in `names`.
@@ -141,16 +119,6 @@ def convert_labels_to_ids(
 
 def convert_labels_to_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Convert label ids to names. Other values are unchanged.
-
-    Args:
-        labels: Label ids or label names, shape (n,); None is a missing label.
-        names: Names of the label ids 0, 1, …
-
-    Returns:
-        Label names, shape (n,).
-
-    Raises:
-        ValueError: If an id is not in `names`.
 
     >>> convert_labels_to_names([1, "entailment", None], ["entailment", "neutral"])
     ['neutral', 'entailment', None]

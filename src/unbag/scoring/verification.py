@@ -56,34 +56,24 @@ class BinaryScores(TypedDict):
     """Scores of predictions of one label, such as entailment, against the rest. An `Estimate` is (value, low, high, n).
 
     A positive is a pair with the label.
-
-    Attributes:
-        n_positive: Number of pairs with the label.
-        n_negative: Number of all other pairs.
-        n_sources: Number of sources, such as documents, of all pairs.
-        auroc: Probability that a positive scores above a negative; 0.5 for random scores. Higher is better.
-        average_precision: Mean precision over the positives; for random scores, about the share of positives.
-        balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
-            prediction.
-        recall: Share of positives that are predicted positive.
-        false_positive: Share of negatives that are predicted positive. Lower is better.
-        calibration: `CalibrationScores` of the probabilities; None for a model without probabilities.
-        risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
-        thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
-        safe_thresholds: One row per target false-positive rate; empty for a model without probabilities.
     """
 
     n_positive: int
     n_negative: int
-    n_sources: int
+    n_sources: int  # number of sources, such as documents, of all pairs
+    # Probability that a positive scores above a negative; 0.5 for random scores. Higher is better.
     auroc: Estimate | None
+    # Mean precision over the positives; for random scores, about the share of positives.
     average_precision: Estimate | None
+    # Mean of recall and specificity at the model's decision threshold; 0.5 for a constant prediction.
     balanced_accuracy: Estimate
     recall: Estimate
-    false_positive: Estimate
+    false_positive: Estimate  # share of negatives that are predicted positive; lower is better
+    # `CalibrationScores` of the probabilities; None for a model without probabilities.
     calibration: CalibrationScores | None
-    risk_coverage: RiskCoverage | None
-    thresholds: list[ThresholdRow]
+    risk_coverage: RiskCoverage | None  # `RiskCoverage` of the predictions; None for a model without probabilities
+    thresholds: list[ThresholdRow]  # threshold sweep, at most 100 rows; empty for a model without probabilities
+    # One row per target false-positive rate; empty for a model without probabilities.
     safe_thresholds: list[SafeThreshold]
 
 
@@ -141,23 +131,17 @@ class VerificationScores(TypedDict):
 
 
 class BinaryPredictions(NamedTuple):
-    """Gold labels and predictions of one label, such as entailment, against the rest, for n pairs.
+    """Gold labels and predictions of one label, such as entailment, against the rest, for n pairs."""
 
-    Attributes:
-        positive: Whether the gold label is the label, shape (n,).
-        predicted: Whether the model predicts the label, shape (n,).
-        probabilities: Probability of the label, shape (n,); None for a model that predicts labels only.
-        complements: Probability of all other labels, shape (n,), which distinguishes probabilities that round to 1
-            (default: 1 - p).
-        unanswered: Whether the model gave no answer, shape (n,); None if it answered every pair. Such a pair counts as
-            a confident error in each measure: as the label if the gold label differs, and as not the label otherwise.
-            So it never improves a measure.
-    """
-
-    positive: Flags
-    predicted: Flags
+    positive: Flags  # whether the gold label is the label, shape (n,)
+    predicted: Flags  # whether the model predicts the label, shape (n,)
+    # Probability of the label, shape (n,); None for a model that predicts labels only.
     probabilities: Floats | None = None
+    # Probability of all other labels, shape (n,), which distinguishes probabilities that round to 1 (default: 1 - p).
     complements: Floats | None = None
+    # Whether the model gave no answer, shape (n,); None if it answered every pair. Such a pair counts as a confident
+    # error in each measure: as the label if the gold label differs, and as not the label otherwise. So it never
+    # improves a measure.
     unanswered: Flags | None = None
 
     def with_errors(self) -> "BinaryPredictions":
@@ -249,11 +233,8 @@ def compute_verification_scores(
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Args:
-        predictions: Gold labels and predictions of entailment for n pairs.
         sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
         contradictions: Gold labels and predictions of contradiction; None for labels or models without contradiction.
-        resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
         The scores; None if all pairs are entailed or none is.

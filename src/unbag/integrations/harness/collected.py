@@ -23,7 +23,6 @@ def compute_harness_scores(
     """Compute the scores of a challenge set from the prediction records of an evaluation harness.
 
     Args:
-        records: Records from the harness.
         score_function: Function `ChallengeSet.score_function` of the set.
         columns: Columns that the function needs in addition to the label.
         paths: Path of each score in the result of the function, by score name.

@@ -36,14 +36,9 @@ _SPLIT: Final = "test"
 
 @dataclass(frozen=True)
 class ExportedTasks:
-    """Exported task files, and the command that runs them.
+    """Exported task files, and the command that runs them."""
 
-    Attributes:
-        files: Paths relative to the folder, including data.
-        command: Shell command that runs the tasks.
-    """
-
-    files: Sequence[str]
+    files: Sequence[str]  # relative to the folder, including data
     command: str
 
 
@@ -53,7 +48,6 @@ def export_tasks(
     """Export challenge sets as tasks for an evaluation harness.
 
     Args:
-        harness: One of `HARNESSES`.
         requests: Requests for challenge sets, each once.
         folder: Output folder. Task files contain its path to read rows, so a moved folder must be exported again.
         hub: Organization that published the sets on the Hub under their own names, or `organization/name` for one set,

@@ -28,18 +28,11 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 
 
 class HarnessTask(NamedTuple):
-    """Challenge set as a task for an evaluation harness.
-
-    Attributes:
-        name: Name of the set.
-        path: Argument of `datasets.load_dataset`: a folder of Parquet files or a Hub dataset.
-        config: Config of a Hub dataset; None for a folder.
-        split: Evaluated split.
-    """
+    """Challenge set as a task for an evaluation harness."""
 
     name: str
-    path: str
-    config: str | None
+    path: str  # argument of `datasets.load_dataset`: a folder of Parquet files or a Hub dataset
+    config: str | None  # config of a Hub dataset; None for a folder
     split: str
 
     @property

@@ -67,7 +67,6 @@ def draw_svg(figure: Figure, models: Sequence[str]) -> Markup:
     """Draw a figure as an SVG element.
 
     Args:
-        figure: Figure to draw.
         models: Names of all models in the report, in the order that determines their styles.
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)

@@ -32,15 +32,9 @@ _RUN_KEYS: Final = (
 
 @dataclass(frozen=True)
 class ReportData:
-    """The data of a report: models, results and skipped sets.
+    """The data of a report: models, results and skipped sets."""
 
-    Attributes:
-        models: Models, with baselines last.
-        groups: Results by set and corpus.
-        skipped: Sets without results.
-    """
-
-    models: tuple[ReportModel, ...]
+    models: tuple[ReportModel, ...]  # baselines last
     groups: tuple[ResultGroup, ...]
     skipped: tuple[SkippedSet, ...] = ()
 

@@ -20,36 +20,22 @@ MarkedText = tuple[str, str]
 
 @dataclass(frozen=True)
 class PredictionView:
-    """A formatted prediction for an example.
+    """A formatted prediction for an example."""
 
-    Attributes:
-        where: Form of the example, such as `in order` or `permuted: accepted`; empty if there is only one form.
-        outcome: Outcome of the prediction, such as `right`.
-        sign: Symbol of the outcome; empty for a permuted pair, which is accepted or refused.
-        label: Predicted label.
-        probability: Formatted probability of this label in percent; empty if unknown.
-    """
-
-    where: str
-    outcome: str
-    sign: str
+    where: str  # form of the example, such as `in order`; empty if there is only one form
+    outcome: str  # such as `right`
+    sign: str  # symbol of the outcome; empty for a permuted pair, which is accepted or refused
     label: str
-    probability: str
+    probability: str  # in percent; empty if unknown
 
 
 @dataclass(frozen=True)
 class ExampleView:
-    """A formatted example with the predictions of a model.
-
-    Attributes:
-        example: Example to format.
-        lines: Name and marked text of each sentence.
-        predictions: Predictions of the model; the prediction on the unchanged form comes first.
-    """
+    """A formatted example with the predictions of a model."""
 
     example: ReportExample
-    lines: tuple[tuple[str, tuple[MarkedText, ...]], ...]
-    predictions: tuple[PredictionView, ...]
+    lines: tuple[tuple[str, tuple[MarkedText, ...]], ...]  # name and marked text of each sentence
+    predictions: tuple[PredictionView, ...]  # the prediction on the unchanged form comes first
 
     @property
     def gold(self) -> str:
@@ -158,15 +144,10 @@ _WORD_PENALTY: Final = 0.01
 
 
 class FeaturedPair(NamedTuple):
-    """A sentence pair that is shown on a card of the report.
+    """A sentence pair that is shown on a card of the report."""
 
-    Attributes:
-        example: Example with the prediction of the main model.
-        predictions: Example with the prediction of each model, by model name.
-    """
-
-    example: ReportExample
-    predictions: Mapping[str, ReportExample]
+    example: ReportExample  # with the prediction of the main model
+    predictions: Mapping[str, ReportExample]  # by model name
 
 
 def select_featured_pairs(report_data: ReportData) -> dict[str, list[FeaturedPair]]:
@@ -209,7 +190,6 @@ def _pairs(group: ResultGroup, report_data: ReportData) -> list[FeaturedPair]:
 
 
 def _length(pair: FeaturedPair) -> int:
-    """Count the characters in a pair."""
     return sum(len(line.text) for line in pair.example.lines)
 
 
@@ -228,34 +208,22 @@ def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, floa
 
 @dataclass(frozen=True)
 class ReportCard:
-    """A card at the top of the report, with the skill score on a challenge set and two sentence pairs of the set.
-
-    Attributes:
-        key: Key of the set's section.
-        title: Title of the set.
-        data: Corpus, and the evaluated model if it is not the main model.
-        pairs: Featured pairs, each with the symbol, name and predictions of each model. Empty if no run stored
-            candidates.
-        number: Formatted skill score.
-        standing: Verdict against the baseline.
-        reading: Sentence with the main metrics of the set, for cards without a pair.
-    """
+    """A card at the top of the report, with the skill score on a challenge set and two sentence pairs of the set."""
 
     key: str
     title: str
-    data: str
+    data: str  # corpus, and the evaluated model if it is not the main model
+    # Featured pairs, each with the symbol, name and predictions of each model. Empty if no run stored candidates.
     pairs: tuple[tuple[ExampleView, tuple[tuple[Markup, str, tuple[PredictionView, ...]], ...]], ...]
     number: str
     standing: str
-    reading: str
+    reading: str  # sentence with the main metrics, for cards without a pair
 
 
 def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
     """Build one report card per group (challenge set and corpus), in the order of the groups.
 
     Args:
-        report_data: Data of the report.
-        verdicts: Verdict on each model per group.
         summaries: Sentence with the metrics of the main model, by group key.
     """
     names, short = report_data.names, _short_names(report_data)

@@ -116,37 +116,21 @@ class VerifierSection:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section of the report page, with the results on one challenge set and corpus.
-
-    Attributes:
-        key: Key of the group.
-        title: Title of the set.
-        data: Corpus of the group.
-        question: Question that the set answers.
-        publisher: Who published the test, and the address of the paper ("" if there is none).
-        summaries: Name of each model, and a sentence with its main metrics.
-        measures: Table of metrics.
-        is_table_beside_figures: Whether the table is next to the figures.
-        columns: Number of columns on a wide screen.
-        figures: Figures of the set.
-        verifier: Verification metrics; None without such scores.
-        published: Tables of the paper.
-        note: Note on excluded source examples.
-    """
+    """A section of the report page, with the results on one challenge set and corpus."""
 
     key: str
     title: str
     data: str
     question: str
-    publisher: tuple[str, str]
+    publisher: tuple[str, str]  # who published the test, and the address of the paper ("" if there is none)
     summaries: tuple[tuple[str, str], ...]
     measures: TextTable
     is_table_beside_figures: bool
-    columns: int
+    columns: int  # on a wide screen
     figures: tuple[RenderedFigure, ...]
     verifier: VerifierSection | None
     published: tuple[TextTable, ...]
-    note: str
+    note: str  # on excluded source examples
 
 
 def render_page(report_data: ReportData) -> str:
@@ -213,29 +197,17 @@ def describe_origin(report_data: ReportData) -> str:
 
 @dataclass(frozen=True)
 class SkillLane:
-    """The skill score of one model on one set. Positions on the axis are percentages.
-
-    Attributes:
-        model: Name of the model.
-        sign: Marker of the model.
-        colour: Color of the model.
-        number: Formatted score.
-        interval: Formatted interval; empty if there is none.
-        standing: Verdict.
-        place: Position of the score; None without a score.
-        span: Start and width of the interval; None if there is none.
-        is_cut: Whether the interval extends beyond the left end of the axis.
-    """
+    """The skill score of one model on one set. Positions on the axis are percentages."""
 
     model: str
     sign: Markup
     colour: str
     number: str
-    interval: str
+    interval: str  # empty if there is none
     standing: str
     place: float | None
-    span: tuple[float, float] | None
-    is_cut: bool
+    span: tuple[float, float] | None  # start and width of the interval
+    is_cut: bool  # whether the interval extends beyond the left end of the axis
 
 
 @dataclass(frozen=True)
@@ -249,15 +221,9 @@ class SkillRow:
 
 @dataclass(frozen=True)
 class SkillChart:
-    """Chart of the skill scores of all models on all sets.
+    """Chart of the skill scores of all models on all sets."""
 
-    Attributes:
-        ticks: Labels of the axis with their positions, in percent.
-        zero: Position of 0.
-        rows: One row per set.
-    """
-
-    ticks: tuple[tuple[str, float], ...]
+    ticks: tuple[tuple[str, float], ...]  # labels with their positions, in percent
     zero: float
     rows: tuple[SkillRow, ...]
 
