@@ -26,9 +26,8 @@ _NESTED: Final = "config"  # a file cannot include another file
 # time. A file may contain them, but a run does not write them.
 _NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
 _CONFIRMED: Final = ("trust_remote_code",)  # a file from someone else must not enable these options
-_UNCONFIRMED: Final = (
-    f"{__name__}.unconfirmed"  # key of a context's `meta`: map from an enabled option to the file that enables it
-)
+# Key of a context's `meta`: map from an enabled option to the file that enables it.
+_UNCONFIRMED: Final = f"{__name__}.unconfirmed"
 
 
 def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -88,7 +87,7 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
     """Merge the sets of a command into those of an earlier command with the same options."""
     try:
         earlier = _mapping(file)
-    except typer.BadParameter:
+    except typer.BadParameter:  # the unreadable file is replaced
         return list(resolved["sets"])
     sets = earlier.get("sets")
     if not isinstance(sets, list) or {**earlier, "sets": None} != {**resolved, "sets": None}:
@@ -198,6 +197,7 @@ def _mapping(path: Path) -> dict[str, Any]:
     try:
         record = yaml.safe_load(validate_file(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        # PyYAML is recursive, so a deeply nested file exceeds the recursion limit.
         reason = " ".join(str(error).split())
         raise typer.BadParameter(
             f"--config: expected a YAML file of options, got {path}: {reason}; correct the file"

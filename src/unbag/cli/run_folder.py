@@ -19,11 +19,8 @@ CROSS_DOMAIN: Final = "cross-domain"
 ALL_CORPORA: Final = "all-corpora"
 _MAX_NAME: Final = 120  # characters of a folder name; file systems allow 255 bytes
 _MAX_OPTIONS: Final = 60
-_UNLISTED: Final = (
-    "data",
-    "text",
-    "file",
-)  # The name already contains the data, and the content of the authors' file is pinned.
+# The name already contains the data, and the content of the authors' file is pinned.
+_UNLISTED: Final = ("data", "text", "file")
 
 
 def build_run_folder(
@@ -131,6 +128,7 @@ def _build_folder_name(name: str) -> str:
     escaped = name.replace("/", "__").replace(":", "--")
     if re.fullmatch(r"\w[\w.:/-]*", name) and escaped.replace("__", "/").replace("--", ":") == name:
         return escaped
+    # Not reversible, so a hash distinguishes names with the same stem.
     stem = re.sub(r"[^\w.-]+", "__", name).strip("._")[-_MAX_OPTIONS:]
     return f"{stem}-{_hash(name)}"
 

@@ -54,6 +54,7 @@ class BuiltChallengeSet:
     def has_skill_score(self) -> bool:
         """Whether the set has enough rows for a skill score, whatever the predictions."""
         space = tuple(self.rows.features["label"].names)
+        # Any predictions will do: only the gold labels and the number of rows matter here.
         equal = np.full((len(self.rows), len(space)), 1 / len(space), dtype=np.float32)
         scores = self.challenge_set.score_rows(self.rows, SetPredictions(equal, space, has_probabilities=True))
         return self.challenge_set.get_skill_score(scores) is not None
@@ -159,6 +160,7 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
     if max_rows is None:
         return sets
     left = max_rows
+    # From the smallest to the largest set, so that the others share what a small set leaves.
     by_size = sorted(range(len(sets)), key=lambda place: len(sets[place]))
     for done, place in enumerate(by_size):
         share = left // (len(sets) - done)

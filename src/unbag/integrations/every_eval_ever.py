@@ -97,7 +97,8 @@ def export_eee_records(
             continue
         developer, _, name = model_id.partition("/")
         digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
-        # The format requires the file name to be a UUID of version 4.
+        # The format requires the file name to be a UUID of version 4. It comes from the content, so that a repeated
+        # export writes the same file.
         file = f"{uuid.UUID(bytes=digest[:16], version=4)}.json"
         path = f"data/unbag_{of_group[0].set}/{developer}/{name.replace('/', '_')}/{file}"
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

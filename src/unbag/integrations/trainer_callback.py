@@ -153,6 +153,7 @@ class UnbagCallback(TrainerCallback):
 
     def _numbers(self, model: Any) -> dict[str, float]:
         classifier = self._classifier(model)
+        # The tokens do not change in training, so the sets are tokenized once.
         if self._encoded is None:
             self._encoded = [classifier.encode(*each.pairs) for each in self._sets]
         group = connect_process_group()

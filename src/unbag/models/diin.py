@@ -67,7 +67,7 @@ class DiinForSequenceClassification(PairNetwork):
             channels = int(grown * config.transition)
             layers.append(TransitionLayer(grown, channels, relu=config.transition_relu))
         self.extract = nn.Sequential(*layers)
-        side = config.length >> config.blocks
+        side = config.length >> config.blocks  # each transition halves height and width
         self.classifier = nn.Linear(channels * side * side, self.num_labels)
         self.post_init()
 

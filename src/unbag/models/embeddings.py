@@ -106,6 +106,7 @@ class EncoderEmbeddings(nn.Module):
     def train(self, mode: bool = True) -> Self:
         """Set the training mode, but keep the frozen encoder in evaluation mode (no dropout)."""
         super().train(mode)
+        # Dropout would only add noise to frozen features.
         self.encoder.eval()
         return self
 

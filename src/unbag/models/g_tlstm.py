@@ -95,6 +95,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             # Detached, because the gradient of the straight-through choice flows only through the parent.
             after = 1 - before - choice.detach()
             unfinished = (lengths - 1 > done)[:, None, None]
+            # A sentence with a single node left keeps it in place 0 while others are merged.
             nodes = NodeStates(
                 *(
                     torch.where(unfinished, _replaced(*each, before, choice, after), each[1])
@@ -113,6 +114,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         """Initialize weights, and the bias of the forget gates of the leaf LSTM."""
         super()._init_weights(module)
         if isinstance(module, nn.LSTMCell) and self.config.unit_forget_bias:
+            # The order of the gates in `torch.nn.LSTMCell`.
             input_gate, forget_gate, cell_gate, output_gate = torch.zeros_like(module.bias_ih).chunk(4)
             bias = torch.cat([input_gate, forget_gate + 1, cell_gate, output_gate])
             initialization.copy_(module.bias_ih, bias)

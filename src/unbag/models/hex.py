@@ -82,7 +82,7 @@ class SuperficialBranch(nn.Module):
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
             if self.normalize:
-                g = rms_norm(g, g.shape[-1:], eps=1e-12)
+                g = rms_norm(g, g.shape[-1:], eps=1e-12)  # eps for a pair without words, whose g is 0
             logits: Tensor = self.decoder(g)
             return logits
 
@@ -183,6 +183,7 @@ class ResidualHead(nn.Module):
         tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}
         with atomic_write(folder / WEIGHTS_FILE) as tmp:
             save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, tmp)
+        # The keys are part of the file format, including the spelling of `normalise`.
         config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalize}
         with atomic_write(folder / CONFIG_FILE) as tmp:  # written last: its presence means completeness
             tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")

@@ -66,6 +66,7 @@ class PositionWiseLayer(nn.Module):
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode each token of b sentences independently. The returned state is None."""
+        # The bias makes padding nonzero, so it is masked.
         return TokenEncoderOutput(self.linear(vectors).relu() * mask[..., None], None)
 
 

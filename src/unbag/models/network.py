@@ -40,6 +40,7 @@ class PairNetwork(PreTrainedModel):
         """Load a network as in transformers, and freeze its embeddings unless `train_embeddings` is set."""
         loaded = super().from_pretrained(*arguments, **options)
         network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
+        # `requires_grad` is not stored with the weights.
         network.embeddings.freeze()
         return loaded
 

@@ -113,6 +113,7 @@ class InnerNodeInput(CustomInitModule):
 
 
 def _spelt(letters: Any) -> str:
+    # A long word is cut after a number of bytes, perhaps inside a character.
     return bytes(letters).rstrip(b"\0").decode(errors="ignore") or _UNKNOWN
 
 

@@ -127,9 +127,8 @@ class TreeBatch:
         """
         n = len(self.leaves)
         nodes = cell.compute_leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
-        added = cell.compute_input_gates(
-            inner if inner is not None else inputs[n:]
-        )  # one matrix product for all levels
+        # One matrix product for all levels.
+        added = cell.compute_input_gates(inner if inner is not None else inputs[n:])
         for level in self.levels:
             h, c = (each.index_select(0, level.flatten()).view(len(level), 2, -1) for each in nodes)
             start = len(nodes.h) - n

@@ -55,9 +55,8 @@ _FORMULAS: Final = {
 }
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 """Accents that the font encoding OT1 can combine with a letter."""
-_INDEXED: Final = re.compile(
-    r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)"
-)  # Ω_max, P^c, CS_0.7
+# Ω_max, P^c, CS_0.7
+_INDEXED: Final = re.compile(r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)")
 _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 
 
@@ -150,7 +149,7 @@ class ExportedTable:
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     """Format records as CSV: bools as `true` or `false`, None as an empty cell, numbers in full precision."""
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n")  # the default is \r\n
     writer.writerow(records[0] if records else ())
     writer.writerows([_plain(value) for value in record.values()] for record in records)
     return file.getvalue()

@@ -92,6 +92,7 @@ class Report(Sequence[Result]):
             for number in metrics.collect_metrics(result).values()
         ]
         table = pd.DataFrame(rows, columns=columns)
+        # None becomes NaN, and a table without rows has the same types.
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})
 
     def save(self, folder: Path | str) -> Path:

@@ -200,6 +200,7 @@ def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
 
 def write_views(renderables: Sequence[RenderableType], path: Path) -> None:
     """Write views to a text file with a width of 80 columns."""
+    # A fixed width, so that the file does not depend on the terminal.
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
         print_views(renderables, create_console(file=file, width=80))
 

@@ -97,6 +97,7 @@ def estimate_ratios(
     numerators = _within(numerators, denominators, proportions)
     total = denominators.sum(axis=0)
     counts = (denominators > 0).sum(axis=0)
+    # An empty subset gives 0 / 0 = NaN, which becomes None below.
     with np.errstate(invalid="ignore", divide="ignore"):
         values = _with_differences((numerators.sum(axis=0) / total)[None], differences)[0]
     counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
@@ -173,6 +174,7 @@ def _difference_bounds(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], first: int, second: int
 ) -> tuple[float, float]:
     """Compute the limits of a difference between two proportions; both are 0 for a proportion minus itself."""
+    # The pseudo-examples of the limits would give even this difference an interval.
     if first == second:
         return 0.0, 0.0
     columns = [first, second]
@@ -335,6 +337,7 @@ def resample_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> ND
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
         drawn = rng.integers(0, n, size=(rows, n), dtype=np.int64)
+        # The offsets allow a single bincount for all resamples of the block.
         drawn += np.arange(rows)[:, None] * n
         # Counting how often each example is drawn turns the resample into one matrix product.
         weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)

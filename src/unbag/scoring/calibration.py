@@ -91,6 +91,7 @@ def compute_calibration(
     labels = positive.astype(np.float64)
     errors, counts = (sum_by_source(each, source, n_sources) for each in ((probabilities - labels) ** 2, np.ones(n)))
     brier = estimate_named_ratios({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
+    # By log odds, because probabilities close to 1 round to equal floats.
     of_bin = _equal_mass_bins(compute_log_odds(probabilities) if log_odds is None else log_odds, bins)
     sizes, score_sums, label_sums = (
         np.bincount(of_bin, weights=weights, minlength=int(of_bin.max()) + 1)
@@ -133,6 +134,7 @@ def _equal_mass_bins(scores: Floats, bins: int) -> NDArray[np.intp]:
 
 def _folded_normal_mean(mean: Floats, deviation: Floats) -> Floats:
     """Compute E|X| for X ~ N(mean, deviation²) and means of at least 0."""
+    # If all labels of a bin are equal, the deviation is 0, and an infinite z gives the mean itself.
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, mean / deviation, np.inf)
     normal = NormalDist()

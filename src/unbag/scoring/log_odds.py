@@ -43,6 +43,7 @@ def compute_log_odds(probabilities: ArrayLike, complements: ArrayLike | None = N
             rest[place] = float(1 - Decimal(repr(float(label[place]))))
     with np.errstate(divide="ignore", invalid="ignore"):
         odds: Floats = np.log(label) - np.log(rest)
+    # NaN is -inf minus -inf: neither the label nor the rest has a probability.
     odds[np.isnan(odds)] = -np.inf
     rounded: Floats = np.round(odds, DECIMALS) + 0.0  # without negative zeros
     return rounded
@@ -87,6 +88,7 @@ def express_threshold(score: float, next_lower: float) -> float | str:
         exact = 1 / (1 + Decimal(-score).exp())
         first = max(_MIN_DECIMALS, -exact.adjusted())
         for decimals in range(first, first + _DIGITS):
+            # The nearest value may exceed the score; rounding down then finds one below it.
             for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR):
                 share = exact.quantize(Decimal(1).scaleb(-decimals), rounding).normalize()
                 if 0 < share < 1 and next_lower < compute_cutoff(share) <= score:

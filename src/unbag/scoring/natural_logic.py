@@ -274,6 +274,7 @@ def _macro_estimates(
     counting = _count_missing(labels, missing)
     names, source = np.unique(sources, return_inverse=True)
     values = _measures((np.bincount(cells, minlength=k * k) @ counting).reshape(1, k, k))[0]
+    # Not from the confusion table, in which a missing prediction counts several times.
     values[MEASURES.index("accuracy")] = (gold == predicted).mean()
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
     samples: dict[str, Sample] = {}
@@ -297,6 +298,7 @@ def _macro_estimates(
                 ]
             )
         low, high = np.percentile(_measures((drawn @ counting).reshape(-1, k, k)), [2.5, 97.5], axis=0)
+        # Only the cells of the diagonal, i * k + i, are multiples of k + 1.
         right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
         rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is

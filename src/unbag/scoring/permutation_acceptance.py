@@ -233,6 +233,7 @@ def permutation_acceptance(
         result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(100)]
+        # Rounded, because 0.07 * 100 is 7.000000000000001.
         result["curve"] = [(x, float(np.mean(rows.n_accepted > round(x * rows.q, 6)))) for x in shares]
         result["curve"].append((1.0, float(np.mean(rows.n_accepted == rows.q))))
     return {**result, **_bin_acceptance(rows, columns)}
@@ -325,6 +326,7 @@ def _raise_mean(values: NDArray[np.float64], certain: Bools, possible: Bools) ->
     selected = certain.copy()
     total, n = float(values[certain].sum()), int(certain.sum())
     others = np.flatnonzero(possible & ~certain)
+    # From the highest value: after a value that does not raise the mean, no other does.
     for example in others[np.argsort(-values[others], kind="stable")]:
         if n and values[example] * n <= total:
             break
@@ -452,6 +454,7 @@ def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: l
     q = int(index.max()) + 1
     if q == 0:
         raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set")
+    # Column 0 counts the unpermuted pair, whose index is -1.
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)

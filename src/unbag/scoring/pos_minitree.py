@@ -164,9 +164,8 @@ def compute_type_signature(
     number = [types.setdefault(word.lower(), len(types)) for word in words]
     pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
     np.add.at(pooled, number, count_neighbor_tags(tags, radius))
-    expected = np.array(
-        [training_tags.get(word, 0) for word in types], dtype=np.uint32
-    )  # a word not in training shares no tag
+    # A word that does not occur in training has the mask 0, which shares no tag.
+    expected = np.array([training_tags.get(word, 0) for word in types], dtype=np.uint32)
     # A bitwise AND of the masks is the intersection of the top-k sets, and its number of bits their overlap.
     return float(np.bitwise_count(find_top_tags(pooled, k) & expected).mean() / k)
 

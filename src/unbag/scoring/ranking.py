@@ -78,6 +78,7 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n
     assert area is not None
     above = _placements(scores, positive)
     n_positive, n_negative = (sum_by_source(flags, source, n_sources) for flags in (positive, ~positive))
+    # The area is linear in these sums, so a resample needs no new ranking (`compute_auroc_from_sums`).
     columns = np.stack(
         [
             sum_by_source(np.where(positive, above, 0.0), source, n_sources),
@@ -92,6 +93,7 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n
     influence = (columns[:, 0] - area * n_positive) / n_positive.sum()
     influence += (columns[:, 2] - area * n_negative) / n_negative.sum()
     variance = math.fsum((influence**2).tolist())
+    # Equal placement values have a variance of 0, apart from rounding errors.
     if variance < 1e-18 or not 0 < area < 1:
         size = float(min((n_positive > 0).sum(), (n_negative > 0).sum()))
         lows, highs = compute_proportion_limits(np.array([area]), np.array([size]))
@@ -146,6 +148,7 @@ def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[
     hits = np.cumsum(np.bincount(group, weights=positive, minlength=len(values)))
     called = np.cumsum(np.bincount(group, minlength=len(values)))
     steps = np.diff(hits, prepend=0.0) / positive.sum()
+    # The shares are rounded, so the sum for a perfect ranking may exceed 1.
     value = min(1.0, math.fsum((steps * hits / called).tolist()))
     size = int((sum_by_source(positive, source, n_sources) > 0).sum())
     lows, highs = compute_proportion_limits(np.array([value]), np.array([float(size)]))
@@ -156,5 +159,6 @@ def _logit_limits(value: float, error: float) -> tuple[float, float]:
     """Compute the 95 % limits of a value in (0, 1), symmetric on the logit scale (delta method)."""
     reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error / (value * (1 - value))
     centre = math.log(value / (1 - value))
+    # The exponent is limited, because math.exp overflows above 709.
     low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + side)))) for side in (-reach, reach))
     return low, high

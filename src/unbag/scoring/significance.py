@@ -132,6 +132,7 @@ def compute_difference_from_draws(
 def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
     """Compute the limits of a difference: closed-form for proportions, otherwise from the draws."""
     if first.statistic in _SIGNS and second.statistic in _SIGNS:
+        # The columns of these statistics alternate between numerators and denominators.
         numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
         signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
         return compute_contrast_limits(numerators, denominators, signs, level=level)
@@ -139,6 +140,7 @@ def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[
     low, high = np.percentile(gaps, [tail, 100 - tail]).tolist()
     if first.statistic == second.statistic == skill.STATISTIC:
         return skill.compute_skill_difference_limits(first.columns, second.columns, (low, high), level=level)
+    # Equal draws contain no information about the variance.
     return (None, None) if low == high else (low, high)
 
 

@@ -301,9 +301,11 @@ def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     k = columns.shape[1] // 4
     wrong = -1 / (k - 1)  # row score of a wrong prediction, if chance has row score 0 and a correct prediction 1
     counts = columns[:, 3 * k :]
+    # Rounded, because `compute_effective_sizes` compares with exact zeros and ones.
     right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
     rows = counts.sum(axis=1, keepdims=True)
     weights = counts.sum(axis=0) / compute_effective_sizes(np.clip(right, 0, rows), rows)
+    # A missing baseline has zeros in all of its columns.
     is_given = [float(columns[:, start : start + k].any()) for start in (k, 2 * k)]
     return (
         np.concatenate([weights, *(each * wrong * weights for each in is_given), weights]),

@@ -109,6 +109,7 @@ def find_safe_thresholds(
     Returns:
         One row per target, in the order of the targets.
     """
+    # A hash instead of a random split: a source stays in its half if other pairs are added or removed.
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]
     negatives = first & ~positive
     tested = _tested_thresholds(scores, positive, first, source, len(source_names), max(targets), level)

@@ -411,6 +411,7 @@ def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskC
     _, group = np.unique(-values, return_inverse=True)
     sizes, errors = (np.bincount(group, weights=weights) for weights in (np.ones(n), wrong))
     share = np.sort(group)  # group at each rank, most confident first
+    # Pairs with equal confidence share their errors, so that the order of the rows has no effect.
     risks = np.cumsum((errors / sizes)[share]) / ranks
     n_wrong = int(wrong.sum())
     best = np.maximum(0, ranks - (n - n_wrong)) / ranks

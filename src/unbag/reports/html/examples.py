@@ -277,4 +277,5 @@ def format_score(value: float | None) -> str:
     >>> format_score(-0.2304), format_score(-0.0001), format_score(None)
     ('−0.230', '0.000', '–')
     """
+    # A small negative score rounds to -0.000, which must not look negative.
     return "–" if value is None else f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
