@@ -62,11 +62,7 @@ class _Formatter(logging.Formatter):
 
 
 def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resumable: bool | None = None) -> int:
-    """Run a command and return its exit code.
-
-    Args:
-        is_resumable: Whether the command can resume after an interruption (default: depends on the command's name).
-    """
+    """Run a command and return its exit code. By default, its name determines whether it can resume."""
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     for handler in logging.getLogger().handlers:
         if type(handler.formatter) is logging.Formatter:

@@ -105,11 +105,7 @@ class EarlierOptions(NamedTuple):
     values: Mapping[str, Any]  # of the other options, by parameter name
 
     def apply(self, ctx: typer.Context, group: _Group, *, skip: Collection[str] = ()) -> _Group:
-        """Replace the values of a group of options by those of the earlier run.
-
-        Args:
-            skip: Names of options that keep the values of the command.
-        """
+        """Replace the values of a group of options, except those in `skip`, by those of the earlier run."""
         params = {str(param.name): param for param in ctx.command.params}
         names = [each.name for each in fields(group)]
         ours = [name for name in names if name in self.values and name not in skip]
@@ -125,11 +121,7 @@ def is_set_by_user(ctx: typer.Context, name: str) -> bool:
 
 
 def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
-    """Load the options of an earlier run.
-
-    Args:
-        params: Parameters of the command that reads the file. Other options in the file are ignored.
-    """
+    """Load the options of an earlier run. Options in the file that are not in `params` are ignored."""
     record, keys = _mapping(path), _keys(params)
     values = _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)
     models, sets = (list(map(str, record.get(key) or ())) for key in ("models", "sets"))

@@ -197,11 +197,7 @@ class PairOptions:
     def build_requests(
         self, names: Sequence[str], *, on_failure: "Callable[[EvaluationFailure], None] | None" = None
     ) -> "list[SetRequest]":
-        """Build one request per set.
-
-        Args:
-            on_failure: Called with each skipped set, which cannot be built from these pairs.
-        """
+        """Build one request per set. Sets that cannot be built from these pairs are passed to `on_failure`."""
         from unbag.challenge_sets import loading
         from unbag.challenge_sets.selection import OptionError, PairSelection
 
@@ -331,9 +327,7 @@ def build_selected_requests(
 ) -> "list[SetRequest]":
     """Build the `SetRequest` objects of a command, for the given challenge sets or for the suite of all sets.
 
-    Args:
-        sets: Names of the sets (default: the suite). A given set that does not support the pairs is an error.
-        on_failure: Called with each skipped set of the suite, which does not support the pairs.
+    A given set that does not support the pairs is an error. Such sets of the suite are passed to `on_failure`.
     """
     from unbag.challenge_sets import selection
 
@@ -359,10 +353,8 @@ def build_requests_per_corpus(
 ) -> "list[SetRequest]":
     """Build one request for each combination of challenge set and corpus, without duplicates.
 
-    With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora.
-
-    Args:
-        on_failure: Called with (failure, corpus) for each set that does not support a corpus.
+    With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora. Sets
+    that do not support a corpus are passed to `on_failure`, with the corpus.
 
     Raises:
         typer.BadParameter: If `--split` is also given.

@@ -255,8 +255,7 @@ def write_tables(
 def print_failures(failures: "Sequence[EvaluationFailure]", *, with_model: bool, is_named: bool = False) -> None:
     """Print the failed and skipped sets to standard error, one line per reason.
 
-    Args:
-        is_named: Whether the user listed the sets explicitly. Each listed set is required (`EvaluationFailure.counts`).
+    With `is_named`, the user listed the sets, so that each one is required (`EvaluationFailure.is_fatal`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:

@@ -122,11 +122,7 @@ class _Display:
 
 @contextmanager
 def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "Iterator[EvaluationCallbacks]":
-    """Show the progress of an evaluation. Yields the callbacks that update the display.
-
-    Args:
-        quiet: Whether to show bars without results (default: False).
-    """
+    """Show the progress of an evaluation, without results if `quiet`. Yields callbacks that update the display."""
     from unbag.evaluation.outcome import EvaluationCallbacks
 
     if is_quiet():

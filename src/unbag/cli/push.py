@@ -64,10 +64,7 @@ def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str
 
 
 def validate_push_target(repo_id: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
-    """Validate before the run that its results can be pushed to the target of `--push-results`.
-
-    Args:
-        repo_id: Target of the push; None if nothing is pushed.
+    """Validate before the run that its results can be pushed to the target of `--push-results`, if there is one.
 
     Raises:
         typer.BadParameter: If a model is a local folder, or `--data` is given; see also `validate_push`.
@@ -86,9 +83,8 @@ def validate_push_target(repo_id: str | None, models: Sequence[str], data: str |
 def push_results(results: "Sequence[Result]", output_location: str, repo_id: str, *, as_json: bool) -> None:
     """Add results to a results dataset, like `unbag publish results-dataset`.
 
-    Args:
-        output_location: Folder or URL of the results, for the command in an error message.
-        as_json: Whether standard output holds JSON, so that the report goes to standard error.
+    An error message contains the command for `output_location`. With `as_json`, standard output holds JSON, so the
+    report goes to standard error.
     """
     from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
@@ -99,8 +95,7 @@ def push_results(results: "Sequence[Result]", output_location: str, repo_id: str
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
     """Publish a trained model with a card and its evaluation, like `unbag publish model`.
 
-    Args:
-        as_json: Whether standard output holds JSON, so that the report goes to standard error.
+    With `as_json`, standard output holds JSON, so the report goes to standard error.
     """
     from unbag.cli.publish import build_model_upload
 

@@ -150,9 +150,6 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
 
-    Args:
-        max_rows: Maximum number of rows; None for no limit.
-
     Raises:
         ValueError: If one example per set exceeds the limit; also as in `challenge_sets.request.build_requested_set`.
     """

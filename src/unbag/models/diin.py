@@ -189,11 +189,7 @@ class DenseBlock(nn.Module):
 
 
 class TransitionLayer(nn.Module):
-    """1 × 1 convolution followed by 2 × 2 max pooling.
-
-    Args:
-        relu: Whether to apply a ReLU between convolution and pooling (default: False).
-    """
+    """1 × 1 convolution, then a ReLU if `relu` is true, then 2 × 2 max pooling."""
 
     def __init__(self, channels: int, outputs: int, *, relu: bool = False) -> None:
         super().__init__()

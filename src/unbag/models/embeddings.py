@@ -48,23 +48,14 @@ class WordEmbeddings(nn.Module):
         self.words.weight.requires_grad_(self._trained)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Look up the embeddings of tokens, shape (b, t, dimensions).
-
-        Args:
-            ids: Token ids, shape (b, t).
-            mask: False at padding, shape (b, t); unused here.
-        """
+        """Look up the embeddings of tokens, shape (b, t, dimensions). Only `EncoderEmbeddings` needs the mask."""
         vectors: Tensor = self.words(ids)
         return vectors
 
     def look_up_relations(self, first: Tensor, second: Tensor) -> Tensor:
         """Look up the relation features of all word pairs of two sentences, shape (b, m, n, 5).
 
-        Word pairs without a relation get zeros.
-
-        Args:
-            first: Token ids, shape (b, m).
-            second: Token ids, shape (b, n).
+        The token ids have the shapes (b, m) and (b, n). Word pairs without a relation get zeros.
         """
         keys = first[:, :, None] * self.words.num_embeddings + second[:, None, :]
         related: Any = self.related

@@ -146,11 +146,7 @@ class LeafLstm(nn.Module):
 
 
 class QueryScorer(CustomInitModule):
-    """Layer that scores nodes by dot products with a trained query vector.
-
-    Args:
-        scaled: Whether the dot products are divided by √size.
-    """
+    """Layer that scores nodes by dot products with a trained query vector, divided by √size if `scaled` is true."""
 
     def __init__(self, size: int, *, scaled: bool) -> None:
         super().__init__()

@@ -88,12 +88,7 @@ class SuperficialBranch(nn.Module):
 
     @torch.no_grad()
     def compute_mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Compute the mean word embedding of each pair, shape (b, dimensions).
-
-        Args:
-            input_ids: Token ids, shape (b, t).
-            attention_mask: 0 at padding, shape (b, t); None means no padding.
-        """
+        """Compute the mean word embedding of each pair, shape (b, dimensions), from token ids of shape (b, t)."""
         # The table is not a buffer, so `Module.to` does not move it.
         if self.table.vectors.device != input_ids.device:
             self.table = self.table.to(input_ids.device)

@@ -92,14 +92,9 @@ def sum_pool(vectors: Tensor, mask: Tensor) -> Tensor:
 
 
 def compute_attention(scores: Tensor, mask: Tensor) -> Tensor:
-    """Compute attention weights: the softmax over the last dimension. Masked positions get 0.
+    """Compute attention weights, shape (b, m, n): the softmax over the last dimension.
 
-    Args:
-        scores: Attention scores, shape (b, m, n).
-        mask: False at padding, shape (b, n).
-
-    Returns:
-        Weights, shape (b, m, n); each row sums to 1.
+    Positions where the mask, shape (b, n), is False get 0. Each row sums to 1.
     """
     # The smallest finite number instead of -inf, because the softmax of a row of -inf is NaN.
     return scores.masked_fill(~mask[:, None, :], torch.finfo(scores.dtype).min).softmax(dim=-1)
@@ -113,14 +108,9 @@ class SoftAlignment(NamedTuple):
 
 
 def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> SoftAlignment:
-    """Compute the soft alignment of two sentences from attention scores.
+    """Compute the soft alignment of two sentences from attention scores, shape (b, m, n).
 
-    Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13.
-
-    Args:
-        scores: Score of each premise token with each hypothesis token, shape (b, m, n).
-        premise: False at padding of the premise, shape (b, m).
-        hypothesis: False at padding of the hypothesis, shape (b, n).
+    Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13. The masks are False at padding.
     """
     return SoftAlignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
 
@@ -133,9 +123,7 @@ def build_comparison_features(tokens: Tensor, aligned_tokens: Tensor) -> Tensor:
 class Mlp(nn.Sequential):
     """Multilayer perceptron with dropout before each linear layer.
 
-    Args:
-        sizes: Widths of input, hidden layers and output.
-        activated: Whether the last layer also has an activation (default: False).
+    `sizes` are the widths of input, hidden layers and output. With `activated`, the last layer also has an activation.
     """
 
     def __init__(

@@ -65,10 +65,7 @@ class PairNetwork(PreTrainedModel):
     ) -> SequenceClassifierOutput:
         """Compute the logits of b pairs, shape (b, labels), and the mean cross-entropy if `labels` is given.
 
-        Args:
-            input_ids: Token ids of pairs from the tokenizer, shape (b, t).
-            attention_mask: 0 at padding, shape (b, t).
-            labels: Gold label ids, shape (b,).
+        Token ids and attention mask (0 at padding) have shape (b, t); gold label ids have shape (b,).
         """
         premise, hypothesis = split_premises_and_hypotheses(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)

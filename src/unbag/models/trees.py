@@ -22,11 +22,7 @@ class TreeParser:
     """
 
     def __init__(self, pipeline: str) -> None:
-        """Load a pipeline.
-
-        Raises:
-            ValueError: If the pipeline does not exist or has no parser.
-        """
+        """Load a pipeline, which must have a parser."""
         self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_TREES)
         if "parser" not in self._nlp.pipe_names:
             raise ValueError(

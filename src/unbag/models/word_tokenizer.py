@@ -94,7 +94,6 @@ def build_pair_tokenizer(
         start_token: Token at the beginning of each sentence. It separates the sentences of a pair
             (`sides.split_premises_and_hypotheses`).
         end_token: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
-        unknown_token: Token for out-of-vocabulary words.
     """
     one = f"{start_token} $A" + (f" {end_token}" if end_token else "")
     special = [(token, backend.token_to_id(token)) for token in (start_token, end_token) if token]

@@ -27,12 +27,10 @@ _SVG: Final = """\
 
 
 def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
-    """Write the badge of one model to an SVG or JSON file.
+    """Write the badge of one model to an SVG file, or to a JSON file for shields.io.
 
-    Args:
-        verdicts: Verdicts on the model, one per set. Unchanged pairs of a corpus do not count.
-        path: Output file: `.svg`, or `.json` for the endpoint of shields.io
-            (https://shields.io/badges/endpoint-badge).
+    The JSON is for the endpoint badge (https://shields.io/badges/endpoint-badge). Verdicts on unchanged pairs of a
+    corpus do not count.
 
     Raises:
         ValueError: If the file name has another suffix, or no challenge set was evaluated.

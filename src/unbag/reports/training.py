@@ -20,13 +20,7 @@ _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def build_mend_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a model trained with `unbag train mend`.
-
-    It contains the comparison with the original model, and remarks.
-
-    Args:
-        record: Return value of `training.mended.train_and_compare`.
-    """
+    """Build the terminal view of a model trained with `unbag train mend`: comparison with the original, and remarks."""
     chosen = [_interpolation_sentence(run["interpolation"]) for run in record["runs"] if "interpolation" in run]
     remarks = [Text(line, style="dim") for line in (*chosen, *_remarks(record))]
     if comparison is None:
@@ -50,11 +44,7 @@ def format_in_domain_change(comparison: Comparison) -> str:
 def build_mend_card(
     record: Mapping[str, Any], comparison: Comparison | None, *, description: str, command: str, name: str
 ) -> str:
-    """Build the README of a model trained with `unbag train mend`, in Markdown.
-
-    Args:
-        record: Return value of `training.mended.train_and_compare`.
-    """
+    """Build the README of a model trained with `unbag train mend`, in Markdown."""
     [trained] = record["runs"]
     parts = [
         f"# {name}",

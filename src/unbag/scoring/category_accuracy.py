@@ -258,8 +258,7 @@ def _select_contradictions(columns: Columns, name: str) -> list[Any] | None:
     if name not in columns:
         return None
     values = np.asarray(columns[name], dtype=np.float64)
-    counts = (np.asarray(columns["label"]) == get_label_id(CONTRADICTION)) & ~np.isnan(
-        values
-    )  # a missing number is NaN
+    # A missing number is NaN.
+    counts = (np.asarray(columns["label"]) == get_label_id(CONTRADICTION)) & ~np.isnan(values)
     counted = [value if counted else None for value, counted in zip(values.tolist(), counts.tolist(), strict=True)]
     return None if all(value is None for value in counted) else counted

@@ -21,7 +21,6 @@ def write_report(folders: Sequence[Path | FolderContents], path: Path) -> None:
     Args:
         folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`; or
             their contents.
-        path: Output file.
 
     Raises:
         ValueError: If a folder has no results, or they cannot be read.

@@ -64,11 +64,7 @@ def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str,
 
 
 def draw_svg(figure: Figure, models: Sequence[str]) -> Markup:
-    """Draw a figure as an SVG element.
-
-    Args:
-        models: Names of all models in the report, in the order that determines their styles.
-    """
+    """Draw a figure as an SVG element. The order of all models in the report determines their styles."""
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
     picture = vl_convert.vegalite_to_svg({**spec, "width": _WIDTH, "config": _CONFIG}, vl_version=_VERSION)
     # Screen readers use the table instead of the SVG. Namespaces are removed, because they look like external links.

@@ -221,11 +221,7 @@ class ReportCard:
 
 
 def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
-    """Build one report card per group (challenge set and corpus), in the order of the groups.
-
-    Args:
-        summaries: Sentence with the metrics of the main model, by group key.
-    """
+    """Build one report card per group (challenge set and corpus), in the order of the groups."""
     names, short = report_data.names, _short_names(report_data)
     featured = select_featured_pairs(report_data)
     cards = []
