@@ -34,11 +34,7 @@ class NegationScores(TypedDict):
 
 
 class NegationOperationScores(NegationScores):
-    """Scores on the rows that one operation (type of negation) produced.
-
-    Attributes:
-        operation: Name of the operation.
-    """
+    """Scores on the rows that one operation (type of negation) produced."""
 
     operation: str
 
@@ -47,8 +43,6 @@ class NegationConsistencyScores(NegationScores):
     """Scores on all rows, and for each operation (type of negation).
 
     Attributes:
-        n_examples: Number of rows.
-        n_mirrors: Number of mirrors.
         by_operation: `NegationOperationScores` of each operation, in order of first occurrence.
     """
 
