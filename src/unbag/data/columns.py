@@ -30,20 +30,12 @@ def declare_float_field(name: str, decimals: int) -> pa.Field:
 
     The last digits of a value depend on the processor and the number of threads, so sets store rounded values. Subsets
     and orders that depend on a value use the rounded value, so that all machines build the same rows.
-
-    Args:
-        name: Name of the column.
-        decimals: Number of decimals to which values are rounded.
     """
     return pa.field(name, pa.float64(), metadata={_DECIMALS: str(decimals)})
 
 
 def get_decimals(field: pa.Field) -> int:
-    """Look up the number of decimals of a column declared with `declare_float_field`.
-
-    Raises:
-        KeyError: If the column was not declared with `declare_float_field`.
-    """
+    """Look up the number of decimals of a column that `declare_float_field` declared. Others raise `KeyError`."""
     return int((field.metadata or {})[_DECIMALS])
 
 

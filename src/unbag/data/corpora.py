@@ -81,11 +81,7 @@ _NO_LANGUAGE: Final = ("xx", "mul", "und", "zxx")  # several, unknown or no lang
 
 
 def validate_language_code(code: str) -> None:
-    """Validate that a text has the form of a language code (ISO 639) without a region, such as `nl`.
-
-    Raises:
-        ValueError: If it has another form.
-    """
+    """Validate that a text has the form of a language code (ISO 639) without a region, such as `nl`."""
     if not isinstance(code, str) or not _LANGUAGE_CODE.fullmatch(code) or code in _NO_LANGUAGE:
         raise ValueError(
             f"--language: expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
@@ -97,46 +93,32 @@ def validate_language_code(code: str) -> None:
 class Corpus:
     """Published NLI corpus.
 
-    Attributes:
-        name: Name for `--corpus`.
-        hub_id: Dataset repository on the Hub.
-        config: Config of the repository.
-        revision: Commit to read, or a ref if `row_hashes` pins the rows.
-        splits: Names of the splits; the first one is evaluated by default.
-        train, validation, test: Splits with training, validation and test data. The test splits of MNLI and OCNLI have
-            no labels. MNLI uses its mismatched pairs as test data. OCNLI uses its validation pairs as test data and has
-            no validation data. The three rounds of ANLI are one corpus.
-        premise, hypothesis, label: Names of the columns.
-        labels: unbag's names of the label ids 0, 1, …; two for a corpus with two labels.
-        language: One of `LANGUAGES`.
-        license: SPDX id, or the Hub's name of the license. Challenge sets derived from the corpus inherit it.
-        license_link: URL of the license text, if the Hub has no name for the license.
-        citation: BibTeX.
-        label_creators, sentence_creators: Creators of the labels and the sentences, with the Hub's values for dataset
-            cards.
-        label_meanings: unbag's names of textual labels that have a special meaning in this corpus.
-        row_hashes: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
+    Its splits are grouped into training, validation and test data. The test splits of MNLI and OCNLI have no labels, so
+    MNLI uses its mismatched pairs as test data. OCNLI uses its validation pairs as test data and has no validation
+    data. The three rounds of ANLI are one corpus.
     """
 
-    name: str
-    hub_id: str
+    name: str  # value of `--corpus`
+    hub_id: str  # dataset repository on the Hub
     config: str
-    revision: str
-    splits: tuple[str, ...]
+    revision: str  # commit, or a ref if `row_hashes` pins the rows
+    splits: tuple[str, ...]  # the first one is evaluated by default
     train: tuple[str, ...]
     validation: tuple[str, ...]
     test: tuple[str, ...]
-    license: str
-    citation: str
+    license: str  # SPDX id, or the Hub's name of the license; challenge sets inherit it
+    citation: str  # BibTeX
     premise: str = "premise"
     hypothesis: str = "hypothesis"
     label: str = "label"
-    labels: tuple[str, ...] = LABELS
+    labels: tuple[str, ...] = LABELS  # names of the label ids 0, 1, …; two for a corpus with two labels
+    # Labels whose text has a special meaning in this corpus, such as "neutral" in SciTail.
     label_meanings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    language: str = "en"
-    license_link: str = ""
-    label_creators: tuple[str, ...] = ("crowdsourced",)
+    language: str = "en"  # one of `LANGUAGES`
+    license_link: str = ""  # URL of the license text, if the Hub has no name for the license
+    label_creators: tuple[str, ...] = ("crowdsourced",)  # with the Hub's values for dataset cards
     sentence_creators: tuple[str, ...] = ("crowdsourced",)
+    # The sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
     row_hashes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -145,11 +127,7 @@ class Corpus:
         return NOT_ENTAILMENT in self.labels
 
     def resolve_split(self, name: str | None) -> str:
-        """Validate the name of a split; None resolves to the default split.
-
-        Raises:
-            ValueError: If the corpus has no such split.
-        """
+        """Validate the name of a split; None resolves to the default split."""
         if name is None:
             return self.splits[0]
         if name not in self.splits:
@@ -334,11 +312,7 @@ OFFICIAL: Final = "official"
 
 
 def get_corpus(name: str) -> Corpus:
-    """Look up a corpus by name.
-
-    Raises:
-        ValueError: If the corpus does not exist.
-    """
+    """Look up a corpus by name."""
     if name not in CORPORA:
         raise ValueError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"

@@ -20,25 +20,17 @@ class MissingFileError(DataError):
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """Remote file whose content is verified by a checksum.
+    """Remote file whose content is verified by a checksum."""
 
-    Attributes:
-        url: URL of a fixed version, for example of a commit.
-        sha256: Hash of the file's bytes, in hexadecimal.
-        name: Name of the file in the cache.
-    """
-
-    url: str
-    sha256: str
-    name: str
+    url: str  # of a fixed version, for example of a commit
+    sha256: str  # of the file's bytes, in hexadecimal
+    name: str  # in the cache
 
 
 def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
-    """Locate a local copy of a remote file at a path or in a folder that the user specifies.
+    """Locate the user's copy of a remote file: at `path`, or at any depth in the folder `path`.
 
-    Args:
-        pinned_file: The file.
-        path: The copy, or a folder that contains it under its original name at any depth.
+    A copy in a folder has the original name of the file.
 
     Raises:
         DataError: If there is no copy, or the folder contains several.
@@ -69,7 +61,6 @@ def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None
     cached.
 
     Args:
-        pinned_file: The file.
         local_copy: The user's copy (`find_local_copy`), which replaces the download.
         cache: Folder of the cache (default: `unbag/files` in the user's cache folder).
 
@@ -109,7 +100,7 @@ def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
 def _download(pinned: PinnedFile, path: Path) -> str:
     from huggingface_hub import get_session
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256()  # computed during the download, without a second read
     with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
         response.raise_for_status()
         for chunk in response.iter_bytes(_CHUNK):

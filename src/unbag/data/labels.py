@@ -86,9 +86,6 @@ class LabelError(ValueError):
 def resolve_label(name: str) -> str:
     """Resolve the spelling of a label to the canonical name. Ignores case and separators (`-`, `_`, space).
 
-    Raises:
-        LabelError: If the spelling is unknown.
-
     >>> resolve_label("CONTRADICTORY"), resolve_label("Not-Entailment")
     ('contradiction', 'not_entailment')
     """
@@ -103,9 +100,7 @@ def resolve_label(name: str) -> str:
 def resolve_gold_label(name: str) -> str:
     """Resolve the spelling of a gold label, including the spellings of fact-checking datasets.
 
-    Raises:
-        LabelError: If the spelling is unknown. Truth values (`yes`, `false`) are not resolved, because their meaning
-            depends on the column (`parse_truth_value`).
+    Truth values (`yes`, `false`) are rejected, because their meaning depends on the column (`parse_truth_value`).
 
     >>> resolve_gold_label("SUPPORTS"), resolve_gold_label("NOT ENOUGH INFO"), resolve_gold_label("Unsupported")
     ('entailment', 'neutral', 'not_entailment')
@@ -134,9 +129,6 @@ def _key(name: str) -> str:
 def resolve_three_way_label(name: str) -> str:
     """Resolve a label spelling to one of the three `LABELS`.
 
-    Raises:
-        LabelError: If the spelling belongs to another label or is unknown.
-
     >>> resolve_three_way_label("Contradiction")
     'contradiction'
     """
@@ -153,6 +145,7 @@ def is_missing_label(value: Any) -> bool:
     [True, True, True, True, False, False]
     """
     is_nan = isinstance(value, float) and math.isnan(value)
+    # pandas writes integers as floats in a column with missing values.
     return value is None or is_nan or str(value).strip().removesuffix(".0") in _UNLABELLED
 
 
@@ -177,6 +170,7 @@ def find_flag_direction(column: str) -> bool | None:
     [True, False, False, None]
     """
     key = _key(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column))
+    # Twice, for names with two such words at the start, such as `label_is_supported`.
     key = _FLAG_WORDS.sub("", _FLAG_WORDS.sub("", key))
     bare = re.sub("^(?:not|non|no)_", "", key)
     if bare not in _POSITIVE_FLAGS | _NEGATIVE_FLAGS:
@@ -185,10 +179,7 @@ def find_flag_direction(column: str) -> bool | None:
 
 
 def get_label_id(name: str) -> int:
-    """Look up the id of a label in `LABELS`.
-
-    Raises:
-        LabelError: If the name is `not_entailment` or `not_contradiction`, each of which stands for two labels.
+    """Look up the id of a label in `LABELS`. Labels that stand for two of them, such as `not_entailment`, have no id.
 
     >>> get_label_id("contradiction")
     2
@@ -209,9 +200,7 @@ def get_label_id(name: str) -> int:
 def get_gold_id(name: str, label_space: Sequence[str] = LABELS) -> int:
     """Look up the id of a gold label: the id from `get_label_id`, or 1 for the two-way label `not_entailment`.
 
-    Args:
-        name: Gold label.
-        label_space: Labels of all pairs. In `CONTRADICTION_OR_NOT`, a contradiction has the id 0.
+    In the label space `CONTRADICTION_OR_NOT`, a contradiction has the id 0.
 
     >>> get_gold_id("contradiction"), get_gold_id("not_entailment")
     (2, 1)
@@ -224,10 +213,7 @@ def get_gold_id(name: str, label_space: Sequence[str] = LABELS) -> int:
 
 
 def parse_label_map(text: str) -> dict[str, str]:
-    """Parse the value of `--label-map`: label names in output order, or `MODEL_NAME=LABEL` pairs.
-
-    Raises:
-        LabelError: If a name is unknown, or the two forms are mixed.
+    """Parse the value of `--label-map`: label names in output order, or `MODEL_NAME=LABEL` pairs, but not both.
 
     >>> parse_label_map("contradiction,entailment,neutral")
     {'0': 'contradiction', '1': 'entailment', '2': 'neutral'}
@@ -325,14 +311,7 @@ def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None 
     """Resolve the two labels of a single-output model: first the label above the threshold, then the label below it.
 
     By default, a high score means entailment. It means contradiction if the output is named `contradiction`, or the
-    label that the label map assigns.
-
-    Args:
-        name: Name of the output in the model's config.
-        label_map: Labels of high and of low scores, `{"0": …, "1": …}`.
-
-    Raises:
-        LabelError: If the map does not contain both labels of a two-label space.
+    label that the map `{"0": HIGH, "1": LOW}` assigns.
 
     >>> resolve_single_output_labels("LABEL_0"), resolve_single_output_labels("CONTRADICTION")
     (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
@@ -362,9 +341,7 @@ def list_candidate_label_orders(
 ) -> list[tuple[str, ...]]:
     """List the possible label orders of the outputs, starting with the declared order.
 
-    Args:
-        declared_order: Order declared by a model or a file.
-        allow_two_labels: Whether to include the orders of two labels for a model with three labels.
+    `allow_two_labels` adds the orders of two labels for a model with three labels.
 
     >>> list_candidate_label_orders(("entailment", "not_entailment"))[:2]
     [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]

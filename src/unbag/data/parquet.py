@@ -27,7 +27,7 @@ def iter_row_batches(
     Args:
         file: Path, or seekable file.
         location: Name of the file in errors.
-        file_size: Size of the file in bytes.
+        file_size: Size of the file in bytes, which limits the decompressed size.
         row_groups: Row groups to read (default: all).
 
     Raises:
@@ -92,11 +92,7 @@ def _iter_arrow(reader: Any) -> Iterator[pa.RecordBatch]:
 
 
 def read_schema(path: Path) -> pa.Schema:
-    """Read the schema of a Parquet or Arrow file.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
+    """Read the schema of a Parquet or Arrow file."""
     try:
         if path.suffix == ".parquet":
             return pq.read_schema(path)
@@ -123,15 +119,11 @@ def validate_unpacked_size(file: Path | IO[bytes], location: object, file_size: 
 
 
 def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a table written by unbag, and the JSON object in the file metadata.
-
-    Args:
-        file: Path.
-        key: Key of the JSON object.
-        schema: Required value of the field `schema` in the JSON object.
+    """Read a table written by unbag, and the JSON object under `key` in the file metadata.
 
     Raises:
-        ValueError: If the file exceeds a limit of SECURITY.md (`DataError`) or has another version.
+        ValueError: If the file exceeds a limit of SECURITY.md (`DataError`), or if the field `schema` of the object has
+            another value than `schema`, as in files of other versions.
         pyarrow.ArrowException, OSError, KeyError, TypeError: If the file is corrupted or has no such object.
     """
     validate_unpacked_size(file, "the file", file.stat().st_size)

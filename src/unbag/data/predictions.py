@@ -91,11 +91,10 @@ class SetPredictions(NamedTuple):
         )
 
     def align_to_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Merge labels so that the label space matches the gold labels.
+        """Merge labels so that the label space matches the gold labels with the given names.
 
-        Args:
-            names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged. If
-                they include `not_contradiction`, entailment and neutral are merged.
+        If the names include `not_entailment`, neutral and contradiction are merged. If they include
+        `not_contradiction`, entailment and neutral are merged.
 
         Raises:
             labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction, or
@@ -107,10 +106,9 @@ class SetPredictions(NamedTuple):
         return self.to_label_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     def count_unanswered_as_correct(self, labels: ArrayLike) -> "SetPredictions":
-        """Replace missing predictions by the gold labels. The shuffled control then bounds the skill score from below.
+        """Replace missing predictions by the gold labels, given as ids, shape (n,).
 
-        Args:
-            labels: Gold label ids, shape (n,).
+        The shuffled control then bounds the skill score from below.
         """
         if self.unanswered is None:
             return self
@@ -129,10 +127,6 @@ class SetPredictions(NamedTuple):
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
     """Validate that a model's label space can express a set's gold labels.
-
-    Args:
-        gold: Names of the set's gold ids.
-        label_space: Label space of the model.
 
     Raises:
         labels.LabelError: If the gold labels separate entailment and the model separates contradiction, or the other
@@ -162,12 +156,7 @@ def select_rows(
 
 
 def scatter_predictions(predictions: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
-    """Expand predictions on m selected rows to all n rows. Other rows get `NO_ANSWER`.
-
-    Args:
-        predictions: Predictions on the selected rows, in row order.
-        mask: Mask of the selected rows, shape (n,).
-    """
+    """Expand predictions on the m rows that `mask`, shape (n,), selects to all n rows. Other rows get `NO_ANSWER`."""
     probabilities = np.zeros((len(mask), len(predictions.label_space)), dtype=predictions.probabilities.dtype)
     probabilities[mask] = predictions.probabilities
     unanswered = ~mask

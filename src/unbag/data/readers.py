@@ -1,8 +1,9 @@
 """Readers for csv, tsv, jsonl, json, Parquet and Arrow files, for folders of `datasets`, and for Hub datasets.
 
-Each row has its number and, for error messages, its location. Several processes can read different ranges of one text
-file. One pass over the file finds the starts of rows, line by line and without parsing. If a csv line has quotation
-marks, the csv reader finds the end of the row, since a quoted cell may contain line breaks.
+Each row has its number and, for error messages, its location. Malformed or unreadable data raises `DataError` with the
+location. Several processes can read different ranges of one text file. One pass over the file finds the starts of
+rows, line by line and without parsing. If a csv line has quotation marks, the csv reader finds the end of the row,
+since a quoted cell may contain line breaks.
 """
 
 import csv
@@ -45,11 +46,7 @@ class DataRow(NamedTuple):
 
 
 def get_cell(row: DataRow, name: str) -> Any:
-    """Look up the value of a column in a row.
-
-    Raises:
-        DataError: If the row has no such column. Lines of a jsonl file may have different keys.
-    """
+    """Look up the value of a column in a row. Raises `DataError` if a line of a jsonl file lacks the key."""
     if name not in row.values:
         raise DataError(
             f"{row.location}: expected the key {name!r} as in the first row, got {list(row.values)[:20]}; add it"
@@ -58,22 +55,14 @@ def get_cell(row: DataRow, name: str) -> Any:
 
 
 def validate_unique_columns(names: Sequence[str], location: object) -> None:
-    """Validate that column names are unique. Empty names may repeat, as in exported spreadsheets.
-
-    Raises:
-        DataError: If a name is repeated, or there are too many columns.
-    """
+    """Validate the number of columns and that names are unique. Empty names may repeat, as in exported spreadsheets."""
     validate_column_count(names, location)
     if problem := build_repeated_names_error(names):
         raise DataError(f"{location}: {problem}")
 
 
 def validate_column_count(names: Collection[str], location: object) -> None:
-    """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md).
-
-    Raises:
-        DataError: If there are more.
-    """
+    """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md)."""
     if len(names) > MOST_COLUMNS:
         raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}; remove columns")
 
@@ -91,11 +80,7 @@ decoding is 100 times faster than the conversion to Python rows, 16 parts have l
 
 
 def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
-    """Iterate over a range of the rows of a Parquet file. Row groups outside the range are not read.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
+    """Iterate over a range of the rows of a Parquet file. Row groups outside the range are not read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -125,11 +110,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
 
 
 def read_arrow(path: Path) -> Iterator[DataRow]:
-    """Iterate over the rows of an Arrow or Feather file.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
+    """Iterate over the rows of an Arrow or Feather file."""
     import pyarrow as pa
 
     from unbag.data import parquet
@@ -150,11 +131,7 @@ def read_arrow(path: Path) -> Iterator[DataRow]:
 
 
 def split_parquet_into_ranges(path: Path, range_size: int) -> list[tuple[int, int | None]]:
-    """Split a Parquet file into ranges of about `range_size` rows. In very large row groups, ranges have more rows.
-
-    Raises:
-        DataError: If the file cannot be read.
-    """
+    """Split a Parquet file into ranges of about `range_size` rows. In very large row groups, ranges have more rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -192,26 +169,14 @@ class RowStart(NamedTuple):
 
 
 def iter_jsonl_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a jsonl file.
-
-    Raises:
-        DataError: If the file cannot be read, or a line is too long.
-    """
+    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a jsonl file."""
     return _starts(path, interval, _is_blank_json, None)
 
 
 def iter_csv_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv or tsv file.
+    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv or tsv file with a header.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
-
-    Args:
-        path: File with a header.
-        interval: Number of rows between two starts.
-        layout: Layout of the file (default: comma-separated).
-
-    Raises:
-        DataError: If the file cannot be read, or a line is too long.
     """
     return _starts(path, interval, _is_blank_record, layout or TextLayout())
 
@@ -221,6 +186,7 @@ def _starts(
 ) -> Iterator[RowStart]:
     """Find starts of rows. `header` is the layout of a file whose first row is a header."""
     stream = iter_lines(path)
+    # The header, and a line that names the delimiter, precede row 0.
     row = 0 if header is None else -1 - header.has_separator_line
     done = 0  # bytes
     for number, line in stream:
@@ -237,13 +203,7 @@ def _starts(
 
 
 def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: str) -> int:
-    """Consume the remaining lines of a row and count their bytes.
-
-    Args:
-        line: First line of the row.
-        following: Numbers and bytes of the following lines.
-        delimiter: Delimiter of the cells.
-    """
+    """Consume the remaining lines of a row that starts with `line`, and count their bytes."""
     n_bytes = 0
 
     def row() -> Iterator[str]:
@@ -279,11 +239,8 @@ FIRST_ROW_START: Final = RowStart(0, 0, 0)
 
 
 def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None) -> Iterator[DataRow]:
-    """Iterate over the rows of a jsonl file, starting at `start`.
-
-    Raises:
-        DataError: If a line is malformed. The message contains the line number.
-    """
+    """Iterate over the rows of a jsonl file, starting at `start`."""
+    # By default, the decoder silently keeps the last of several equal keys.
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
     filled = ((number, text) for number, text in _lines(path, layout or TextLayout(), start) if text.strip())
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
@@ -305,11 +262,7 @@ def _lines(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) ->
 
 
 def read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
-    """Iterate over the rows of a json file: an array of objects, or columns, or one object per line.
-
-    Raises:
-        DataError: If the file is too large to be parsed as a whole, is malformed or has no rows.
-    """
+    """Iterate over the rows of a json file: an array of objects, or columns, or one object per line."""
     # Not line by line, since programs write an array as one line of any length.
     if (content := read_limited_bytes(path, _LARGEST_JSON)) is None:
         raise DataError(
@@ -347,6 +300,7 @@ def _find_records(content: Any) -> Sequence[Any] | None:
     if not isinstance(content, dict) or not content:
         return None
     columns = list(content.values())
+    # `DataFrame.to_json` of pandas: the cells of each column by row.
     if all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns) and columns[0]:
         return [{name: content[name][row] for name in content} for row in columns[0]]
     if len(columns) > 1 and all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
@@ -358,11 +312,7 @@ def _find_records(content: Any) -> Sequence[Any] | None:
 def read_separated(
     path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None
 ) -> Iterator[DataRow]:
-    """Iterate over the rows of a csv or tsv file, starting at `start`.
-
-    Raises:
-        DataError: If a line is malformed. The message contains the line number.
-    """
+    """Iterate over the rows of a csv or tsv file, starting at `start`."""
     layout = layout or TextLayout()
 
     def reader_from(begin: RowStart) -> Any:
@@ -370,8 +320,10 @@ def read_separated(
         if not begin.row and layout.has_separator_line:
             next(texts)
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
+        # Without `strict`, the csv module accepts text after a closing quotation mark.
         return csv.reader(texts, delimiter=layout.delimiter, quoting=quoting, strict=True)
 
+    # The header is read first, even if the wanted rows start in the middle of the file.
     reader, before = reader_from(FIRST_ROW_START), int(layout.has_separator_line)
     try:
         header = next((row for row in reader if row), None)
@@ -427,19 +379,12 @@ DATASET_FOLDER_FILES: Final = ("dataset_dict.json", "dataset_info.json")
 
 @dataclass(frozen=True)
 class DataFile:
-    """Data file in csv, tsv, jsonl, json, Parquet or Arrow format.
-
-    Attributes:
-        path: Path of the file.
-        columns: Names of the columns.
-        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
-        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
-    """
+    """Data file in csv, tsv, jsonl, json, Parquet or Arrow format."""
 
     path: Path
     columns: Sequence[str]
-    encoding: str | None = None
-    has_option: bool = False
+    encoding: str | None = None  # of a text file without a byte-order mark (default: UTF-8)
+    has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
     _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `split_ranges`
 
     @cached_property
@@ -458,6 +403,7 @@ class DataFile:
         if extension in _ARROW:
             return islice(read_arrow(self.path), start, None if stop is None else max(start, stop))
         read, _ = _TEXT[extension]
+        # Rows between the nearest known start and the first wanted row are read and skipped.
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
         rows = read(self.path, begin, self.layout)
@@ -480,6 +426,7 @@ class DataFile:
         if extension == _PARQUET:
             return tuple(split_parquet_into_ranges(self.path, size))
         _, find = _TEXT.get(extension, (None, None))
+        # A compressed file cannot be read from the middle.
         if self.path.suffix == ".gz" or find is None or not self.layout.is_seekable:
             return ((0, None),)
         self._starts[:] = find(self.path, size, self.layout)
@@ -495,7 +442,6 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
     """Open a file with the reader for its extension.
 
     Args:
-        path: File.
         encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
         has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
 
@@ -518,6 +464,7 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
     first = next(file.read(), None)
     if first is None:
         raise DataError(f"{path}: expected rows, got none; add rows")
+    # The columns are known only after the first row is read, and the dataclass is frozen.
     columns += first.values
     return file
 
@@ -532,17 +479,9 @@ def is_dataset_folder(path: Path) -> bool:
 
 
 def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]:
-    """Open a folder that `save_to_disk` of `datasets` wrote.
+    """Open a folder that `save_to_disk` of `datasets` wrote. Returns the table, and the SHA-256 hash of the files.
 
-    Args:
-        path: Folder.
-        split: Split to read. May be None for a folder with a single split, or without splits.
-
-    Returns:
-        The table, and the SHA-256 hash of the folder's files.
-
-    Raises:
-        DataError: If the folder cannot be read, or has several splits and `split` is None.
+    `split` may be None for a folder with a single split, or without splits.
     """
     import datasets
 
@@ -609,11 +548,13 @@ class HubTable:
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
+        # A stream without a schema knows its columns only from its first row.
         return list(self.data.column_names or self.data.features or next(iter(self.data)))
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
         data = self.data
+        # A table in memory selects rows by position. A stream has to skip those before them.
         if hasattr(data, "num_rows"):
             data = data.select(range(start, data.num_rows if stop is None else min(stop, data.num_rows)))
         else:
@@ -655,11 +596,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def resolve_hub_commit(repo_id: str, revision: str) -> str:
-    """Resolve a branch, tag or other ref of a dataset to a commit. Returns the ref unchanged if offline.
-
-    Raises:
-        DataError: If the repository or ref does not exist.
-    """
+    """Resolve a branch, tag or other ref of a dataset to a commit. Returns the ref unchanged if offline."""
     if len(revision) == 40:  # already a commit
         return revision
     from huggingface_hub import HfApi
@@ -682,13 +619,11 @@ def resolve_hub_commit(repo_id: str, revision: str) -> str:
 def open_hub_table(
     repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
 ) -> tuple[HubTable, str]:
-    """Open a split of a Hub dataset.
-
-    Returns:
-        The table, and the commit from which it is read.
+    """Open a split of a Hub dataset. Returns the table, and the commit from which it is read.
 
     Raises:
-        DataError: If the dataset or split does not exist, or the Hub cannot be reached.
+        MissingFileError: If the Hub cannot be reached, and the cache has no copy.
+        DataError: If the dataset or split does not exist, or cannot be read.
     """
     with use_cache_if_unreachable() as unreachable:
         return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)

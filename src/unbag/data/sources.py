@@ -75,57 +75,34 @@ Spans = tuple[tuple[int, int | None], ...]
 
 
 class Example(NamedTuple):
-    """Labelled pair of a premise and a hypothesis.
+    """Labelled pair of a premise and a hypothesis."""
 
-    Attributes:
-        source_id: Unique id of the pair in the source.
-        premise: First sentence or document.
-        hypothesis: Second sentence.
-        label: Gold label, one of `PairSource.labels`.
-        annotators: Label of each annotator, if the data has lists in a column `annotator_labels`.
-        document: Document of the premise in user-provided data (`find_document`); empty for a corpus.
-    """
-
-    source_id: str
-    premise: str
+    source_id: str  # unique in the source
+    premise: str  # sentence or document
     hypothesis: str
-    label: str
-    annotators: tuple[str, ...] = ()
-    document: str = ""
+    label: str  # gold label, one of `PairSource.labels`
+    annotators: tuple[str, ...] = ()  # label of each annotator, if the data has lists in a column `annotator_labels`
+    document: str = ""  # of the premise in user-provided data (`find_document`); empty for a corpus
 
 
 @dataclass(frozen=True)
 class PairSource:
-    """Split of a corpus, or a user-provided file or Hub dataset.
+    """Split of a corpus, or a user-provided file or Hub dataset."""
 
-    Attributes:
-        name: Name of the corpus, file or repository.
-        split: Name of the split; empty for a file.
-        language: Code of the language, such as `en`.
-        license: SPDX id, or `unknown`.
-        citation: BibTeX, or empty.
-        origin: Hub id and config, or the name of the file.
-        revision: Commit of the repository, or sha256 of the file.
-        has_ids: Whether the data contains ids. Otherwise the ids are row numbers, which are unique.
-        max_characters: Maximum number of characters per sentence; longer pairs are excluded. None for no limit.
-        requires_english: Whether pairs in other languages are excluded.
-        labels: Label space of the gold labels, one of `data.labels.LABEL_SPACES`.
-    """
-
-    name: str
-    split: str
-    language: str
-    license: str
-    citation: str
-    origin: str
-    revision: str
-    has_ids: bool
+    name: str  # of the corpus, file or repository
+    split: str  # empty for a file
+    language: str  # code, such as `en`
+    license: str  # SPDX id, or `unknown`
+    citation: str  # BibTeX, or empty
+    origin: str  # Hub id and config, or the name of the file
+    revision: str  # commit of the repository, or sha256 of the file
+    has_ids: bool  # whether the data contains ids; otherwise the ids are row numbers, which are unique
     _spans: Callable[[], Spans] = field(repr=False, compare=False)
     _read: Callable[[int, int | None], Iterator[readers.DataRow]] = field(repr=False, compare=False)
     _parse: Callable[[readers.DataRow], Example | str] = field(repr=False, compare=False)
-    max_characters: int | None = MAX_SENTENCE_CHARACTERS
-    labels: tuple[str, ...] = LABELS
-    requires_english: bool = False
+    max_characters: int | None = MAX_SENTENCE_CHARACTERS  # per sentence; longer pairs are excluded
+    labels: tuple[str, ...] = LABELS  # label space, one of `data.labels.LABEL_SPACES`
+    requires_english: bool = False  # whether pairs in other languages are excluded
 
     @cached_property
     def spans(self) -> Spans:
@@ -142,11 +119,7 @@ class PairSource:
         return replace(self, _spans=_one_span)
 
     def validate_first_row(self) -> None:
-        """Read rows up to the first labelled row, to detect errors in columns and labels before expensive work.
-
-        Raises:
-            DataError: If a row cannot be read. The message contains its location.
-        """
+        """Read rows up to the first labelled row, to detect errors in columns and labels before expensive work."""
         for row in self._read(0, None):
             if isinstance(self._parse(row), Example):
                 return
@@ -159,11 +132,9 @@ class PairSource:
         counts: Counter[str] | None = None,
         id_callback: Callable[[str], object] | None = None,
     ) -> Iterator[Example]:
-        """Iterate over the labelled pairs of a range of rows.
+        """Iterate over the labelled pairs of the rows from `start` to `stop`.
 
         Args:
-            start: First row.
-            stop: Row after the last one; None for the end.
             counts: Counter that is updated during the iteration: `rows`, and the excluded rows by reason
                 (`EXCLUSION_REASONS`).
             id_callback: Called with each id in the data; the caller then validates that ids are unique. Without the
@@ -184,6 +155,7 @@ class PairSource:
                 if isinstance(parsed, str):
                     counts[parsed] += 1
             if isinstance(parsed, Example):
+                # Row numbers are unique.
                 if not self.has_ids:
                     pass
                 elif id_callback is not None:
@@ -233,7 +205,6 @@ def open_corpus(
     """Open a split of a published corpus, from the Hub or the local cache.
 
     Args:
-        corpus: One of `data.corpora.CORPORA`.
         split: Name of the split (default: the default split of the corpus).
         revision: Revision to read instead of the pinned one.
         streaming: Whether to stream rows over the network instead of downloading the split.
@@ -310,8 +281,6 @@ def open_data(
             the document of the premise; an empty name compares the texts instead (`find_document`).
         labels: Names of the label ids 0, 1, … (or of false and true), for data whose labels are unnamed numbers or
             truth values; or the meaning of each label, as `E=entailment`.
-        language: Code of the language, such as `en`.
-        config: Config of a Hub dataset.
         revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
         encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
         join_passages: Whether to join a premise that is a list of passages by blank lines.
@@ -381,10 +350,7 @@ def open_data(
 def validate_corpus_names(names: Iterable[str], encoding: str | None = None, *, has_option: bool = False) -> None:
     """Validate that each name is a base corpus, a readable file or a folder of `datasets`. Does not read all rows.
 
-    Args:
-        names: Names.
-        encoding: Encoding of text files without a byte-order mark (default: UTF-8).
-        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
+    `encoding` and `has_option` are those of `data.readers.open_data_file`.
 
     Raises:
         DataError: If a name is neither. The message contains the first invalid name.
@@ -429,6 +395,7 @@ def _recognise(
         candidates = [name for each in usual for name in free if _column_key(name) == _column_key(each)]
         if ours == "label" and not candidates:
             candidates = [name for name in free if find_flag_direction(name) is not None]
+        # Any id identifies the rows, but a wrong sentence or label would change the scores.
         if len(candidates) > 1 and ours != "id":
             by_option = f"choose one with --columns {ours}={candidates[0]}"
             in_data = "rename all but one in the data"
@@ -464,8 +431,7 @@ def _listed(names: Sequence[str]) -> str:
 class UnknownLabelError(DataError):
     """Raised for a gold label of unknown meaning: an unknown spelling, or a number or Boolean without a label name.
 
-    Attributes:
-        label: The label as written in the data.
+    The attribute `label` is the label as written in the data.
     """
 
     def __init__(self, message: str, label: str) -> None:
@@ -474,11 +440,7 @@ class UnknownLabelError(DataError):
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Parse `labels` as names of the ids 0, 1, …, or as meanings of labels in the data (`E=entailment`).
-
-    Raises:
-        DataError: If both forms are mixed, a label occurs twice, or a label name is unknown.
-    """
+    """Parse `labels` as names of the ids 0, 1, …, or as meanings of labels in the data (`E=entailment`)."""
     pairs = [each.partition("=") for each in labels]
     if not any(equals for _, equals, _ in pairs):
         return labels or None, {}
@@ -535,18 +497,11 @@ def _label_advice(label: str, *, has_options: bool) -> str:
 
 @dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
 class _GoldLabels:
-    """Interpretation of the gold labels of one source.
-
-    Attributes:
-        column: Name of the label column.
-        names: Labels by id 0, 1, …; None if they have no names.
-        meanings: unbag's label for each label as written in the data.
-        space: Label space of the source.
-    """
+    """Interpretation of the gold labels of one source."""
 
     column: str
-    names: tuple[str, ...] | None
-    meanings: tuple[tuple[str, str], ...]
+    names: tuple[str, ...] | None  # by id 0, 1, …; None if the ids have no names
+    meanings: tuple[tuple[str, str], ...]  # (label as written in the data, label of unbag)
     space: tuple[str, ...]
 
     def is_missing(self, gold: Any) -> bool:
@@ -554,12 +509,7 @@ class _GoldLabels:
         return gold is None or (is_missing_label(gold) and find_meaning(gold, self.meanings) is None)
 
     def read(self, gold: Any, place: str) -> str:
-        """Parse a gold label.
-
-        Raises:
-            UnknownLabelError: If its meaning is unknown.
-            DataError: If it is not in the label space.
-        """
+        """Parse a gold label. An unknown meaning raises `UnknownLabelError`, a label outside the space `DataError`."""
         try:
             return _read_label(_label_text(gold) if isinstance(gold, list) else gold, self)
         except TypeError:
@@ -570,15 +520,10 @@ class _GoldLabels:
             raise DataError(f"{place}: {error}") from None
 
     def of_truth_value(self, truth: bool) -> str:
-        """Resolve a truth value, or the text true, yes, false or no, to a label.
-
-        Names of two ids take precedence: false is 0, true is 1. Without them, the column name must state the meaning
-        of `true`. The name `label` does not: it may be the flag of a detector, where true means that the hypothesis is
-        *not* supported.
-
-        Raises:
-            LabelError: If neither determines the meaning.
-        """
+        """Resolve a truth value, or the text true, yes, false or no, to a label."""
+        # Names of two ids take precedence: false is 0, true is 1. Without them, the column name must state the meaning
+        # of `true`. The name `label` does not: it may be the flag of a detector, where true means that the hypothesis
+        # is *not* supported.
         if self.names is not None:
             if len(self.names) != len(TWO_WAY):
                 raise ValueError(
@@ -598,13 +543,11 @@ class _GoldLabels:
 def _stored_names(
     table: readers.DataTable, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
 ) -> Sequence[str] | None:
-    """Resolve the label names that a Hub dataset stores; None if they are not meaningful.
-
-    Numerals are not meaningful. Names from the user override truth values and unknown names.
-    """
+    """Resolve the label names that a Hub dataset stores; None if they are numerals or the user overrides them."""
     stored = [meanings.get(name, name) for name in table.get_label_names(column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
         return None
+    # Names from the user override truth values and, below, unknown names.
     if id_names and any(parse_truth_value(name) is not None for name in stored):
         return None
     reader = _GoldLabels(column, None, (), _ANY)
@@ -617,15 +560,13 @@ def _stored_names(
 
 
 def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
-    """Validate that meanings of ids agree with the names that the data stores for them.
-
-    `not_entailment` agrees with neutral and with contradiction, and `not_contradiction` with entailment and neutral, so
-    that three labels can become two.
-    """
+    """Validate that meanings of ids agree with the names that the data stores for them."""
     names = reader.names or ()
     for theirs, ours in reader.meanings:
         if theirs.isdecimal() and int(theirs) < len(names):
             name = names[int(theirs)]
+            # Three labels can become two: `not_entailment` agrees with neutral and contradiction, `not_contradiction`
+            # with entailment and neutral.
             merged = [NOT_ENTAILMENT] * (name in LABELS[1:]) + [NOT_CONTRADICTION] * (name in LABELS[:2])
             if ours not in (name, *merged):
                 raise DataError(
@@ -635,10 +576,8 @@ def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
 
 
 def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
-    """Find the label space of user-provided data: the declared one, or that of the first label of only one space.
-
-    A set declares its labels before its rows are read, so the label space is needed in advance.
-    """
+    """Find the label space of user-provided data: the declared one, or that of the first label of only one space."""
+    # A set declares its labels before its rows are read, so the label space is needed in advance.
     in_any = replace(reader, space=_ANY)
 
     def labels() -> Iterator[str]:
@@ -662,10 +601,7 @@ def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ..
 def _label_names(
     stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
-    """Combine stored and expected label names; None if there are neither.
-
-    Both must agree and belong to one of the label spaces.
-    """
+    """Combine stored and expected label names, which must agree and form a label space; None if there are neither."""
     try:
         named = tuple(map(resolve_gold_label, stored)) if stored else None
         declared = tuple(map(resolve_gold_label, expected)) if expected else None
@@ -758,11 +694,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool) -> str:
-    """Convert the cell of a sentence to text. A list of passages is joined by blank lines if this is allowed.
-
-    Raises:
-        DataError: If the cell is neither, or is a list that may not be joined.
-    """
+    """Convert the cell of a sentence to text. A list of passages is joined by blank lines if this is allowed."""
     if _is_blank(value):
         return ""
     passages = parse_text_list(value) if isinstance(value, str) else value
@@ -793,10 +725,7 @@ _PYTHON_LIST: Final = re.compile(rf"\[\s*(?:{_LITERAL}(?:\s*,\s*|\s+|(?=\])))+\]
 
 
 def parse_text_list(text: str) -> list[Any] | None:
-    """Parse the text of a list of texts in a csv cell, as JSON or as pandas writes lists and arrays.
-
-    Returns:
-        The list; None if the text is anything else.
+    """Parse the text of a list of texts in a csv cell, as JSON or as pandas writes lists and arrays; else return None.
 
     >>> parse_text_list('["A.", "B."]'), parse_text_list("['A.' 'B.']"), parse_text_list("[1] A.")
     (['A.', 'B.'], ['A.', 'B.'], None)
@@ -807,6 +736,7 @@ def parse_text_list(text: str) -> list[Any] | None:
     with suppress(ValueError):
         parsed = parse_json(text)
         return parsed if all(isinstance(each, str) or each is None for each in parsed) else None
+    # Python literals may be numbers, dicts or nested lists. Only lists of texts are passages.
     if _PYTHON_LIST.fullmatch(text) is None:
         return None
     # Each literal separately: Python would join the adjacent literals of a NumPy array to one.
@@ -875,16 +805,7 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
 
 
 def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
-    """Validate that a label is in a label space, and return it.
-
-    Args:
-        label: One of unbag's labels.
-        gold: The label as written in the data.
-        space: Label space of the data.
-
-    Raises:
-        ValueError: If the label is not in the space.
-    """
+    """Validate that a label is in a label space, and return it. `gold` is the label as written in the data."""
     if label not in space:
         theirs = str(gold).strip()
         meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"

@@ -35,23 +35,14 @@ _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?[,;\t| ]*', re.IGNORECASE)  # f
 
 
 class TextLayout(NamedTuple):
-    """Layout of a text file.
+    """Layout of a text file."""
 
-    Attributes:
-        encoding: Name of the codec. Only files in UTF-8 with ordinary line ends can be read from the middle.
-        has_old_line_ends: Whether lines end with a carriage return, as on old Macs.
-        delimiter: Delimiter of the cells in a csv or tsv file.
-        is_quoted: Whether quotation marks enclose cells, which may then contain delimiters and line breaks.
-        has_separator_line: Whether the first line names the delimiter (`sep=;`).
-        has_option: Whether the user can set the encoding of this file, so that errors suggest `--encoding`.
-    """
-
-    encoding: str = UTF_8
-    has_old_line_ends: bool = False
+    encoding: str = UTF_8  # codec; only UTF-8 with ordinary line ends can be read from the middle
+    has_old_line_ends: bool = False  # whether lines end with a carriage return, as on old Macs
     delimiter: str = ","
-    is_quoted: bool = True
-    has_separator_line: bool = False
-    has_option: bool = False
+    is_quoted: bool = True  # whether quotation marks enclose cells, which may then contain delimiters and line breaks
+    has_separator_line: bool = False  # whether the first line names the delimiter (`sep=;`)
+    has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
 
     @property
     def is_seekable(self) -> bool:
@@ -61,9 +52,6 @@ class TextLayout(NamedTuple):
 
 def resolve_encoding(name: str) -> str:
     """Resolve the name of a text encoding to the name of its codec.
-
-    Raises:
-        DataError: If Python has no such encoding.
 
     >>> resolve_encoding("UTF8"), resolve_encoding("Windows-1252"), resolve_encoding("ansi")
     ('utf-8', 'cp1252', 'cp1252')
@@ -81,10 +69,9 @@ def resolve_encoding(name: str) -> str:
 def detect_text_layout(
     path: Path, extension: str, encoding: str | None = None, *, has_option: bool = False
 ) -> TextLayout:
-    """Detect the layout of a text file.
+    """Detect the layout of a text file, which may be compressed (`.gz`).
 
     Args:
-        path: File, perhaps compressed (`.gz`).
         extension: Extension without `.gz`. Only the cells of `.csv` and `.tsv` files have a layout.
         encoding: Encoding of a file without a byte-order mark (default: UTF-8).
         has_option: Whether the user can set the encoding of this file.
@@ -108,10 +95,8 @@ def detect_text_layout(
 
 
 def _guess_wide_encoding(sample: bytes) -> str:
-    """Guess whether text is UTF-16 without a byte-order mark. Return an empty string if it is not.
-
-    Most letters of European languages have one null byte, the second of each pair in little-endian order.
-    """
+    """Guess whether text is UTF-16 without a byte-order mark. Return an empty string if it is not."""
+    # Most letters of European languages have one null byte, the second of each pair in little-endian order.
     first, second = (sample[start::2].count(0) / max(1, len(sample) // 2) for start in (0, 1))
     return "utf-16-le" if second > 0.4 and first < 0.1 else "utf-16-be" if first > 0.4 and second < 0.1 else ""
 
@@ -119,16 +104,11 @@ def _guess_wide_encoding(sample: bytes) -> str:
 def iter_decoded_lines(
     path: Path, layout: TextLayout, *, start: int = 0, skipped_lines: int = 0
 ) -> Iterator[tuple[int, str]]:
-    """Iterate over line numbers (from 1) and decoded lines.
+    """Iterate over line numbers (from 1) and decoded lines. Errors name the line.
 
     Args:
-        path: File.
-        layout: Layout of the file.
         start: Number of bytes to skip (default: 0; always 0 if the layout is not seekable).
         skipped_lines: Number of lines in the skipped bytes (default: 0).
-
-    Raises:
-        DataError: If the file cannot be read or decoded. The message contains the line number.
     """
     if not layout.is_seekable:
         number = 0
@@ -152,18 +132,14 @@ def iter_decoded_lines(
 
 
 def decode_text(path: Path, content: bytes, layout: TextLayout) -> str:
-    """Decode the whole content of a file.
-
-    Raises:
-        DataError: If it is in another encoding. The message contains the line number.
-    """
+    """Decode the whole content of a file. An error names the line."""
     try:
         return content.decode(layout.encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(
-            f"{path}, line {line}: expected {layout.encoding}, got the byte "
-            f"0x{content[error.start]:02x}; {_encoding_advice('cp1252', has_option=layout.has_option)}"
+            f"{path}, line {line}: expected {layout.encoding}, got the byte 0x{content[error.start]:02x}; "
+            f"{_encoding_advice('cp1252', has_option=layout.has_option)}"
         ) from None
 
 
@@ -223,11 +199,7 @@ def _detect_delimiter(header: str, extension: str) -> str:
 
 
 def _find_quoting(path: Path, layout: TextLayout) -> bool | None:
-    """Find out whether quotation marks enclose the cells of a tab-separated file. Return None if both are possible.
-
-    Spreadsheets enclose cells that contain tabs, line breaks, commas or quotation marks, and double the inner marks.
-    In files such as those of SNLI, a quotation mark is part of the sentence.
-    """
+    """Find out whether quotation marks enclose the cells of a tab-separated file. Return None if both are possible."""
     raw: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -237,6 +209,8 @@ def _find_quoting(path: Path, layout: TextLayout) -> bool | None:
                 yield line
 
     try:
+        # Spreadsheets enclose cells that contain tabs, line breaks, commas or quotation marks, and double the inner
+        # marks. In files such as those of SNLI, a quotation mark is part of the sentence.
         if not any(line.startswith('"') or '\t"' in line for line in lines()):
             return None
         raw.clear()

@@ -48,7 +48,7 @@ _RECOGNISED: Final = ("text", "content", "sentence", "body", "document", "passag
 _MOST_FILES: Final = 10_000  # files in a folder; a larger number suggests a wrong folder
 _CHUNK: Final = 2_000  # sentences in memory, as in the parser
 _LANGUAGE_SAMPLE: Final = 2_000  # paragraphs used to detect whether a text is English
-_LAYOUT: Final = 1
+_LAYOUT: Final = 1  # version of the cached files
 _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
 
 
@@ -132,7 +132,6 @@ def open_text(
         pipeline: spaCy pipeline that parses the sentences: a package, a folder or a Hub repository.
         split: Split of a Hub dataset; None for files.
         columns: Name of the text column in tables, under the key `text`.
-        config: Config of a Hub dataset.
         revision: Revision of a Hub dataset (default: the latest commit).
 
     Raises:
@@ -183,6 +182,7 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDoc
         if not is_english(_sample(documents())):
             raise DataError(build_language_error(where))
         forms = (each.text for each in _candidates(documents()) if each.reason is None)
+        # The first pass fills the cache of parses in several processes. The second pass reads from it.
         precompute_parses(pipeline, forms)
         with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
             chunks = _parsed(_candidates(documents()), parser)
@@ -206,11 +206,8 @@ def _sample(documents: Iterable[TextDocument]) -> Iterator[str]:
 
 
 def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate]:
-    """Iterate over all sentences of documents, with the exclusion reasons that need no parse.
-
-    Memory use grows by an 8-byte hash per distinct sentence.
-    """
-    seen: set[bytes] = set()
+    """Iterate over all sentences of documents, with the exclusion reasons that need no parse."""
+    seen: set[bytes] = set()  # 8-byte hashes, since a text may have millions of sentences
     for document in documents:
         for number, paragraph in enumerate(document.paragraphs(), start=1):
             for place, sentence in enumerate(sentences.split_english_sentences(paragraph), start=1):
@@ -234,6 +231,7 @@ def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], It
     names = _unique_names(files)
     for file in files:
         if _is_table(Path(file)):
+            # A missing column is reported before the parser is loaded.
             _text_column(readers.open_data_file(Path(file)).columns, column, file)
 
     def documents() -> Iterator[TextDocument]:

@@ -27,11 +27,7 @@ BUILT_SETS: Final = {
 
 
 def get_demo_file(split: str) -> Path:
-    """Locate the demo file that contains the pairs of a split.
-
-    Raises:
-        ValueError: If there is no such split.
-    """
+    """Locate the demo file that contains the pairs of a split."""
     if split not in SPLITS:
         raise ValueError(f"expected one of the demo splits {', '.join(SPLITS)}, got {split!r}")
     return _FOLDER / f"demo-{split}.jsonl.gz"
@@ -39,9 +35,6 @@ def get_demo_file(split: str) -> Path:
 
 def iter_demo_pairs(split: str) -> Iterator[Example]:
     """Iterate over the demo pairs of a split. Each group of three pairs (0-2, 3-5, …) contains all three labels.
-
-    Raises:
-        ValueError: If there is no such split.
 
     >>> next(iter_demo_pairs("validation")).source_id
     'demo-validation-000000'

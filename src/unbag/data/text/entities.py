@@ -29,35 +29,25 @@ _FORMAT: Final = 1
 
 
 class Entity(NamedTuple):
-    """A named entity.
+    """A named entity."""
 
-    Attributes:
-        start: Position of its first token.
-        end: Position after its last token.
-        label: Type in the pipeline's terms; for English those of OntoNotes (`PERSON`, `ORG`, `GPE`).
-    """
-
-    start: int
-    end: int
-    label: str
+    start: int  # position of the first token
+    end: int  # position after the last token
+    label: str  # type in the pipeline's terms; for English those of OntoNotes (`PERSON`, `ORG`, `GPE`)
 
 
 class EntityRecognizer:
     """spaCy entity recognizer with a disk cache of annotated sentences.
 
-    Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
+    The attribute `identity` contains name, version and spaCy version of the pipeline. Each identity has a separate
+    cache.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline.
+        """Load a pipeline: an installed package, a folder, or a Hub repository.
 
-        Args:
-            pipeline: Installed package, folder, or Hub repository of the pipeline (default: `PIPELINE`).
-            cache: Folder for the entities (default: `unbag/entities` in the user's cache folder).
-
-        Raises:
-            ValueError: If there is no such pipeline, or if it recognizes no entities.
+        The entities are cached in `unbag/entities` in the user's cache folder, unless `cache` names another folder. A
+        pipeline without entity recognition raises a `ValueError`.
         """
         self._nlp = load_pipeline(pipeline, _NOT_FOR_ENTITIES)
         if "ner" not in self._nlp.pipe_names:

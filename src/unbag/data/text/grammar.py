@@ -127,11 +127,8 @@ def capitalize(word: str) -> str:
 def decapitalize(word: str, pos: str) -> str:
     """Lower-case the first word of a sentence, unless the word is always capitalized, such as a name.
 
-    Proper nouns, adjectives of nationality or faith, `I`, and words with other capitals are unchanged.
-
-    Args:
-        word: First word of a sentence.
-        pos: Universal POS tag of the word.
+    Proper nouns, adjectives of nationality or faith, `I`, and words with other capitals are unchanged. `pos` is the
+    universal POS tag of the word.
 
     >>> decapitalize("A", "DET"), decapitalize("Tom", "PROPN"), decapitalize("I", "PRON"), decapitalize("Asian", "ADJ")
     ('a', 'Tom', 'I', 'Asian')
@@ -381,19 +378,12 @@ _CONTEXT: Final = 2  # words next to the difference that may belong to the phras
 
 @dataclass(frozen=True, slots=True)
 class PhraseDifference:
-    """The single phrase in which two sentences differ.
+    """The single phrase in which two sentences differ."""
 
-    Attributes:
-        old: Words of the premise that are not in the hypothesis; may be empty.
-        new: Words of the hypothesis in their place; may be empty.
-        left: Up to two shared words before the difference.
-        right: Up to two shared words after the difference.
-    """
-
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-    left: tuple[str, ...]
-    right: tuple[str, ...]
+    old: tuple[str, ...]  # words of the premise that are not in the hypothesis; may be empty
+    new: tuple[str, ...]  # words of the hypothesis in their place; may be empty
+    left: tuple[str, ...]  # up to two shared words before the difference
+    right: tuple[str, ...]  # up to two shared words after the difference
 
     def phrases(self) -> Iterator[tuple[str, str]]:
         """Iterate over pairs (old phrase, new phrase), starting with those that contain the fewest shared words.
@@ -411,17 +401,10 @@ class PhraseDifference:
 
 
 def find_phrase_difference(premise: str, hypothesis: str) -> PhraseDifference | None:
-    """Find the single word or phrase in which two sentences differ.
+    """Find the single word or phrase in which two sentences differ. Return None if there is none, or more than one.
 
     `difflib` aligns the words. The comparison ignores case and the form of the indefinite article ("a guitar", "an
     accordion"). Repeated replacements of the same words count as one.
-
-    Args:
-        premise: First sentence.
-        hypothesis: Second sentence.
-
-    Returns:
-        The difference, or None if the sentences are equal or differ in more than one phrase.
 
     >>> find_phrase_difference("Two men play a violin.", "Two men play an electric guitar.").old
     ('violin',)

@@ -78,9 +78,7 @@ def _bases(singular: str, lemma: str) -> list[str]:
 def inflect(word: str, tag: str) -> str:
     """Inflect a base form with lemminflect, which knows irregular words and applies rules to unknown ones.
 
-    Args:
-        word: Base form in lower case.
-        tag: Penn Treebank tag of the result: `NNS` or `VBZ`.
+    The word is in lower case. The tag of the result is `NNS` or `VBZ` (Penn Treebank).
 
     >>> [inflect(noun, "NNS") for noun in ("quiz", "thief", "crisis", "radio")], inflect("redo", "VBZ")
     (['quizzes', 'thieves', 'crises', 'radios'], 'redoes')
@@ -121,25 +119,15 @@ Columns = tuple[tuple[Any, ...], ...]
 
 @dataclass(frozen=True)
 class Parse:
-    """Parsed sentence, stored as columns with one value per token.
-
-    Attributes:
-        words: Tokens as written.
-        spaces: Whether a space follows the token.
-        lemmas: Dictionary forms.
-        pos: Universal POS tags.
-        tags: Fine-grained tags of the pipeline; Penn Treebank tags for English.
-        heads: Position of the token's head; the root is its own head.
-        deps: Dependency relation to the head; ClearNLP relations for English (`nsubj`, `dobj`, `ROOT`).
-    """
+    """Parsed sentence, stored as columns with one value per token."""
 
     words: tuple[str, ...]
-    spaces: tuple[bool, ...]
+    spaces: tuple[bool, ...]  # whether a space follows the token
     lemmas: tuple[str, ...]
-    pos: tuple[str, ...]
-    tags: tuple[str, ...]
-    heads: tuple[int, ...]
-    deps: tuple[str, ...]
+    pos: tuple[str, ...]  # universal POS tags
+    tags: tuple[str, ...]  # fine-grained tags of the pipeline; Penn Treebank tags for English
+    heads: tuple[int, ...]  # position of the token's head; the root is its own head
+    deps: tuple[str, ...]  # relation to the head; ClearNLP relations for English (`nsubj`, `dobj`, `ROOT`)
 
     def __str__(self) -> str:
         return self.text(0, len(self.words))
@@ -177,16 +165,9 @@ class Parse:
         return sorted(tokens) if len(tokens) > 1 else tokens
 
     def insert(self, position: int, *, word: str, space: bool, pos: str, tag: str, head: int, dep: str) -> "Parse":
-        """Build the parse of the sentence with a token inserted.
+        """Build the parse of the sentence with a token inserted at a position. Its lemma is the word in lower case.
 
-        Args:
-            position: Position of the new token.
-            word: The token as written; its lemma is the word in lower case.
-            space: Whether a space follows the token.
-            pos: Universal POS tag.
-            tag: Fine-grained tag.
-            head: Position of the token's head in this parse.
-            dep: Dependency relation to the head.
+        `head` is the position of the token's head in this parse, before the insertion.
         """
         heads = [each + (each >= position) for each in self.heads]
         new: tuple[Any, ...] = (word, space, word.lower(), pos, tag, head + (head >= position), dep)
@@ -210,19 +191,15 @@ class Parse:
 class Parser:
     """spaCy parser with a disk cache of parsed sentences.
 
-    Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
+    The attribute `identity` contains name, version and spaCy version of the pipeline. Each identity has a separate
+    cache.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline.
+        """Load a pipeline: an installed package, a folder, or a Hub repository.
 
-        Args:
-            pipeline: Installed package, folder, or Hub repository of the pipeline (default: `PIPELINE`).
-            cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
-
-        Raises:
-            ValueError: If the pipeline does not exist, or does not parse, tag and lemmatize.
+        The parses are cached in `unbag/parses` in the user's cache folder, unless `cache` names another folder. A
+        pipeline that does not parse, tag and lemmatize raises a `ValueError`.
         """
         self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_PARSES)
         doc = self._nlp("A dog runs.")
@@ -292,15 +269,10 @@ class Parser:
 def precompute_parses(
     pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
 ) -> None:
-    """Parse sentences in several processes, and store the parses on disk for `Parser`.
+    """Parse sentences in several processes, and store the parses on disk for a `Parser` with the same arguments.
 
-    Does nothing with one process (`utils.parallel.get_num_proc`).
-
-    Args:
-        pipeline: Installed package, folder, or Hub repository of the pipeline.
-        sentences: Sentences to parse; duplicates are allowed.
-        tag: Fine-grained tag that a sentence must contain, as in `Parser.parse_with_tag` (default: parse all).
-        cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
+    Does nothing with one process (`utils.parallel.get_num_proc`). With `tag`, only sentences with this fine-grained tag
+    are parsed, as in `Parser.parse_with_tag`.
     """
     precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
 

@@ -94,6 +94,7 @@ def find_character_exclusion_reason(sentence: str) -> str | None:
         return NOT_DECLARATIVE
     if _NOT_PROSE.search(sentence) or any(sentence.count(a) != sentence.count(b) for a, b in _PAIRED):
         return NOT_PROSE
+    # Straight quotation marks are the same on both sides, so only their number shows an open one.
     if sentence.count('"') % 2 or sum(word.isupper() and len(word) > 1 for word in words) > len(words) / 2:
         return NOT_PROSE
     return None
@@ -122,6 +123,7 @@ def find_parse_exclusion_reason(parse: Parse) -> str | None:
     if any(parse.deps[i] in _NO_CLAUSE for i in children) or parse.tags[subjects[0]] in ("WP", "WDT", "WRB"):
         return UNCERTAIN
     is_expletive = parse.deps[subjects[0]] == "expl"
+    # A verb before its subject indicates a question or an inversion.
     if min(finite) < subjects[0] or (parse.words[root][0].isupper() and root > parse.first_word):
         return UNCERTAIN
     return None if is_expletive or _agrees(parse, subjects[0], min(finite)) else UNCERTAIN
@@ -132,6 +134,7 @@ def _agrees(parse: Parse, subject: int, verb: int) -> bool:
     tag, verb_tag = parse.tags[subject], parse.tags[verb]
     if parse.child(subject, "conj") is not None:
         return True
+    # Names may end in a plural s: "Reuters says".
     if tag in ("NNS", "NNPS") and verb_tag == "VBZ":
         return parse.lower_words[subject].endswith("s") and parse.pos[subject] == "PROPN"
     return not (tag == "NN" and verb_tag == "VBP")
@@ -154,15 +157,15 @@ def is_english(sentences: Iterable[str]) -> bool:
 def find_pair_language(text: str) -> bool | None:
     """Find out whether a short text is English, from spaCy's stop words of some 30 languages, and from its letters.
 
-    Returns:
-        True for English, False for another language, None if the text has too few stop words to decide. Of 12,000
-        pairs of SNLI, MNLI and SICK, 3 count as another language.
+    Returns None if the text has too few stop words to decide. Of 12,000 pairs of SNLI, MNLI and SICK, 3 count as
+    another language.
 
     >>> find_pair_language("A man sleeps in the garden."), find_pair_language("Ein Mann schläft in dem Garten.")
     (True, False)
     >>> find_pair_language("犬が走る。"), find_pair_language("Dogs run.")
     (False, None)
     """
+    # The stop words cover only languages in Latin script, so another script decides first.
     letters = "" if text.isascii() else [character for character in text if character.isalpha()]
     if 2 * sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters) < len(letters):
         return False

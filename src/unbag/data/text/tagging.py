@@ -40,15 +40,7 @@ _ON_HUB: Final = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 def load_pipeline(pipeline: str | Path, exclude: Sequence[str]) -> Any:
-    """Load a spaCy pipeline, excluding some components.
-
-    Args:
-        pipeline: Installed package, folder, or Hub repository of the pipeline.
-        exclude: Components to exclude for speed.
-
-    Raises:
-        ValueError: If the pipeline does not exist.
-    """
+    """Load a spaCy pipeline without some components: an installed package, a folder, or a Hub repository."""
     import spacy
 
     is_on_hub = "/" in str(pipeline) and not Path(pipeline).exists()
@@ -91,9 +83,6 @@ def validate_pipeline(pipeline: str | Path) -> None:
     """Validate the name of a spaCy pipeline without loading or downloading the pipeline.
 
     Accepts every well-formed repository name; `load_pipeline` checks whether the repository exists.
-
-    Raises:
-        ValueError: If the name is not an installed package, a folder with a pipeline, or a valid repository name.
     """
     name, path = str(pipeline), Path(pipeline)
     if path.exists():
@@ -129,11 +118,8 @@ _worker_reader: Reader | None = None  # reader of the current worker process
 def precompute_annotations(create_reader: Callable[[], Reader], sentences: Iterable[str]) -> None:
     """Annotate sentences in several processes, and store the annotations on disk.
 
-    Does nothing if `utils.parallel.get_num_proc()` is 1.
-
-    Args:
-        create_reader: Function that creates a reader. Each process creates its own.
-        sentences: Sentences to annotate. Duplicates are annotated again only in two processes at the same time.
+    Does nothing if `utils.parallel.get_num_proc()` is 1. Each process creates its own reader. Repeated sentences are
+    annotated again only in two processes at the same time.
 
     Raises:
         ValueError: If a process dies or a reader raises it.
@@ -178,12 +164,9 @@ _LAYOUT: Final = 3  # version of the file's layout; version 1 had no checksums, 
 
 
 def open_annotation_cache(annotation_type: str, identity: str, folder: Path | None = None) -> SqliteCache:
-    """Open the cache that stores annotations by sentence.
+    """Open the cache that stores annotations by sentence, in one file per identity of a pipeline.
 
-    Args:
-        annotation_type: Type of annotation, such as `tagged`.
-        identity: Identity of the pipeline. Each identity has a separate file.
-        folder: Folder of the file (default: `unbag/<kind>` in the user's cache folder).
+    The default folder is `unbag/<annotation_type>` in the user's cache folder.
     """
     name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
     return SqliteCache((folder or get_cache_folder(annotation_type)) / f"{name}.sqlite", annotation_type)
@@ -208,14 +191,10 @@ class Tagger:
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline.
+        """Load a pipeline: an installed package, a folder, or a Hub repository.
 
-        Args:
-            pipeline: Installed package, folder, or Hub repository of the pipeline (default: `PIPELINE`).
-            cache: Folder for tagged sentences (default: `unbag/tagged` in the user's cache folder).
-
-        Raises:
-            ValueError: If the pipeline does not exist or does not tag.
+        The tags are cached in `unbag/tagged` in the user's cache folder, unless `cache` names another folder. A
+        pipeline that does not tag raises a `ValueError`.
         """
         self._nlp = load_pipeline(pipeline, _NOT_FOR_TAGS)
         # Without the attribute ruler, the universal tags of English pipelines are empty.
@@ -233,10 +212,7 @@ class Tagger:
     def tag(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
         """Compute the universal POS tags of each distinct sentence.
 
-        Args:
-            sentences: Sentences to tag; duplicates are allowed.
-            keep: Whether new tags are stored on disk (default: True). False saves space for sentences that are needed
-                once.
+        With `keep=False`, new tags are not stored on disk, which saves space for sentences that are needed once.
         """
         return self._tags(sentences, _UNIVERSAL, keep=keep)
 
@@ -286,15 +262,9 @@ def _sets_fine_tags(ruler: Any) -> bool:
 def precompute_tags(
     pipeline: str | Path, sentences: Iterable[str], *, is_fine_grained: bool = False, cache: Path | None = None
 ) -> None:
-    """Tag sentences in several processes, and store the tags on disk for `Tagger`.
+    """Tag sentences in several processes, and store the tags on disk for `Tagger`; only fine tags if `is_fine_grained`.
 
     Does nothing with one process (`utils.parallel.get_num_proc`).
-
-    Args:
-        pipeline: As in `Tagger`.
-        sentences: Sentences to tag.
-        is_fine_grained: Whether only the fine tags are needed (default: both types of tags).
-        cache: Folder for tagged sentences (default: as in `Tagger`).
     """
     precompute_annotations(partial(_reader, pipeline, cache, is_fine_grained=is_fine_grained), sentences)
 

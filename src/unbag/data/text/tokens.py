@@ -29,22 +29,15 @@ SEGMENTER: Final = "rjieba"
 
 @dataclass(frozen=True, slots=True)
 class TokenizedSentence:
-    """Sentence with its tokens and the positions of its words.
-
-    Attributes:
-        sentence: Original sentence.
-        texts: Tokens without whitespace, since extra whitespace in a corpus has no meaning.
-        words: Positions in `texts` of the tokens that are not punctuation.
-        length: Number of spaCy tokens that are not punctuation, where extra whitespace counts as a token. Only this
-            count reproduces the published numbers of examples (Sinha et al. 2021, Table 7).
-        joiner: Separator for joining tokens to a sentence.
-    """
+    """Sentence with its tokens and the positions of its words."""
 
     sentence: str
-    texts: tuple[str, ...]
-    words: tuple[int, ...]
+    texts: tuple[str, ...]  # tokens without whitespace, since extra whitespace in a corpus has no meaning
+    words: tuple[int, ...]  # positions in `texts` of the tokens that are not punctuation
+    # Number of spaCy tokens that are not punctuation, where extra whitespace counts as a token. Only this count
+    # reproduces the published numbers of examples (Sinha et al. 2021, Table 7).
     length: int
-    joiner: str
+    joiner: str  # separator for joining tokens to a sentence
 
 
 @lru_cache(maxsize=4)
@@ -72,13 +65,11 @@ def _find_spacy_language(language: str) -> str:
 
 
 def _segmenter() -> Any:
-    """Create a segmenter with the interface of the jieba package, which spaCy expects.
-
-    rjieba has jieba's algorithm and dictionary in Rust. Unlike jieba, it is maintained, and loads no cache file from
-    the folder for temporary files. The two segment 19,166 of 19,173 sentences of OCNLI equally; in the others, a Latin
-    word with a hyphen ("B-52") is one word instead of three.
-    """
+    """Create a segmenter with the interface of the jieba package, which spaCy expects."""
     try:
+        # rjieba has jieba's algorithm and dictionary in Rust. Unlike jieba, it is maintained, and loads no cache file
+        # from the folder for temporary files. The two segment 19,166 of 19,173 sentences of OCNLI equally; in the
+        # others, a Latin word with a hyphen ("B-52") is one word instead of three.
         import rjieba
     except ImportError as error:
         raise ImportError("segmenting Chinese requires rjieba: pip install 'unbag[zh]'") from error
@@ -86,17 +77,12 @@ def _segmenter() -> Any:
 
 
 def validate_language(language: str) -> None:
-    """Validate that unbag can split sentences of a language into words.
-
-    Raises:
-        ValueError: If the language has no code, or unbag has no segmenter for it.
-    """
+    """Validate that unbag can split sentences of a language into words."""
     validate_language_code(language)
     if language in _NO_SEGMENTER:
         raise ValueError(
             f"--language: expected Chinese or a language with spaces between words, got "
-            f"{_NO_SEGMENTER[language]}; use the sets plain and swapped, which do not require word "
-            "segmentation"
+            f"{_NO_SEGMENTER[language]}; use the sets plain and swapped, which do not require word segmentation"
         )
 
 
@@ -135,7 +121,6 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
         characters: Whether Chinese is split into characters instead of words (default: False). No effect on English.
 
     Raises:
-        ValueError: If unbag cannot split sentences of the language into words.
         ImportError: If Chinese words are requested and rjieba is not installed.
 
     >>> tokenize("The dogs, too, aren't here.").texts
