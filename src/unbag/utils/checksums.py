@@ -56,9 +56,7 @@ def compute_cells_checksum(*cells: str | bytes) -> int:
 def write_folder_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
     """Write the checksums of a folder's files to mark the folder as complete.
 
-    Args:
-        folder: Folder with the files.
-        names: Paths of the files, relative to the folder (default: all files, including those in subfolders).
+    `names` are paths relative to the folder (default: all files, including those in subfolders).
     """
     if names is None:
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
@@ -92,12 +90,7 @@ def find_corruption(folder: Path) -> str | None:
 
 
 def remove_damaged(path: Path, reason: str) -> None:
-    """Remove a corrupted file or folder, and log a warning.
-
-    Args:
-        path: Corrupted file or folder.
-        reason: Reason for the warning, a sentence without a full stop.
-    """
+    """Remove a corrupted file or folder, and log a warning with the reason, a sentence without a full stop."""
     logger.warning("%s; building it again", reason)
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)  # another process may remove it at the same time
@@ -111,13 +104,9 @@ def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_verified_record(path: Path) -> dict[str, Any] | None:
-    """Load a JSON record, and verify its checksum.
+    """Load a JSON record without its checksum. Return None if the file is corrupted or cannot be read.
 
-    Returns:
-        The record without its checksum; None if the file is corrupted or cannot be read.
-
-    Raises:
-        FileNotFoundError: If the file does not exist.
+    A missing file raises `FileNotFoundError`.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))

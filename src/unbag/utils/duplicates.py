@@ -50,12 +50,9 @@ def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def has_possible_duplicates(files: Iterable[Path]) -> bool:
-    """Check whether digest files contain two equal digests.
+    """Check whether two digests in the files of `DigestFile` are equal, in the same file or in different files.
 
     Different texts may have equal digests: True means that duplicates are possible, False that there are none.
-
-    Args:
-        files: Files written by `DigestFile`. Equal digests may be in different files.
     """
     maps = [np.memmap(file, dtype=np.uint64, mode="r") for file in files if file.stat().st_size]
     passes = sum(map(len, maps)) // _IN_MEMORY + 1

@@ -47,11 +47,7 @@ def is_rust_panic(error: BaseException) -> bool:
 
 @contextmanager
 def convert_rust_panics() -> Iterator[None]:
-    """Convert Rust panics in the `with` block to `RuntimeError`.
-
-    Raises:
-        RuntimeError: If a library panics; contains its message.
-    """
+    """Convert Rust panics in the `with` block to `RuntimeError` with the message of the library."""
     try:
         yield
     except BaseException as error:
@@ -88,12 +84,7 @@ class _Frame(NamedTuple):
 
 
 def build_user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
-    """Build the exception for an error in user code.
-
-    Args:
-        expected: Location of the code and the expectation, with which the message begins.
-        error: Error raised by the code.
-        advice: Fix for the user.
+    """Build the exception for an error in user code. `expected` names the code and the expectation.
 
     >>> print(build_user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
     model.py:predict: expected labels, got KeyError: 'dog'; correct it

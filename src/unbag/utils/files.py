@@ -34,11 +34,7 @@ def get_cache_folder(name: str) -> Path:
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path that is renamed to `path` on success and removed on failure.
 
-    Args:
-        path: File to create or replace. Its folder is created if necessary.
-
-    Raises:
-        ValueError: If `path` is a folder or a device, which the new file would replace.
+    The folder of `path` is created if necessary. An existing file is replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -67,11 +63,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a value to a file as indented JSON, atomically.
-
-    Raises:
-        ValueError: If it contains an infinite number or NaN, which JSON cannot represent.
-    """
+    """Write a value to a file as indented JSON, atomically. Infinite numbers and NaN raise a `ValueError`."""
+    # Python would write NaN and Infinity, which are not JSON and which other parsers reject.
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -79,15 +72,9 @@ def write_json(value: Any, path: Path) -> None:
 def read_json_object(
     path: Path, *, expected: str = "an object of JSON", max_bytes: int = LARGEST_JSON
 ) -> dict[str, Any]:
-    """Load a JSON object from an untrusted file.
+    """Load a JSON object from an untrusted file of at most `max_bytes` (default: 2^30).
 
-    Args:
-        path: JSON file.
-        expected: Expected content, for the error message (default: "an object of JSON").
-        max_bytes: Maximum size in bytes (default: 2^30).
-
-    Raises:
-        ValueError: If the file is missing, too large, or does not contain a JSON object.
+    `expected` describes the content for the error message.
     """
     try:
         value = parse_json(validate_file(path, max_bytes=max_bytes).read_text(encoding="utf-8"))
@@ -105,11 +92,9 @@ def _reason(error: Exception) -> str:
 
 
 def atomic_rename(folder: Path, path: Path) -> None:
-    """Flush all files of a folder to disk, then rename the folder atomically.
+    """Flush all files of a folder to disk, then rename the folder atomically. The new path must not exist.
 
-    Args:
-        folder: Complete folder with the same parent as `path`, since renames are atomic only within a file system.
-        path: New path, which must not exist.
+    Renames are atomic only within a file system, so both paths have the same parent.
     """
     for entry in (*folder.rglob("*"), folder):
         _sync(entry)

@@ -38,17 +38,11 @@ def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
 
 
 def hash_columns(batches: Iterable[Any], columns: Sequence[str]) -> str:
-    """Compute the sha256 of the values in the given columns, row by row.
+    """Compute the sha256 of the values in the given columns, row by row, as 64 hexadecimal digits.
 
     Each value is prefixed with its length (`7:A dog.`), so that different tables never produce the same hashed text.
-
-    Args:
-        batches: Arrow tables or record batches, in row order. The hash does not depend on the division into batches.
-        columns: Names of the columns. The hash depends on names and order. Values are hashed as text; missing values
-            differ from empty texts.
-
-    Returns:
-        64 hexadecimal digits.
+    Values are hashed as text; missing values differ from empty texts. The hash depends on names and order of the
+    columns, but not on the division of the rows into Arrow tables or record batches.
 
     >>> table = pa.table({"premise": ["A man sleeps.", "A dog runs."], "label": [0, 2]})
     >>> hash_columns([table], ["premise"]) == hash_columns([table[:1], table[1:]], ["premise"])
@@ -90,9 +84,9 @@ def _cells(values: Any) -> Any:
     """Prefix texts with their lengths in bytes, in an Arrow array."""
     texts = values.cast(pa.string())
     prefixed = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":")
-    return pc.fill_null(prefixed, _MISSING)
+    return pc.fill_null(prefixed, _MISSING)  # no text has this form, since all start with a digit
 
 
 def _cell(text: str) -> bytes:
-    content = text.encode("utf-8", "surrogatepass")
+    content = text.encode("utf-8", "surrogatepass")  # JSON escapes may contain lone surrogates
     return b"%d:" % len(content) + content

@@ -35,14 +35,9 @@ def validate_persistent_output(
 ) -> None:
     """Validate that the output of a Hugging Face job is on persistent storage. Does nothing outside of jobs.
 
-    Args:
-        option: Command-line option of the output, for error messages.
-        output: Folder or URL of the output.
-        push_repo: Hub repository to which the output is pushed; None if it is not pushed.
-        push_option: Command-line option of the repository; None if the command has none.
-
-    Raises:
-        ValueError: If the process runs in a job without a push, and the output is on the job's disk.
+    The output is persistent if it is pushed to `push_repo`, at a URL, or on a mounted volume. `option` and
+    `push_option` are the command-line options that the error message suggests; a command without pushes has no
+    `push_option`.
     """
     from unbag.utils.storage import is_url  # imports fsspec
 

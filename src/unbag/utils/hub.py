@@ -138,9 +138,9 @@ _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", 
 
 
 def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
-    """Download config, tokenizer, weights and code of a model, or find them in the cache if offline.
+    """Download config, tokenizer, weights and code of a model, or find them in the cache if offline. Return the path.
 
-    Returns their folder. `code` is the repository's Python code, if the user trusts it.
+    `code` is the repository's Python code, if the user trusts it.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
@@ -257,4 +257,4 @@ def _is_repo(name: str) -> bool:
         validate_repo_id(name)
     except HFValidationError:
         return False
-    return name.isascii() and name.isprintable()
+    return name.isascii() and name.isprintable()  # huggingface_hub accepts other letters, the Hub does not

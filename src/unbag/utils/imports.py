@@ -13,17 +13,10 @@ from unbag.utils.hashing import hash_file, hash_texts
 
 
 def hash_imported_modules(file: Path, module: str) -> str | None:
-    """Compute a hash of the user's own modules that a source file imports, directly or indirectly.
+    """Compute a hash of the user's own modules that a source file imports, directly or indirectly. None without any.
 
     Modules of Python, of installed packages and of unbag do not count. Modules are found by the import statements, also
-    within functions, but not by `importlib.import_module`.
-
-    Args:
-        file: Source file.
-        module: Name of its module, or `__main__`.
-
-    Returns:
-        64 hexadecimal digits; None if there are no such modules.
+    within functions, but not by `importlib.import_module`. `module` is the name of the file's module, or `__main__`.
     """
     root = file.resolve().parents[module.count(".") + (file.name == "__init__.py")]
     folders = [str(each) for each in dict.fromkeys((root, *map(Path, sys.path))) if _is_own_folder(each)]

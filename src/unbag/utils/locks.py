@@ -37,7 +37,6 @@ def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None
 
     Raises:
         LockedError: If another process holds the lock and `wait` is not set.
-        OSError: If the lock file cannot be written.
     """
     path = Path(os.path.abspath(path))
     file, thread = get_lock_file(path), (os.getpid(), threading.get_ident())

@@ -42,8 +42,7 @@ def enable_offline_mode() -> None:
 def use_cache_if_unreachable() -> Iterator[str]:
     """Switch Hub clients to offline mode until the `with` block ends, if the Hub is unreachable.
 
-    Yields:
-        The reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.
+    Yields the reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.
     """
     global _in_force
     reason = _in_force or _unreachable()

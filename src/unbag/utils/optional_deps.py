@@ -29,10 +29,7 @@ def build_install_hint(error: ImportError) -> str:
 
 
 def validate_dependency(package: str) -> None:
-    """Validate that an optional package is installed, without importing it.
-
-    Raises:
-        ImportError: If the package is not installed; the message names the extra.
+    """Validate that an optional package is installed, without importing it. The error names the extra to install.
 
     >>> validate_dependency("numpy")
     """

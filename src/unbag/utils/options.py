@@ -55,15 +55,9 @@ def suggest_name(name: str, valid: Iterable[str]) -> str:
 def parse_name_values(
     texts: Sequence[str], expected: str, repeatable_names: frozenset[str] = frozenset()
 ) -> dict[str, str]:
-    """Parse texts of the form `NAME=VALUE`.
+    """Parse texts of the form `NAME=VALUE`. The values of `repeatable_names` are joined with commas.
 
-    Args:
-        texts: Texts.
-        expected: Expected form, for the error message.
-        repeatable_names: Names that may occur several times. Their values are joined with commas.
-
-    Raises:
-        ValueError: If a text has no `=`, or a name occurs twice.
+    `expected` describes the form for the error message.
 
     >>> parse_name_values(["premise=text", "label = gold"], COLUMNS_GIVEN)
     {'premise': 'text', 'label': 'gold'}
@@ -80,21 +74,13 @@ def parse_name_values(
 
 
 class OptionDescription(NamedTuple):
-    """Description of an option of a config class.
-
-    Attributes:
-        name: Name of the field.
-        default: Default value.
-        meaning: Description from the class's docstring.
-        expected: Description of valid values.
-        example: Valid value as text; None if valid values are arbitrary names.
-    """
+    """Description of an option of a config class."""
 
     name: str
     default: Any
-    meaning: str
-    expected: str
-    example: str | None
+    meaning: str  # from the docstring of the class
+    expected: str  # description of valid values
+    example: str | None  # valid value as text; None if valid values are arbitrary names
 
 
 def describe_options(config: type, names: frozenset[str]) -> list[OptionDescription]:
@@ -127,11 +113,7 @@ def split_names(*texts: str) -> tuple[str, ...]:
 
 
 def parse_option(config: type, name: str, text: str) -> Any:
-    """Convert the text of an option to the type of its config field: a number, a Boolean or a list of names.
-
-    Raises:
-        ValueError: If the text does not fit the type of the field.
-    """
+    """Convert the text of an option to the type of its config field: a number, a Boolean or a list of names."""
     kind = _kind(config, name)
     try:
         if kind is bool:
@@ -143,17 +125,10 @@ def parse_option(config: type, name: str, text: str) -> Any:
 
 
 def validate_options(config: type, values: Mapping[str, Any]) -> None:
-    """Validate values against the type hints of dataclass fields.
+    """Validate values against the type hints of dataclass fields. Names without a field are ignored.
 
     Whole numbers may have up to 63 bits. Texts must not be empty or contain control characters. Truth values are not
     numbers. None is valid if the type allows it. The default of a field is always valid.
-
-    Args:
-        config: Dataclass.
-        values: Values by field name; names without a field are ignored.
-
-    Raises:
-        ValueError: If a value is invalid; the message names the first such field.
     """
     hints = get_type_hints(config)
     for field in fields(config):
@@ -164,27 +139,14 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
 
 
 def validate_value(name: str, hint: Any, value: Any) -> None:
-    """Validate a value against a type hint, with the rules of `validate_options`. A `Literal` must contain the value.
-
-    Raises:
-        ValueError: If the value is invalid.
-    """
+    """Validate a value against a type hint by the rules of `validate_options`. A `Literal` must contain the value."""
     literals = [value for part in list_alternatives(hint) if get_origin(part) is Literal for value in get_args(part)]
     if not _fits(hint, value) or (literals and value not in literals):
         raise ValueError(f"expected {name} to be {_expected(hint)}, got {_shorten(value)}")
 
 
 def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
-    """Validate that a value is an integer of at least `minimum`.
-
-    Args:
-        name: Name of the option, for the error message.
-        value: Value to validate.
-        minimum: Minimum (default: 0).
-
-    Raises:
-        ValueError: If the value is not a whole number, or is less than the minimum.
-    """
+    """Validate that a value is an integer of at least `minimum`. `name` is the option in the error message."""
     if not _fits(int, value) or value < minimum:
         raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {_shorten(value)}")
 
@@ -207,6 +169,7 @@ def _fits(hint: Any, value: Any) -> bool:
     if kind is Literal:
         return any(type(value) is type(part) for part in parts)  # the config validates the value
     if kind is int:
+        # `True` is an int in Python, and NumPy integers are not.
         return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
     if kind is float:
         return isinstance(value, Real) and not isinstance(value, bool)

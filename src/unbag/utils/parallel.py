@@ -25,9 +25,6 @@ without `if __name__ == "__main__":` would then start processes in its processes
 def set_num_proc(num_proc: int) -> Iterator[None]:
     """Set the number of processes until the `with` block ends.
 
-    Raises:
-        ValueError: If it is not a positive integer.
-
     >>> with set_num_proc(2):
     ...     get_num_proc()
     2

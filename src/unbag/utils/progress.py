@@ -12,11 +12,7 @@ units of work."""
 
 @contextmanager
 def show_progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
-    """Yield a progress callback that shows one progress bar per name.
-
-    Args:
-        visible: Whether to show progress bars; otherwise yields None.
-    """
+    """Yield a progress callback that shows one progress bar per name, or None if the bars are not visible."""
     if not visible:
         yield None
         return

@@ -46,12 +46,7 @@ def redact(text: str) -> str:
 
 
 def extract_first_line(error: BaseException, *, max_length: int | None = None) -> str:
-    """Extract the first line of an error message and redact secrets. Return the error type if the message is empty.
-
-    Args:
-        error: The error.
-        max_length: Maximum number of characters (default: no limit).
-    """
+    """Extract the first line of an error message and redact secrets. Return the error type if the message is empty."""
     lines = (line.strip() for line in redact(str(error)).splitlines())
     return next(filter(None, lines), type(error).__name__)[:max_length]
 

@@ -26,14 +26,10 @@ def compute_key(*values: object) -> np.uint64:
 
 
 def generate_random_numbers(key: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Compute 64-bit random numbers for a key and counters, with SplitMix64.
+    """Compute uniform 64-bit numbers for a key (`compute_key`) and counters, with SplitMix64.
 
-    Args:
-        key: Key from `compute_key`.
-        counters: Integer arrays that broadcast against each other, the outermost counter first.
-
-    Returns:
-        Uniform numbers, in the broadcast shape of the counters.
+    The counters are integer arrays that broadcast against each other, the outermost first. The result has their
+    broadcast shape.
     """
     state: NDArray[np.uint64] = np.asarray(key, dtype=np.uint64)
     for counter in counters:

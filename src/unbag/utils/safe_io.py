@@ -1,6 +1,7 @@
 """Safe reads of user-provided files, which are validated first and limited in size (see SECURITY.md).
 
-`validate_file` is called before such a file is read or hashed, because opening a named pipe would block.
+`validate_file` is called before such a file is read or hashed, because opening a named pipe would block. The readers
+raise `DataError` for a missing, truncated or damaged file, and for one that exceeds a limit.
 """
 
 import gzip
@@ -46,15 +47,9 @@ class DataError(ValueError):
 
 
 def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
-    """Validate that a path is a readable file, and return it.
+    """Validate that a path is a readable file of at most `max_bytes` (default: no limit), and return it.
 
-    Args:
-        path: Path of a file or of a link to a file.
-        max_bytes: Maximum size in bytes (default: no limit).
-
-    Raises:
-        DataError: If the file is missing, too large, unreadable, or not a regular file (such as a folder, a named pipe
-            or a device).
+    Links to files are valid. Folders, named pipes and devices are not.
     """
     if _ADDRESS.match(str(path)):
         raise DataError(f"expected a local file, got the URL {path}; download it first")
@@ -81,12 +76,8 @@ def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterato
     """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`).
 
     Args:
-        path: Text file.
         start: Number of bytes to skip, up to the start of a line (default: 0; always 0 for `.gz`).
         skipped_lines: Number of lines in the skipped bytes (default: 0).
-
-    Raises:
-        DataError: If the file is absent, truncated or damaged, or a line is too long.
     """
     size = validate_file(path).stat().st_size
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -97,11 +88,8 @@ def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterato
 def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     r"""Yield the line number (from 1) and content of each line of a text file. Lines end with \\n, \\r\\n or \\r.
 
-    Unlike `iter_lines`, decodes the file before it is split into lines, as UTF-16 and old line ends require.
-
-    Raises:
-        DataError: If the file is absent, truncated or damaged, or a line is too long.
-        UnicodeError: If the file cannot be decoded.
+    Unlike `iter_lines`, decodes the file before it is split into lines, as UTF-16 and old line ends require. Text in
+    another encoding raises a `UnicodeError`.
     """
     size, number, done = validate_file(path).stat().st_size, 0, 0
     try:
@@ -124,11 +112,7 @@ def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def read_limited_bytes(path: Path, limit: int) -> bytes | None:
-    """Read a whole file, which may be compressed (`.gz`). Return None if it has more bytes than the limit.
-
-    Raises:
-        DataError: If the file is absent, truncated or damaged.
-    """
+    """Read a whole file, which may be compressed (`.gz`). Return None if it has more bytes than the limit."""
     size = validate_file(path).stat().st_size
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -141,16 +125,12 @@ def read_limited_bytes(path: Path, limit: int) -> bytes | None:
 def iter_limited_lines(
     file: IO[bytes], name: object, stored_bytes: int, *, skipped_lines: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the number (from 1) and content of each line in an open file. Raises `DataError` above a size limit.
+    """Yield the number (from 1) and content of each line in an open file, which may decompress as it reads.
 
     Args:
-        file: File of bytes; it may decompress as it reads.
         name: Name of the file for error messages.
-        stored_bytes: Bytes of the stored file, compressed.
+        stored_bytes: Bytes of the stored file, compressed. They limit the decompressed size.
         skipped_lines: Number of lines that were skipped (default: 0).
-
-    Raises:
-        DataError: If the file is truncated or damaged, a line is too long, or the compression ratio is too high.
     """
     number, done = skipped_lines, 0
     try:
@@ -168,17 +148,13 @@ def iter_limited_lines(
 
 
 def count_lines(file: IO[bytes], name: object, stored_bytes: int, *, unlimited_bytes: int, max_ratio: int) -> int:
-    """Count the lines of an open file. Raises `DataError` if the compression ratio exceeds `max_ratio`.
+    """Count the lines of an open file, which may decompress as it reads.
 
     Args:
-        file: File of bytes; it may decompress as it reads.
         name: Name of the file for error messages.
         stored_bytes: Bytes of the stored file, compressed.
         unlimited_bytes: Number of decompressed bytes up to which the compression ratio is not limited.
         max_ratio: Maximum compression ratio above this number.
-
-    Raises:
-        DataError: If the file is truncated or damaged, or the compression ratio is too high.
     """
     count, done, last = 0, 0, b"\n"
     try:
@@ -210,14 +186,7 @@ def _unreadable(error: Exception, place: object, number: int, size: int) -> Data
 
 
 def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
-    """Parse JSON text from an untrusted source.
-
-    Args:
-        text: JSON text.
-        decode: Parser (default: `json.loads`).
-
-    Raises:
-        ValueError: If the text is not JSON, or is nested too deeply.
+    """Parse JSON text from an untrusted source with `decode` (default: `json.loads`). Limits the depth of brackets.
 
     >>> parse_json("[" * 101 + "]" * 101)
     Traceback (most recent call last):
@@ -245,22 +214,15 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def validate_writable(path: Path, *, folder: bool) -> Path:
-    """Validate that a path is writable, and return it. Nothing is created.
+    """Validate that a path is writable, as a folder or as a file, and return it. Nothing is created.
 
-    Args:
-        path: File or folder to write. The path and its parent folders need not exist.
-        folder: Whether the path is a folder.
-
-    Raises:
-        ValueError: If the path is a URL, if a file exists at the path of a folder or vice versa, or if the closest
-            existing parent is not a writable folder.
+    The path and its parent folders need not exist. The closest existing parent must be a writable folder.
     """
     wanted = "a folder" if folder else "a file"
     if _ADDRESS.match(str(path)):
         raise ValueError(
-            f"expected a local path for {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag "
-            "score` "
-            "and `unbag build` write to a URL"
+            f"expected a local path for {wanted} to write, got the URL {path}; only `unbag evaluate`, "
+            "`unbag score` and `unbag build` write to a URL"
         )
     try:
         if "\0" in str(path):

@@ -39,15 +39,9 @@ class SqliteCache:
     """Cache of values by key in an SQLite file, safe for concurrent threads and processes."""
 
     def __init__(self, path: Path, table: str, *, wal: bool = False) -> None:
-        """Open or create the file.
+        """Open or create the file and its folder. The name of the table is one word.
 
-        Args:
-            path: SQLite file. Its folder is created if necessary.
-            table: Name of the table, one word.
-            wal: Whether to use SQLite's write-ahead log, which is faster for many small writes (default: no).
-
-        Raises:
-            OSError: If the file cannot be written.
+        SQLite's write-ahead log (`wal`) is faster for many small writes.
         """
         self._path, self._table, self._wal = path, table, wal
         self._lock = threading.Lock()
@@ -56,21 +50,13 @@ class SqliteCache:
         self._with_file(lambda _: None)
 
     def get(self, keys: Sequence[str]) -> dict[str, Value]:
-        """Load the values of the given keys. Missing keys are omitted from the result.
-
-        Raises:
-            OSError: If the file cannot be read.
-        """
+        """Load the values of the given keys. Missing keys are omitted from the result."""
         return self._with_file(lambda file: self._read(file, keys))
 
     def put(self, values: Iterable[tuple[str, Value]]) -> None:
         """Store values by key in one transaction: all values, or none if an error occurs. Replaces existing values.
 
-        Args:
-            values: Pairs of a key and a value.
-
-        Raises:
-            OSError: If the file cannot be written, for example on a full disk.
+        A file that cannot be written, for example on a full disk, raises `OSError`.
         """
         rows = [(key, value, checksums.compute_cells_checksum(key, value)) for key, value in values]
 

@@ -30,10 +30,7 @@ def is_url(location: str | Path) -> bool:
 
 
 class StorageFolder:
-    """Folder of files at a local path or a URL.
-
-    Args:
-        place: Path or URL. Nothing is created before the first write.
+    """Folder of files at a local path or a URL. Nothing is created before the first write.
 
     Raises:
         ImportError: If the package for this URL scheme is not installed; the message of fsspec names it.
@@ -68,11 +65,7 @@ class StorageFolder:
 
     @property
     def path(self) -> Path:
-        """Local path of the folder.
-
-        Raises:
-            ValueError: If the folder is at a URL.
-        """
+        """Local path of the folder. A folder at a URL has none and raises a `ValueError`."""
         if not self.is_local:
             raise ValueError(f"expected a local folder, got {self}; pass a local path")
         return Path(self._place.removeprefix(_LOCAL))
@@ -88,11 +81,9 @@ class StorageFolder:
 
     @contextmanager
     def _open_system(self) -> Iterator[tuple[Any, str]]:
-        """Yield the file system and the folder's path in it.
-
-        Errors of a client, such as missing credentials, become `ValueError`. Each client has its own classes.
-        """
+        """Yield the file system and the folder's path in it. Errors of a client become `ValueError`."""
         try:
+            # Each client has its own classes for errors such as missing credentials, so all of them are caught.
             yield self._remote
         except (OSError, ValueError):
             raise
@@ -107,21 +98,13 @@ class StorageFolder:
         return str(self.path / name) if self.is_local else f"{self._place.rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
-        """Read the content of a file.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-        """
+        """Read the content of a file."""
         with self._open_system() as (system, path):
             content: bytes = system.cat_file(f"{path}/{name}")
         return content
 
     def open(self, name: str) -> IO[bytes]:
-        """Open a file for random access. Files at a URL are not downloaded completely.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-        """
+        """Open a file for random access. Files at a URL are not downloaded completely."""
         with self._open_system() as (system, path):
             file: IO[bytes] = system.open(f"{path}/{name}", "rb")
         return file
@@ -157,11 +140,7 @@ class StorageFolder:
             system.rm_file(f"{path}/{name}")
 
     def validate_writable(self) -> None:
-        """Validate that the folder is writable, by writing and removing a test file.
-
-        Raises:
-            ValueError: If the folder is not writable.
-        """
+        """Validate that the folder is writable, by writing and removing a test file."""
         name = f"trial-{uuid4().hex}"
         try:
             self.write(name, b"")
