@@ -41,7 +41,7 @@ def rank_misleading_features(
         max_features: Maximum number of features per pair.
 
     Returns:
-        For each pair, at most `max_features` features that favor the wrong label, in descending order of contribution.
+        For each pair, the features that favor the wrong label, in descending order of contribution.
     """
     wrong_probabilities = probabilities.copy()
     wrong_probabilities[np.arange(len(gold)), gold] = -1  # below all probabilities: never the argmax
@@ -50,6 +50,7 @@ def rank_misleading_features(
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
         columns = matrix.indices[begin:end]
         gains = np.round(weights[columns][:, wrong[row]] - weights[columns][:, gold[row]], LOGIT_DECIMALS)
+        # The sort is stable, so that features with equal rounded gains have the same order on all machines.
         order = [i for i in np.argsort(-gains, kind="stable")[:max_features] if gains[i] > 0]
         names = vocabulary.get_features(columns[order])
         contributions.append(

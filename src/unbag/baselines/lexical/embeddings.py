@@ -54,54 +54,34 @@ _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
 class EmbeddingTableLocation(NamedTuple):
-    """Location and identity of an embedding table that has not been loaded yet.
-
-    Attributes:
-        kind: Type of the table.
-        path: File or folder of the table.
-        identity: Hub id and commit, or the SHA-256 of the files with the embeddings.
-    """
+    """Location and identity of an embedding table that has not been loaded yet."""
 
     kind: Kind
-    path: Path
-    identity: str
+    path: Path  # file or folder
+    identity: str  # Hub id and commit, or the SHA-256 of the files with the embeddings
 
 
 class TokenCounts(NamedTuple):
-    """Token counts of n texts.
+    """Token counts of n texts."""
 
-    Attributes:
-        matrix: Count of each table row in each text, float32, shape (n, rows).
-        unknown: Number of tokens without an embedding in each text, shape (n,).
-    """
-
-    matrix: sparse.csr_matrix
-    unknown: NDArray[np.int64]
+    matrix: sparse.csr_matrix  # count of each table row in each text, float32, shape (n, rows)
+    unknown: NDArray[np.int64]  # number of tokens without an embedding in each text, shape (n,)
 
 
 @dataclass(frozen=True)
 class EmbeddingTable:
-    """Embedding table with its tokenizer, in memory.
-
-    Attributes:
-        kind: Type of the table, as in `EmbeddingTableLocation`.
-        identity: Identity of the table, as in `EmbeddingTableLocation`.
-        vectors: Embeddings, shape (rows, dimensions).
-    """
+    """Embedding table with its tokenizer, in memory."""
 
     kind: Kind
-    identity: str
-    vectors: NDArray[np.float32] = field(repr=False)
+    identity: str  # as in `EmbeddingTableLocation`
+    vectors: NDArray[np.float32] = field(repr=False)  # shape (rows, dimensions)
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
     def count_tokens(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
-        """Count the tokens of each text. A text consists of one or more sentences.
+        """Count the tokens of each text. A text consists of one or more sentences; a pair is (premise, hypothesis).
 
         Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
         of a tokenizer) are counted in `unknown` only.
-
-        Args:
-            texts: Sentences of each text; for a pair, (premise, hypothesis).
         """
         columns: list[NDArray[np.int32]] = []
         lengths: list[NDArray[np.int64]] = []
@@ -126,20 +106,16 @@ class EmbeddingTable:
     def compute_means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
         """Compute the mean token embedding of each text, shape (n, dimensions).
 
-        Repeated tokens are counted each time. A text without known tokens gets zeros.
-
-        Args:
-            texts: Sentences of each text; for a pair, (premise, hypothesis).
+        Texts are those of `count_tokens`. Repeated tokens are counted each time. A text without known tokens gets
+        zeros.
         """
         return compute_mean_embeddings(self.count_tokens(texts).matrix, self.vectors)
 
 
 def compute_mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Compute mean embeddings from token counts, shape (n, dimensions). Texts without tokens get zeros.
+    """Compute mean embeddings, shape (n, dimensions), from token counts, shape (n, rows), and vectors of the rows.
 
-    Args:
-        counts: Token counts, shape (n, rows).
-        vectors: Embeddings, shape (rows, dimensions).
+    Texts without tokens get zeros.
     """
     lengths = np.asarray(counts.sum(axis=1, dtype=np.float64))
     sums: NDArray[np.float64] = counts.astype(np.float64) @ vectors.astype(np.float64)
@@ -180,13 +156,12 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
 def find_embeddings(name: str) -> EmbeddingTableLocation:
     """Locate an embedding table, and download it if necessary.
 
-    Args:
-        name: One of
+    The name is one of
 
-            - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at a
-              given commit (`org/name@commit`), or a folder with the same files;
-            - an installed spaCy pipeline with vectors;
-            - a text file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
+    - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at a
+      given commit (`org/name@commit`), or a folder with the same files;
+    - an installed spaCy pipeline with vectors;
+    - a text file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
 
     Raises:
         ImportError: If a required package is not installed.
@@ -210,11 +185,7 @@ def find_embeddings(name: str) -> EmbeddingTableLocation:
 
 
 def validate_embedding_table_name(name: str) -> None:
-    """Validate the name of an embedding table without reading its files or accessing the Hub.
-
-    Raises:
-        ValueError: If the name is not a Hub id, path or package, or the file or folder has another format.
-    """
+    """Validate the name of an embedding table without reading its files or accessing the Hub."""
     path = Path(name).expanduser()
     if path.is_dir():
         _kind(path)
@@ -233,11 +204,7 @@ def validate_embedding_table_name(name: str) -> None:
 
 
 def pin_embedding_table_name(name: str) -> str:
-    """Add the current commit to the Hub id of an embedding table. Paths and ids with a commit are unchanged.
-
-    Raises:
-        ValueError: If the table does not exist, or its type is unknown.
-    """
+    """Add the current commit to the Hub id of an embedding table. Paths and ids with a commit are unchanged."""
     if has_pinned_commit(name):
         return name
     table = find_embeddings(name)
@@ -245,11 +212,7 @@ def pin_embedding_table_name(name: str) -> str:
 
 
 def compute_embedding_table_identity(name: str) -> str:
-    """Compute the identity of an embedding table: the Hub id and commit, or the SHA-256 of its files.
-
-    Raises:
-        ValueError: If the table does not exist, or its type is unknown.
-    """
+    """Compute the identity of an embedding table: the Hub id and commit, or the SHA-256 of its files."""
     return name if has_pinned_commit(name) else find_embeddings(name).identity
 
 
@@ -405,11 +368,7 @@ def _tensor_names(path: Path) -> set[str]:
 
 
 def _tensor(path: Path, name: str, *, n_dims: int) -> NDArray[np.float32]:
-    """Load one tensor as float32, which is lossless for float16 and bfloat16.
-
-    Raises:
-        ValueError: If the tensor does not have `n_dims` dimensions, or no type of real numbers.
-    """
+    """Load one tensor as float32, which is lossless for float16 and bfloat16."""
     with safe_open(path, framework="numpy") as file:
         tensor_slice = file.get_slice(name)
         dtype, shape = tensor_slice.get_dtype(), tensor_slice.get_shape()

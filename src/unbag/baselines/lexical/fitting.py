@@ -84,11 +84,7 @@ class LexicalTrainingOptions:
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ValueError: If a field has an invalid value.
-        """
+        """Validate the options."""
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
         validate_options(LexicalTrainingOptions, vars(self))
@@ -117,13 +113,7 @@ def _language_of(training: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class TrainingFold:
-    """Fold of the training pairs for cross-fitting. Identical pairs are always in the same fold.
-
-    Attributes:
-        index: Index of the fold, starting at 0.
-        n_folds: Number of folds.
-        seed: Random seed of the assignment.
-    """
+    """Fold of the training pairs for cross-fitting. Identical pairs are always in the same fold."""
 
     index: int
     n_folds: int
@@ -140,12 +130,7 @@ def compute_fold_index(example: Example, n_folds: int, seed: int) -> int:
 
 
 def open_training_sources(options: LexicalTrainingOptions) -> list[PairSource]:
-    """Open the corpora and files that the training options name.
-
-    Raises:
-        ValueError: If a name is neither a base corpus nor a file.
-        data.readers.DataError: If a corpus or file cannot be read.
-    """
+    """Open the corpora and files that the training options name."""
     names = options.train_data or DEFAULT_TRAINING[options.language]
     validate_corpus_names(names)
     sources = []
@@ -173,13 +158,9 @@ def fit_or_load_lexical_model(
     """Fit a lexical model, or find it in the cache. Returns the folder of the model.
 
     Args:
-        options: Training options of the model.
         fold: Fold of the training pairs to exclude. The penalty is still selected on all pairs.
         cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
         progress: Callback with the number of processed pairs and the total; not called for a cached model.
-
-    Returns:
-        Folder of the model.
 
     Raises:
         ValueError: If a name in `train_data` is neither a base corpus nor a file, or there are too few pairs.
@@ -221,6 +202,7 @@ def _fit(
     progress: Progress | None,
 ) -> None:
     l2 = recipe.l2
+    # All folds use the penalty of the model of all pairs, so that they differ only in their training pairs.
     if fold is not None and l2 is None:
         l2 = load_lexical_model(fit_or_load_lexical_model(recipe, cache=cache)).record["l2"]
     pairs, labels = _read_training_pairs(recipe, sources, reader, fold, progress)
@@ -302,6 +284,7 @@ def _tags(recipe: LexicalTrainingOptions) -> str | None:
 
 
 def _interned(words: Words, shared: dict[Words, Words]) -> Words:
+    # Millions of pairs repeat few words. Interned texts and shared tuples need a fraction of the memory.
     return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
@@ -356,10 +339,7 @@ class CrossFittedModel:
 
     All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
     they require no tagger, and they do not depend on word order. Each model is stored in the cache as soon as it is
-    fitted.
-
-    Attributes:
-        identity: Identifier of all inputs that affect the predictions.
+    fitted. The attribute `identity` identifies all inputs that affect the predictions.
     """
 
     def __init__(
@@ -375,7 +355,6 @@ class CrossFittedModel:
         """Fit all models that are not in the cache. The penalty is selected once, on all pairs.
 
         Args:
-            examples: Labeled pairs for fitting.
             language: Language of the sentences, one of those in `data.text.tokens` (default: English).
             hypothesis_only: Whether to ignore the words of the premise (default: False).
             folds: Number of folds (default: 5).

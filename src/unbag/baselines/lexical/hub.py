@@ -58,7 +58,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 def locate_lexical_model(
     name: str | Path, *, revision: str | None = None, test_source: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
-    """Locate a fitted lexical model. Models on the Hub are downloaded.
+    """Locate a fitted lexical model. Models on the Hub are downloaded. Returns the folder of the model.
 
     Args:
         name: Folder or Hub repository of the model.
@@ -66,9 +66,6 @@ def locate_lexical_model(
         test_source: Source of pairs that must not be in the training data of the model.
         pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the
             pipeline that tags its words. Loading a pipeline executes its code, so the caller must allow it.
-
-    Returns:
-        Folder of the model.
 
     Raises:
         ValueError: If the name is not a lexical model, the model was fitted to `test_source`, or it requires an

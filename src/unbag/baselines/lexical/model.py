@@ -35,17 +35,11 @@ _LOSS_DECIMALS: Final = 4
 
 @dataclass(frozen=True)
 class LexicalModel:
-    """Fitted softmax regression on the words of a pair.
-
-    Attributes:
-        vocabulary: Features of the model.
-        regression: Weights of the features.
-        record: Provenance of the model: `l2`, the held-out losses of all candidates, `pairs`, and fields that the
-            caller adds.
-    """
+    """Fitted softmax regression on the words of a pair."""
 
     vocabulary: FeatureVocabulary
     regression: SoftmaxRegression
+    # The provenance: `l2`, the held-out losses of all candidates, `pairs`, and fields that the caller adds.
     record: dict[str, Any]
 
     @property
@@ -69,15 +63,8 @@ class LexicalModel:
     ) -> list[list[FeatureContribution]]:
         """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
-        Args:
-            pairs: Words of premise and hypothesis.
-            probabilities: Label probabilities, which determine the most likely wrong label, shape (n, 3).
-            gold: Names of the gold labels, shape (n,).
-            max_features: Maximum number of features per pair.
-
-        Returns:
-            For each pair, at most `max_features` features that favor the wrong label, in descending order of
-            contribution.
+        The probabilities, shape (n, 3), determine this label. Each pair gets at most `max_features` features, in
+        descending order of contribution.
         """
         matrix = self.vocabulary.matrix(pairs)
         gold_ids = np.array([get_label_id(label) for label in gold], dtype=np.int64)
@@ -105,17 +92,15 @@ class LexicalModel:
         }
         with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
-        checksums.write_folder_checksums(
-            folder, (WEIGHTS_FILE, CONFIG_FILE)
-        )  # last, so that a folder with checksums is complete
+        # Last, so that a folder with checksums is complete.
+        checksums.write_folder_checksums(folder, (WEIGHTS_FILE, CONFIG_FILE))
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
         """Load a model from a folder written by `save`.
 
         Raises:
-            ValueError: If the folder contains no lexical model, or the model is corrupted or has another format
-                version.
+            ValueError: If the folder contains no lexical model, or the model is corrupted or has another format.
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a lexical model, got a folder without {CONFIG_FILE}")
@@ -199,6 +184,7 @@ def fit_lexical_model(
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
         keys = rng.generate_random_numbers(rng.compute_key(seed, "held out"), np.arange(len(gold)))
+        # The keys are uniform 64-bit numbers, so this share of them is below the bound.
         held_out = keys < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
             raise ValueError(f"pairs: expected enough pairs for a held-out set, got {len(pairs)}; set a penalty (l2=…)")

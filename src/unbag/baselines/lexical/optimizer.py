@@ -44,12 +44,7 @@ class InverseHessian:
     """L-BFGS approximation of the inverse Hessian."""
 
     def __init__(self, gradient: Vector, memory: int = _MEMORY) -> None:
-        """Initialize the approximation without steps.
-
-        Args:
-            gradient: Gradient at the starting point, shape (variables,).
-            memory: Number of stored steps (default: 4).
-        """
+        """Initialize the approximation without steps, from the gradient at the starting point, shape (variables,)."""
         self._gradient = gradient
         self._memory = memory
         self._n_stored = 0  # stored steps; the newest is in row `_newest` of each half
@@ -140,6 +135,8 @@ def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
         direction = inverse.multiply_gradient()
         np.negative(direction, out=direction)
         slope = float(gradient @ direction)
+        # A quasi-Newton step has length 1. The first direction is the gradient, whose scale is arbitrary, so it is
+        # normalized.
         length = 1.0 if steps else min(1.0, 1 / norm)
         while True:
             step = length * direction

@@ -22,11 +22,8 @@ from unbag.inference.predictor import LabelSource, validate_pairs
 class LexicalPredictor:
     """Predictor that runs a fitted lexical model, a bag of words over both sentences.
 
-    If words are selected by their tags in context (`Recipe.tags`), the tags make the predictions depend slightly on
-    word order.
-
-    Attributes:
-        is_order_invariant: Whether the words are selected without regard to their context.
+    If words are selected by their tags in context (`LexicalTrainingOptions.tags`), the predictions depend slightly on
+    word order. The attribute `is_order_invariant` is then False.
 
     Args:
         folder: Folder of the model, from `fitting.fit_or_load_lexical_model` or the Hub.
@@ -68,11 +65,7 @@ def _words(fitted_by: str, read_by: str) -> str:
 
 
 class MajorityPredictor:
-    """Predictor that returns the label distribution of the training pairs for every pair.
-
-    Args:
-        recipe: Training options that select the training pairs.
-    """
+    """Predictor that returns the label distribution of the training pairs for every pair."""
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
     label_source: ClassVar[LabelSource] = "fitted"
@@ -80,7 +73,7 @@ class MajorityPredictor:
 
     def __init__(self, recipe: LexicalTrainingOptions) -> None:
         sources = open_training_sources(recipe)
-        # `label_id` rejects not_entailment, which is not a label of this model.
+        # `get_label_id` rejects not_entailment, which is not a label of this model.
         ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.iter_examples())
         counts = {label: ids[labels.get_label_id(label)] for label in labels.LABELS}
         total = ids.total()

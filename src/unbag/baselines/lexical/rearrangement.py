@@ -33,17 +33,11 @@ _BATCH_SIZE: Final = 16_384  # rows of mean embeddings: 50 MB at 384 dimensions
 
 @dataclass(frozen=True)
 class MeanEmbeddingModel:
-    """Fitted softmax regression u(X; β) on mean token embeddings.
+    """Fitted softmax regression u(X; β) on mean token embeddings."""
 
-    Attributes:
-        weights: W^β, shape (dimensions, labels).
-        vectors: Embeddings, shape (rows, dimensions).
-        steps: Number of optimizer steps.
-    """
-
-    weights: NDArray[np.float64]
-    vectors: NDArray[np.float32]
-    steps: int
+    weights: NDArray[np.float64]  # W^β, shape (dimensions, labels)
+    vectors: NDArray[np.float32]  # embeddings, shape (rows, dimensions)
+    steps: int  # of the optimizer
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
         """Predict the label probabilities u of n texts from their token counts, shape (n, labels)."""
@@ -58,9 +52,7 @@ class MeanEmbeddingModel:
     def compute_uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute the uncertainty u' = 1 − u(gold label) of each text, shape (n,).
 
-        Args:
-            counts: Token counts, shape (n, rows).
-            labels: Gold label ids, shape (n,).
+        Token counts have shape (n, rows), gold label ids shape (n,).
         """
         gold_probabilities: NDArray[np.float64] = self.probabilities(counts)[np.arange(len(labels)), labels]
         return 1 - gold_probabilities
@@ -117,11 +109,7 @@ def fit_mean_embedding_model(
 
 
 def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
-    """Fit a softmax regression without bias or penalty.
-
-    Returns:
-        Weights, shape (dimensions, labels), and number of optimizer steps.
-    """
+    """Fit a softmax regression without bias or penalty. Returns weights, shape (dimensions, labels), and steps."""
     n, n_labels = len(labels), int(labels.max()) + 1
     rows = np.arange(n)
 
@@ -169,15 +157,10 @@ NO_PARTITION: Final = -1
 
 
 class Rearrangement(NamedTuple):
-    """Split of each example and, for test examples, a partition number that increases with the uncertainty.
+    """Split of each example and, for test examples, a partition number that increases with the uncertainty."""
 
-    Attributes:
-        split: Indices in `SPLITS`, shape (n,).
-        partition: Partitions of test examples, from 0 (least uncertain) to at most `PARTITIONS` - 1, shape (n,);
-            `NO_PARTITION` for all other examples.
-    """
-
-    split: NDArray[np.int8]
+    split: NDArray[np.int8]  # indices in `SPLITS`, shape (n,)
+    # From 0 (least uncertain) to at most `PARTITIONS` - 1, shape (n,); `NO_PARTITION` for examples of other splits.
     partition: NDArray[np.int8]
 
 

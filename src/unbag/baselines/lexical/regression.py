@@ -118,17 +118,11 @@ COARSE_TOLERANCE: Final = 1e-8
 
 @dataclass(frozen=True)
 class SoftmaxRegression:
-    """Fitted softmax regression: p(label | x) is the softmax of x · weights + bias.
+    """Fitted softmax regression: p(label | x) is the softmax of x · weights + bias."""
 
-    Attributes:
-        weights: Weights, shape (features, labels).
-        bias: Bias, shape (labels,).
-        steps: Number of optimizer steps.
-    """
-
-    weights: Vector
-    bias: Vector
-    steps: int
+    weights: Vector  # shape (features, labels)
+    bias: Vector  # shape (labels,)
+    steps: int  # of the optimizer
 
     def probabilities(self, matrix: sparse.csr_matrix) -> Vector:
         """Predict the label probabilities of n rows, shape (n, labels)."""
@@ -149,7 +143,6 @@ def fit_softmax_regression(
         tolerance: Gradient norm at convergence, relative to the initial norm (default: 1e-13).
 
     Raises:
-        ValueError: If the lengths differ or are 0, or l2 is not above 0.
         NotConvergedError: If the fit takes more than 2,000 steps.
     """
     n = matrix.shape[0]
@@ -190,13 +183,12 @@ def fit_softmax_regression(
 def _contrasts(n_labels: int) -> Vector:
     """Build Helmert contrasts: k - 1 orthonormal columns that sum to zero, shape (k, k - 1).
 
-    At the optimum, the weights of a column sum to zero over the labels, because adding a constant to all labels changes
-    the penalty but no probability. Therefore k labels need only k - 1 variables per column. The contrasts are
-    orthonormal, so the penalty has the same form in these variables.
-
     >>> (_contrasts(2) * 2**0.5).round().tolist()
     [[1.0], [-1.0]]
     """
+    # At the optimum, the weights of a column sum to zero over the labels, because adding a constant to all labels
+    # changes the penalty but no probability. Therefore k labels need only k - 1 variables per column. The contrasts are
+    # orthonormal, so the penalty has the same form in these variables.
     contrasts = np.zeros((n_labels, n_labels - 1))
     for c in range(n_labels - 1):
         contrasts[: c + 1, c] = 1
@@ -207,9 +199,6 @@ def _contrasts(n_labels: int) -> Vector:
 
 def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, NDArray[np.intp], Vector]:
     """Merge each group of k equal indicator columns into one column, multiplied by √k.
-
-    Args:
-        matrix: Indicators, shape (n, features).
 
     Returns:
         Merged matrix, float64, shape (n, groups); group of each feature, shape (features,); square root of the size of
@@ -240,22 +229,19 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
 def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
     """Compute the lexically misleading score (LMS) of each example, the maximum probability of a wrong label.
 
-    Nie et al. 2019, section 5.
-
-    Args:
-        probabilities: Label probabilities, shape (n, labels).
-        gold: Gold label ids, shape (n,).
+    Nie et al. 2019, section 5. Probabilities have shape (n, labels), gold label ids shape (n,).
 
     >>> compute_lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
     [0.7, 0.2]
     """
     wrong = probabilities.copy()
-    wrong[np.arange(len(gold)), gold] = -1
+    wrong[np.arange(len(gold)), gold] = -1  # below all probabilities: never the maximum
     highest: NDArray[np.floating[Any]] = wrong.max(axis=1)
     return highest
 
 
 def _softmax(logits: Vector) -> Vector:
+    # The largest exponent is 0, so that no exponential overflows.
     exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities: Vector = exponentials / exponentials.sum(axis=1, keepdims=True)
     return probabilities

@@ -31,16 +31,11 @@ LOGIT: Final = declare_float_field("logit", LOGIT_DECIMALS)
 
 
 class LexicalScore(NamedTuple):
-    """Prediction and lexically misleading score of an example.
+    """Prediction and lexically misleading score of an example."""
 
-    Attributes:
-        probabilities: Rounded probabilities of `data.labels.LABELS`, shape (3,).
-        lms: Lexically misleading score: the highest probability of a wrong label.
-        misleading: Features that favor the most likely wrong label over the gold label most strongly, by rounded logit.
-    """
-
-    probabilities: NDArray[np.float64]
-    lms: float
+    probabilities: NDArray[np.float64]  # rounded, of `data.labels.LABELS`, shape (3,)
+    lms: float  # lexically misleading score: the highest probability of a wrong label
+    # Features that favor the most likely wrong label over the gold label most strongly, by rounded logit.
     misleading: list[FeatureContribution]
 
 
@@ -91,16 +86,10 @@ def compute_lexical_score(
 def fit_or_load_scorer_models(
     options: LexicalTrainingOptions, source: PairSource, *, n_folds: int = FOLDS
 ) -> list[Path]:
-    """Fit the lexical models that score the examples of a source, or find them in the cache.
+    """Fit the lexical models that score the examples of a source, or find them in the cache. Returns their folders.
 
-    Args:
-        options: Training options of the models.
-        source: Examples to score.
-        n_folds: Number of folds (default: 5).
-
-    Returns:
-        One folder, or one folder per fold if the source is part of the training data. Each example is then scored by
-        the model that was fitted without its fold, so no model scores its own training examples.
+    There is one folder, or one folder per fold if the source is part of the training data. Each example is then scored
+    by the model that was fitted without its fold, so no model scores its own training examples.
     """
     training = {(s.origin, s.split, s.revision) for s in open_training_sources(options)}
     if (source.origin, source.split, source.revision) not in training:

@@ -34,14 +34,11 @@ def is_word_vector_file(path: Path) -> bool:
 
 
 def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
-    """Read word vectors from a text file.
+    """Read word vectors from a text file, a gzip file, or a zip archive with one text file.
 
     A first line with two integers (words, dimensions) is a word2vec header. Words may contain spaces (some words in
     glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used. The lines
     are counted before they are parsed, so that only the table is in memory.
-
-    Args:
-        path: Text file, gzip file, or zip archive with one text file.
 
     Returns:
         Row of each word, and vectors, shape (rows, dimensions).

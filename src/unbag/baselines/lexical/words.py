@@ -169,9 +169,6 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
         language: Code of the language.
         tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
             effect if all words are selected.
-
-    Raises:
-        ValueError: If the pipeline does not exist or does not have the required tags.
     """
     if tags not in (BY_CONTEXT, BY_TYPE):
         raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")

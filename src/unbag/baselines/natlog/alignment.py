@@ -36,14 +36,11 @@ def has_compatible_pos(
 def align_words(
     premise: DependencyTree, hypothesis: DependencyTree, lexical_relations: LexicalRelations
 ) -> dict[int, int]:
-    """Align the content words of a premise with those of a hypothesis.
+    """Align the content words of a premise with those of a hypothesis. Returns a map from premise to hypothesis tokens.
 
     The first pass preserves word order and minimizes a cost. Equal words have no cost, and related words cost less than
     a deletion and an insertion. The second pass aligns remaining words that depend on aligned words in the same way
     ("eats an apple", "eats the soup").
-
-    Returns:
-        Map from premise tokens to hypothesis tokens.
     """
     left = [i for i in range(len(premise.words)) if i not in premise.function_tokens]
     right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.function_tokens]
@@ -53,6 +50,7 @@ def align_words(
         if premise.lemmas[i] == hypothesis.lemmas[j] or premise.words[i].lower() == hypothesis.words[j].lower():
             differs = premise.deps[i] != hypothesis.deps[j]
             return 0.1 * differs + 0.1 * (not has_compatible_pos(premise, i, hypothesis, j))
+        # A word that also occurs in the other sentence is aligned only with itself.
         if premise.lemmas[i] in shared[0] or hypothesis.lemmas[j] in shared[1]:
             return None
         if not has_compatible_pos(premise, i, hypothesis, j):
@@ -107,7 +105,7 @@ def _fill_places(
                     or not has_compatible_pos(premise, i, hypothesis, j)
                 ):
                     continue
-                root = deps == ("ROOT",)
+                root = deps == ("ROOT",)  # a root has no head that could be aligned
                 if root or pairs.get(head) == hypothesis.heads[j]:
                     pairs[i] = j
                     taken.add(j)
@@ -151,27 +149,16 @@ class EditKind(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """Edit of a word or phrase: one step from the premise to the hypothesis.
-
-    Attributes:
-        kind: Type of the edit.
-        premise: Removed words; empty if the edit removes nothing.
-        hypothesis: Added words; empty if the edit adds nothing.
-        relation: Relation of the removed words to the added words, before projection through the context.
-        source: Explanation of the relation.
-        premise_token: Premise token of the edit. For added words, the token that they attach to; None if there is none.
-        hypothesis_token: Hypothesis token of the edit. For removed words, the token that they would attach to.
-        edited_tokens: Tokens that the edit removes or adds. Their operators are not part of the context.
-    """
+    """Edit of a word or phrase: one step from the premise to the hypothesis."""
 
     kind: EditKind
-    premise: str
-    hypothesis: str
-    relation: Relation
-    source: str
-    premise_token: int | None
-    hypothesis_token: int | None
-    edited_tokens: frozenset[int] = frozenset()
+    premise: str  # removed words; empty if the edit removes nothing
+    hypothesis: str  # added words; empty if the edit adds nothing
+    relation: Relation  # of the removed words to the added words, before projection through the context
+    source: str  # explanation of the relation
+    premise_token: int | None  # for added words, the token that they attach to; None if there is none
+    hypothesis_token: int | None  # for removed words, the token that they would attach to
+    edited_tokens: frozenset[int] = frozenset()  # removed or added; their operators are not part of the context
 
 
 UNRELIABLE_DEPS: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
@@ -217,11 +204,7 @@ def _roots(tree: DependencyTree, accounted_for: set[int]) -> list[int]:
 def _removed(
     tree: DependencyTree, root: int, other: DependencyTree, pairs: dict[int, int], consumed: set[int]
 ) -> frozenset[int]:
-    """Collect the tokens that are removed together with a word, including function words.
-
-    Raises:
-        UnsupportedPairError: If a dependent remains whose new head is not the head of the removed word.
-    """
+    """Collect the tokens that are removed together with a word, including function words."""
     tokens: list[int] = [root]
     stay: list[int] = []
     for above in tokens:  # the loop body appends to the list, to traverse the tree
@@ -234,6 +217,7 @@ def _removed(
     for child in stay:
         if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & UNRELIABLE_DEPS:
             continue
+        # The new head of a dependent that remains must be the head of the removed word.
         head = other.heads[pairs[child]]
         at_root = head == pairs[child]
         if child in heirs and (head == place or (place is None and at_root)):
@@ -251,11 +235,7 @@ def _removed(
 def _check_operators(
     tree: DependencyTree, root: int, tokens: frozenset[int], tree_operators: list[ScopeOperator]
 ) -> None:
-    """Check that the removed words only restrict the remaining sentence.
-
-    Raises:
-        UnsupportedPairError: If the rest does not follow from the sentence, as for "in no city" and "except".
-    """
+    """Check that the removed words only restrict the remaining sentence, unlike "in no city" and "except"."""
     for each in tree_operators:
         if each.owner not in tokens or each.domain <= tokens:
             continue

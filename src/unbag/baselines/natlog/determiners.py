@@ -55,25 +55,17 @@ class DeterminerKind(Enum):
 
 @dataclass(frozen=True)
 class Determiner:
-    """Determiner, such as "every" or "at most two", defined by a condition on the sizes of two sets.
-
-    Attributes:
-        kind: Condition of the determiner.
-        number: Number k in the condition.
-        is_vague: Whether k is a placeholder for an unspecified number.
-        is_named: Whether the phrase refers to individuals that the other sentence may also refer to: a, the, two, no
-            determiner. Captions describe existing things, and two sentences contradict each other only if they are
-            about the same event (de Marneffe, Rafferty & Manning 2008, section 3).
-        is_free_choice: Whether the determiner is `any`, which means "some" under a negation and "every" otherwise.
-        words: Text of a determiner with the condition `OTHER`; empty for all other determiners.
-    """
+    """Determiner, such as "every" or "at most two", defined by a condition on the sizes of two sets."""
 
     kind: DeterminerKind
-    number: int = 1
-    is_vague: bool = False
+    number: int = 1  # number k in the condition
+    is_vague: bool = False  # whether k is a placeholder for an unspecified number
+    # Whether the phrase refers to individuals that the other sentence may also refer to: a, the, two, no determiner.
+    # Captions describe existing things, and two sentences contradict each other only if they are about the same event
+    # (de Marneffe, Rafferty & Manning 2008, section 3).
     is_named: bool = False
-    is_free_choice: bool = False
-    words: str = ""
+    is_free_choice: bool = False  # whether it is `any`, which means "some" under a negation and "every" otherwise
+    words: str = ""  # text of a determiner with the condition `OTHER`; empty for all other determiners
 
     def is_satisfied_by(self, n: int, m: int) -> bool:
         """Check whether the determiner is satisfied if n members of X are in Y and m members of X are not."""
@@ -210,23 +202,22 @@ def _project_named(relation: Relation) -> Relation:
 def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
     if determiner.kind is DeterminerKind.OTHER:
         return partial(project_relation, monotonicity=Monotonicity.NON_MONOTONE)
+    # A larger number would have the same projection, but needs larger models.
     number = _HALF if determiner.kind is DeterminerKind.SHARE else min(determiner.number, 1)
     return partial(_projected_relation, determiner.kind, number, first)
 
 
 @cache
 def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation: Relation) -> Relation:
-    """Compute the relation of two sentences that differ in X (`first`) or in Y.
-
-    As in MacCartney & Manning, X and X' are not empty. The shared set of both sentences is neither empty nor the whole
-    universe.
-    """
+    """Compute the relation of two sentences that differ in X (`first`) or in Y."""
     determiner = Determiner(kind, number)
     # A region is (in X, in X', in the shared set), or the same with Y and Y'.
     parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty_regions]
     find_outcome_models: set[Region] = set()
     for sizes in product(range(_SIZES), repeat=len(parts)):
         world = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
+        # As in MacCartney & Manning, the shared set is neither empty nor the whole universe, and X and X' are not empty
+        # (below).
         if {part[2] for part, _ in world} != {True, False}:
             continue
         truths = []
@@ -276,6 +267,7 @@ def _unknown(_: int) -> Determiner:
     return Determiner(DeterminerKind.OTHER)
 
 
+# The first matching pattern counts, so longer and more specific phrases come first.
 _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
     (rf"(?:at (?:the )?least )?{_SHARE}", lambda n: Determiner(DeterminerKind.SHARE, n)),
     (rf"(?:[\w]+ (?:than|most) |only |exactly |about |around |almost |nearly |up to |under |over ){_SHARE}", _unknown),
@@ -351,14 +343,10 @@ _PRONOUN: Final = re.compile(
 
 
 class QuantifiedSentence(NamedTuple):
-    """Sentence whose determiners are replaced with single words.
+    """Sentence whose determiners are replaced with single words."""
 
-    Attributes:
-        text: Sentence for the parser.
-        determiners: Determiners and their original words, by character offset of the replacement in `text`.
-    """
-
-    text: str
+    text: str  # for the parser
+    # Determiners and their original words, by character offset of the replacement in `text`.
     determiners: dict[int, tuple[Determiner, str]]
 
 
@@ -398,13 +386,7 @@ def replace_determiners(sentence: str) -> QuantifiedSentence:
 
 
 def _is_something_else(before: list[str], rest: str, length: int) -> bool:
-    """Check whether the context shows that a candidate is not a determiner.
-
-    Args:
-        before: Word before the candidate; empty at the start of the sentence.
-        rest: Rest of the sentence, starting with the candidate.
-        length: Length of the candidate in characters.
-    """
+    """Check whether the word before a candidate, or the rest of the sentence, shows that it is not a determiner."""
     if not before:
         return False
     word, determiner = before[0].lower(), rest[:length].lower()

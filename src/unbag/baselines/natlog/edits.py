@@ -39,14 +39,7 @@ def find_edits(
 ) -> list[Edit]:
     """Find the edits from a premise to a hypothesis, in this order: edits of aligned words, deletions, insertions.
 
-    Args:
-        premise: Tree of the premise.
-        hypothesis: Tree of the hypothesis.
-        alignment: Map from premise tokens to hypothesis tokens.
-        lexical_relations: Lexical relations.
-
-    Raises:
-        UnsupportedPairError: If no rule covers a difference between the two sentences.
+    `alignment` is the result of `align_words`. An `UnsupportedPairError` names a difference that no rule covers.
     """
     alignment = _without_moved_modifiers(premise, hypothesis, alignment)
     back = {j: i for i, j in alignment.items()}
@@ -99,10 +92,12 @@ def _substitution(
         phrases = _phrases(premise, i, set(pairs)), _phrases(hypothesis, j, set(pairs.values()))
         for first in phrases[0]:
             for second in phrases[1]:
+                # Single words are looked up below, with their own parts of speech.
                 if len(first) + len(second) == 2:
                     continue
                 old, new = _joined(premise, first), _joined(hypothesis, second)
                 if related := words.find_relation(old, new, "NOUN"):
+                    # The words of both phrases are part of this edit, so they are neither deleted nor inserted.
                     consumed[0].update(first)
                     consumed[1].update(second)
                     return Edit(EditKind.SUBSTITUTE, old, new, related.relation, related.source, i, j)
@@ -125,11 +120,7 @@ def _substitution(
 
 
 def _check_measured(premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int, relation: Relation) -> None:
-    """Check that no gradable adjective modifies both nouns, because a small elephant is not a small animal.
-
-    Raises:
-        UnsupportedPairError: If a gradable adjective modifies both nouns.
-    """
+    """Check that no gradable adjective modifies both nouns, because a small elephant is not a small animal."""
     if relation not in (_FORWARD, Relation.REVERSE_ENTAILMENT) or premise.pos[i] not in NOUNS:
         return
     # The preceding word is included, because parsers may assign the noun to the next phrase.
@@ -223,11 +214,7 @@ def _modals(premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int)
 def _check_same_role(
     premise: DependencyTree, i: int, hypothesis: DependencyTree, j: int, pairs: dict[int, int]
 ) -> None:
-    """Check that two aligned words have the same grammatical role in their sentences.
-
-    Raises:
-        UnsupportedPairError: If the roles differ.
-    """
+    """Check that two aligned words have the same grammatical role in their sentences."""
     one, two = find_aligned_ancestor(premise, i, set(pairs)), find_aligned_ancestor(hypothesis, j, set(pairs.values()))
     core = (
         premise.deps[i] in _CORE
@@ -240,6 +227,7 @@ def _check_same_role(
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
         subjects = [tree.deps[n] in SUBJECTS for tree, n in ((premise, i), (hypothesis, j))]
         passive = [tree.deps[n] == "nsubjpass" for tree, n in ((premise, i), (hypothesis, j))]
+        # The subject of a passive is the object of the active verb.
         if subjects[0] != subjects[1] or passive[0] != passive[1]:
             raise UnsupportedPairError(f"{premise.words[i]!r} has different grammatical roles in the two sentences")
 
@@ -344,17 +332,14 @@ def _without_moved_modifiers(
 def _without_moves(
     edits: list[Edit], premise: DependencyTree, hypothesis: DependencyTree, pairs: dict[int, int]
 ) -> list[Edit]:
-    """Remove deletions and insertions of the same words if only their position or the parse differs.
-
-    The words must attach to the same word, or have a dependency that parsers often confuse. "A happy dog sees a cat"
-    and "A dog sees a happy cat" differ in meaning, so their edits remain.
-    """
+    """Remove deletions and insertions of the same words if only their position or the parse differs."""
 
     def is_move(one: Edit, two: Edit) -> bool:
         if one.premise.lower() != two.hypothesis.lower() or one.premise_token is None or two.hypothesis_token is None:
             return False
         if are_tokens_aligned(two.premise_token, one.hypothesis_token, pairs):
             return True
+        # "A happy dog sees a cat" and "A dog sees a happy cat" differ in meaning, so their edits remain.
         if not {premise.deps[one.premise_token], hypothesis.deps[two.hypothesis_token]} <= UNRELIABLE_DEPS:
             return False
         nouns = [
@@ -376,14 +361,9 @@ def _without_moves(
 
 
 def _check_paraphrases(edits: list[Edit], premise: DependencyTree, hypothesis: DependencyTree) -> None:
-    """Reject pairs in which the same word becomes both more general and more specific.
-
-    Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, and a
-    "costumed performer" is nearly a clown.
-
-    Raises:
-        UnsupportedPairError: If a word has two such edits.
-    """
+    """Reject pairs in which the same word becomes both more general and more specific."""
+    # Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, and a
+    # "costumed performer" is nearly a clown.
     general = [edit for edit in edits if edit.kind is not EditKind.INSERT and edit.relation is _FORWARD]
     specific = [
         edit for edit in edits if edit.kind is not EditKind.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT

@@ -30,48 +30,31 @@ _MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
 
 @dataclass(frozen=True)
 class NatlogResult:
-    """Label of a pair with its proof, or the unsupported construction if there is no label.
+    """Label of a pair with its proof, or the unsupported construction if there is no label."""
 
-    Attributes:
-        label: One of `data.labels.LABELS`; None for a pair that the rules do not cover.
-        relation: Relation of the premise to the hypothesis: independence if no relation is proved, None if there is no
-            label.
-        steps: Steps of the proof.
-        unsupported: Reason why the rules do not cover the pair; empty for a pair with a label.
-    """
-
-    label: str | None
-    relation: Relation | None
+    label: str | None  # one of `data.labels.LABELS`; None for a pair that the rules do not cover
+    relation: Relation | None  # independence if no relation is proved; None if there is no label
     steps: tuple[ProofStep, ...] = ()
-    unsupported: str = ""
+    unsupported: str = ""  # reason why the rules do not cover the pair; empty for a pair with a label
 
 
 class NatlogLabeler:
     """Labeler of sentence pairs that proves labels from edits and their contexts.
 
-    Attributes:
-        identity: Parser and lexicon, which affect the labels.
+    The attribute `identity` names the parser and the lexicon, which affect the labels.
     """
 
     def __init__(self, parser: Parser, lexicon: Lexicon, name: str) -> None:
-        """Initialize a labeler; use `load` for the default parser and lexicon.
-
-        Args:
-            parser: Dependency parser.
-            lexicon: Lexicon, such as WordNet.
-            name: Name and version of the lexicon.
-        """
+        """Initialize a labeler with a lexicon, and its name and version. `load` has the default parser and lexicon."""
         self._parser = parser
         self._words = LexicalRelations(lexicon)
         self.identity = {"pipeline": parser.identity, "lexicon": name}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> "NatlogLabeler":
-        """Load a labeler with a spaCy pipeline and the installed WordNet.
+        """Load a labeler with a spaCy pipeline (package, folder or Hub repository) and the installed WordNet.
 
-        Args:
-            pipeline: Installed package, folder, or Hub repository of the pipeline.
-            cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
+        `cache` is the folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
 
         Raises:
             ImportError: If NLTK is not installed.
@@ -99,6 +82,7 @@ class NatlogLabeler:
             for tree in (premise, hypothesis):
                 _check(tree)
             hypothesis = reuse_premise_parse(premise, hypothesis)
+            # "There is a dog running" and "a dog is running" have the same meaning, but different trees.
             if premise.is_existential is not hypothesis.is_existential:
                 premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
             pairs = align_words(premise, hypothesis, self._words)
@@ -126,10 +110,8 @@ def _check(tree: DependencyTree) -> None:
 
 
 def _is_unjoined(tree: DependencyTree, verb: int) -> bool:
-    """Check whether a verb is a conjunct without a conjunction, which indicates a parse error.
-
-    An example is "anyone caught smoking will be fined".
-    """
+    """Check whether a verb is a conjunct without a conjunction, which indicates a parse error."""
+    # An example is "anyone caught smoking will be fined".
     head = tree.heads[verb]
     if tree.deps[verb] != "conj" or tree.pos[verb] not in VERBS or tree.pos[head] not in VERBS:
         return False
@@ -141,34 +123,20 @@ class NatlogPredictor:
 
     For a pair that the rules do not cover, all labels have equal probability, as for pairs without a relation in the
     WordNet baseline. Metrics that use the most likely label then use the first label.
-
-    Attributes:
-        has_probabilities: False, because the predictor chooses one label or abstains.
-        identity: Parser and lexicon, which affect the predictions.
     """
 
     label_space = LABELS
-    has_probabilities = False
+    has_probabilities = False  # the predictor chooses one label or abstains
     may_abstain = True
     label_source: ClassVar[LabelSource] = "fitted"
 
     def __init__(self, labeler: NatlogLabeler) -> None:
-        """Initialize the predictor.
-
-        Args:
-            labeler: Labeler that proves the labels.
-        """
         self._labeler = labeler
         self.identity = {"kind": "natlog", **labeler.identity}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE) -> "NatlogPredictor":
-        """Load the predictor with a spaCy pipeline and the installed WordNet.
-
-        Raises:
-            ImportError: If NLTK is not installed.
-            ValueError: If the pipeline or WordNet is not installed.
-        """
+        """Load the predictor with a spaCy pipeline and the installed WordNet, as `NatlogLabeler.load`."""
         return cls(NatlogLabeler.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:

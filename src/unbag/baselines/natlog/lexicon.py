@@ -41,11 +41,7 @@ class LexicalRelations:
     """Lookup of lexical relations in a lexicon such as WordNet."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        """Initialize the caches.
-
-        Args:
-            lexicon: Lexicon for the lookups. Its senses may have a method `pos`, as in NLTK.
-        """
+        """Initialize the caches. The senses of the lexicon may have a method `pos`, as in NLTK."""
         self._lexicon = lexicon
         self.find_relation = lru_cache(maxsize=1 << 16)(self._relation)
         self._above = lru_cache(maxsize=1 << 14)(self._ancestors)
@@ -66,13 +62,7 @@ class LexicalRelations:
         return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
 
     def _relation(self, first: str, second: str, pos: str) -> SourcedRelation | None:
-        """Look up the relation of two words or phrases with the same part of speech; None if it is unknown.
-
-        Args:
-            first: Lemma or inflected form in lowercase.
-            second: Lemma or inflected form in lowercase.
-            pos: Universal POS tag of both.
-        """
+        """Look up the relation of two lowercase words or phrases with one universal POS tag. None if it is unknown."""
         if first == second:
             return SourcedRelation(Relation.EQUIVALENCE, "the same word")
         if pos in ("ADP", "SCONJ", "PART", "ADV") and (place := _place(first, second)):
@@ -100,10 +90,7 @@ class LexicalRelations:
         return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
-        """Compute the minimum cost of a hypernym path from the first word to the second; None without a path.
-
-        The cost is the number of edges plus the ranks of both senses.
-        """
+        """Compute the minimum cost of a hypernym path: the edges plus the ranks of both senses. None without a path."""
         ranks = {sense: rank for rank, sense in enumerate(self._senses(second, parts))}
         costs = [edges + rank + ranks[s] for s, (edges, rank) in self._above(first, parts).items() if s in ranks]
         return min(costs, default=None)
@@ -118,6 +105,7 @@ class LexicalRelations:
         return ancestors
 
     def _up(self, sense: Hashable) -> Iterator[tuple[Hashable, int]]:
+        # Breadth-first search: WordNet may have several paths to an ancestor, and the shortest one counts.
         seen, frontier, edges = {sense}, [sense], 0
         while frontier:
             yield from ((each, edges) for each in frontier)

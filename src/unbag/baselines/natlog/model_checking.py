@@ -59,13 +59,9 @@ def format_proof(
     The first line is the relation. One line follows for each pair of truth values. It describes a model in which
     premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
 
-    Args:
-        logical_form: Logical form of the two sentences.
-        subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
-            the hypothesis's object, which are equal.
-        verbs: Verbs of premise and hypothesis.
-        objects: Object nouns of premise and hypothesis; empty for a verb without an object. In an exchanged pair, the
-            nouns of the premise's object and the hypothesis's subject.
+    Words are those of premise and hypothesis; object nouns are empty for a verb without an object. In an exchanged
+    pair, `subjects` are the nouns of the premise's subject and the hypothesis's object, which are equal, and `objects`
+    are the nouns of the premise's object and the hypothesis's subject.
     """
     models = find_truth_value_models(logical_form)
     relation = classify_relation(models)

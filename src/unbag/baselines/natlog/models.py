@@ -44,14 +44,9 @@ _MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models 
 
 
 class LogicalModelEntity(NamedTuple):
-    """Entity of a logical model, with the nouns and adjectives that describe it.
+    """Entity of a logical model, with the nouns and adjectives that describe it."""
 
-    Attributes:
-        nouns: Whether the noun of the premise and the noun of the hypothesis describe the entity.
-        adjectives: Adjectives that describe the entity.
-    """
-
-    nouns: Region
+    nouns: Region  # whether the noun of the premise, and that of the hypothesis, describe the entity
     adjectives: frozenset[str] = frozenset()
 
     def is_described_by(self, side: int, phrase: NounPhrase) -> bool:
@@ -60,14 +55,9 @@ class LogicalModelEntity(NamedTuple):
 
 
 class LogicalModelEvent(NamedTuple):
-    """Event between an agent and a patient, with the verbs and adverbs of manner that describe it.
+    """Event between an agent and a patient, with the verbs and adverbs of manner that describe it."""
 
-    Attributes:
-        verbs: Whether the verb of the premise and the verb of the hypothesis describe the event.
-        adverbs: Adverbs of manner that describe the event.
-    """
-
-    verbs: Region = (False, False)
+    verbs: Region = (False, False)  # of premise and hypothesis
     adverbs: frozenset[str] = frozenset()
 
 
@@ -79,17 +69,13 @@ EventRow = tuple[LogicalModelEvent, ...]
 class FiniteModel:
     """Finite logical model for the interpretation of two sentences, with entities and events.
 
-    Attributes:
-        subjects: Subject entities. In an exchanged pair, entities of the premise's subject and the hypothesis's object.
-        objects: Object entities. A verb without an object has one artificial object, the last thing.
-        named: Numbers of named subjects and named objects; named entities come first.
-        times: Events of each subject with each object, now and at the other times.
+    In an exchanged pair, the subjects are entities of the premise's subject and the hypothesis's object.
     """
 
     subjects: tuple[LogicalModelEntity, ...]
-    objects: tuple[LogicalModelEntity, ...]
-    named: tuple[int, int]
-    times: tuple[tuple[EventRow, ...], ...]
+    objects: tuple[LogicalModelEntity, ...]  # a verb without an object has one artificial object, the last one
+    named: tuple[int, int]  # numbers of named subjects and named objects, which come first
+    times: tuple[tuple[EventRow, ...], ...]  # events of each subject with each object, now and at the other times
 
 
 def is_true_in_model(
@@ -134,6 +120,7 @@ def _holds(
     members = [(i, does) for i, (entity, does) in enumerate(entities) if entity.is_described_by(side, phrase)]
     if phrase.is_referential(word_relations.coreferent):
         assert named >= phrase.number
+        # Named entities come first. The phrase refers to as many of them as its number.
         if sum(does for i, does in members if i < phrase.number) < phrase.number:
             return False
         if phrase.quantifier is Quantifier.THE:
@@ -147,10 +134,8 @@ def find_truth_value_models(
 ) -> dict[Region, FiniteModel]:
     """Find the possible pairs of truth values of premise and hypothesis, each with one example (a logical model).
 
-    Args:
-        logical_form: Logical form of the two sentences.
-        max_entities: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1),
-            as explained in the module docstring).
+    `max_entities` limits the number of objects per class, and in an exchanged pair also of subjects. The module
+    docstring explains the default, 2 (k + 1).
     """
     if logical_form.word_relations.exchanged:
         return _exchanged_outcomes(
@@ -290,6 +275,7 @@ def _ways(
                     hypothesis.evaluate_modifiers([value for _, value in times]),
                 )
                 ways.setdefault(values, tuple(plain[time] for time in times))
+        # A set of objects adds nothing if its values are a subset of those of another set.
         if not any(ways.keys() <= other.keys() for _, other in choices):
             choices = [(other, those) for other, those in choices if not those.keys() <= ways.keys()]
             choices.append((domain, ways))
@@ -414,15 +400,7 @@ class _Subject(NamedTuple):
 def _distributions(
     premise: NounPhrase, hypothesis: NounPhrase, word_relations: WordRelations, possible: frozenset[Region], most: int
 ) -> dict[Region, list[_Subject]]:
-    """Find the possible truth values of the two sentences, each pair with a smallest list of subjects.
-
-    Args:
-        premise: Subject phrase of the premise.
-        hypothesis: Subject phrase of the hypothesis.
-        word_relations: Relations of the words.
-        possible: Truth values that the verb phrases of one subject can have.
-        most: Maximum of the counts, one more than the largest number in the pair.
-    """
+    """Find the possible truth values of the two sentences, each pair with a smallest list of subjects."""
     named, kinds, closed = _kinds(premise, hypothesis, word_relations.subject, word_relations.coreferent)
     phrases = (premise, hypothesis)
     values = [part for part in REGIONS if part in possible]
@@ -454,6 +432,7 @@ def _distributions(
         for state, subjects in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, False, value)
+                # The capped counts make the number of states finite, so the search ends.
                 if (new := add_subject(state, subject, 0)) not in reached:
                     reached[new] = longer[new] = [*subjects, subject]
         layer = longer

@@ -74,29 +74,18 @@ _MODAL: Final = {"ca": "can", "'d": "would"}
 
 @dataclass(frozen=True)
 class DependencyTree:
-    """Dependency tree of a sentence, with its determiners and negations.
+    """Dependency tree of a sentence, with its determiners and negations."""
 
-    Attributes:
-        words: Tokens, including the replacements of determiners.
-        lemmas: Lemmas in lowercase.
-        pos: Universal POS tags.
-        tags: Penn Treebank tags.
-        heads: Head of each token; the root is its own head.
-        deps: Dependency labels.
-        determiners: For each noun: its determiner, the original words, and the token of the determiner.
-        negations: Token of the negation of each negated verb.
-        unattached: Determiner or negation without an identifiable head; empty if there is none.
-    """
-
-    words: tuple[str, ...]
-    lemmas: tuple[str, ...]
-    pos: tuple[str, ...]
-    tags: tuple[str, ...]
-    heads: tuple[int, ...]
+    words: tuple[str, ...]  # including the replacements of determiners
+    lemmas: tuple[str, ...]  # in lowercase
+    pos: tuple[str, ...]  # universal POS tags
+    tags: tuple[str, ...]  # Penn Treebank tags
+    heads: tuple[int, ...]  # the root is its own head
     deps: tuple[str, ...]
+    # By noun: the determiner, its original words, and its token.
     determiners: dict[int, tuple[Determiner, str, int]]
-    negations: dict[int, int]
-    unattached: str = ""
+    negations: dict[int, int]  # token of the negation, by negated verb
+    unattached: str = ""  # determiner or negation without an identifiable head; empty if there is none
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -186,6 +175,7 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Dependen
         if place in replaced:
             determiner, words = replaced[place]
             noun = _noun_of(parse, i, words.lower())
+            # Two determiners of one noun, or a determiner without a noun, indicate a wrong parse.
             if noun is None or noun in determiners:
                 unattached = words
                 continue
@@ -206,6 +196,7 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Dependen
     for i, word in enumerate(parse.lower_words):
         if word in _NEGATIONS:
             verb = heads[i]
+            # The scope of a second negation, or of one with another relation, is unknown.
             if deps[i] not in ("neg", "advmod") or verb in negations:
                 unattached = unattached or word
             negations[verb] = i
@@ -333,7 +324,7 @@ def remove_existential(tree: DependencyTree) -> DependencyTree:
         for i, head in enumerate(heads):
             if head == verb and i not in (noun, doing):
                 heads[i] = doing
-        heads[verb], deps[verb] = doing, "aux"
+        heads[verb], deps[verb] = doing, "aux"  # "is" becomes the auxiliary of "running"
         if verb in negations:
             negations[doing] = negations.pop(verb)
     return replace(tree, heads=tuple(heads), deps=tuple(deps), negations=negations)
@@ -408,19 +399,12 @@ NEVER: Final = "never"
 
 @dataclass(frozen=True)
 class ClauseLogicalForm:
-    """Logical form of a single-clause sentence. It contains the structure of the sentence, but not its words.
-
-    Attributes:
-        subject: Noun phrase of the subject.
-        object: Noun phrase of the object; None for a verb without an object.
-        modifiers: `NOT`, `ALWAYS` and `NEVER` on the verb, from the outermost to the innermost.
-        adverb: Adverb of manner; None if there is none.
-    """
+    """Logical form of a single-clause sentence. It contains the structure of the sentence, but not its words."""
 
     subject: NounPhrase = field(default_factory=NounPhrase)
-    object: NounPhrase | None = None
-    modifiers: tuple[str, ...] = ()
-    adverb: str | None = None
+    object: NounPhrase | None = None  # None for a verb without an object
+    modifiers: tuple[str, ...] = ()  # `NOT`, `ALWAYS` and `NEVER` on the verb, from the outermost to the innermost
+    adverb: str | None = None  # of manner
 
     def __post_init__(self) -> None:
         if unexpected := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
@@ -431,11 +415,10 @@ class ClauseLogicalForm:
     def evaluate_modifiers(self, by_time: Sequence[bool]) -> bool:
         """Compute the truth value of a verb with its modifiers for one subject.
 
-        Args:
-            by_time: Truth values of the unmodified verb, now and at each other time.
+        `by_time` has the truth values of the unmodified verb, now and at each other time.
         """
         value: bool | None = None
-        for modifier in reversed(self.modifiers):
+        for modifier in reversed(self.modifiers):  # the innermost modifier applies first
             if modifier == ALWAYS:
                 value = all(by_time)
             elif modifier == NEVER:
@@ -447,23 +430,17 @@ class ClauseLogicalForm:
 
 @dataclass(frozen=True)
 class WordRelations:
-    """Relations between the unmodified words of premise and hypothesis.
-
-    Attributes:
-        subject: Relation of the premise's subject noun to the hypothesis's subject noun.
-        verb: Relation of the premise's verb to the hypothesis's verb. Alternation is a relation between agents (no
-            agent sits and runs at the same time); all other relations are between events.
-        object: Relation of the premise's object noun to the hypothesis's object noun.
-        coreferent: Whether weak noun phrases refer to the same individuals in both sentences.
-        exchanged: Whether the hypothesis exchanges the subject and the object of the premise ("the turtle is following
-            the fish", "the fish is following the turtle"). `subject` is then the relation of the premise's subject to
-            the hypothesis's object, and `verb` is the relation of "x does it to y" to "y does it to x".
-    """
+    """Relations of the premise's unmodified words to those of the hypothesis."""
 
     subject: Relation = Relation.EQUIVALENCE
+    # Alternation is a relation between agents (no agent sits and runs at the same time); all other relations are
+    # between events.
     verb: Relation = Relation.EQUIVALENCE
     object: Relation = Relation.EQUIVALENCE
-    coreferent: bool = False
+    coreferent: bool = False  # whether weak noun phrases refer to the same individuals in both sentences
+    # Whether the hypothesis exchanges the subject and the object of the premise ("the turtle is following the fish",
+    # "the fish is following the turtle"). `subject` is then the relation of the premise's subject to the hypothesis's
+    # object, and `verb` is the relation of "x does it to y" to "y does it to x".
     exchanged: bool = False
 
 

@@ -72,10 +72,7 @@ def resolve_determiner(tree: DependencyTree, noun: int) -> Determiner:
 def find_operators(tree: DependencyTree, *, is_coreferent: bool = True) -> list[ScopeOperator]:
     """Find all operators of a sentence, such as determiners and negations, with their scopes and projections.
 
-    Args:
-        tree: Tree of the sentence.
-        is_coreferent: Whether noun phrases that can refer to individuals have the same referents in both sentences
-            (default: True).
+    `is_coreferent` is whether noun phrases that can refer to individuals have the same referents in both sentences.
     """
     tree_operators = [
         *_of_determiners(tree, is_coreferent),

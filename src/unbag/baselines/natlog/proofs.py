@@ -19,19 +19,12 @@ _MOST_CHOSEN: Final = 5
 
 @dataclass(frozen=True)
 class ProofStep:
-    """Step of a proof: an edit in its context.
-
-    Attributes:
-        edit: Edit of the step.
-        context: Operators around the edit, from the innermost to the outermost.
-        relation: Relation of the sentence before the edit to the sentence after it.
-        possible_relations: Possible relations of the premise to the sentence after the edit.
-    """
+    """Step of a proof: an edit in its context."""
 
     edit: Edit
-    context: tuple[ScopeOperator, ...]
-    relation: Relation
-    possible_relations: frozenset[Relation]
+    context: tuple[ScopeOperator, ...]  # operators around the edit, from the innermost to the outermost
+    relation: Relation  # of the sentence before the edit to the sentence after it
+    possible_relations: frozenset[Relation]  # of the premise to the sentence after the edit
 
 
 def prove_relations(
@@ -94,10 +87,8 @@ def _choices(n: int, changing: bool) -> Iterable[tuple[bool, ...]]:
 
 
 def _generality(step: ProofStep) -> int:
-    """Compute the sort key of a step: steps to a more general sentence come first.
-
-    A ⊏ B | C ⊐ D yields A | D, while A | B ⊏ C yields no relation.
-    """
+    """Compute the sort key of a step: steps to a more general sentence come first."""
+    # A ⊏ B | C ⊐ D yields A | D, while A | B ⊏ C yields no relation.
     return {Relation.FORWARD_ENTAILMENT: 0, Relation.REVERSE_ENTAILMENT: 2}.get(step.relation, 1)
 
 

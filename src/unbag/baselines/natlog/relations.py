@@ -80,8 +80,7 @@ _BY_EMPTY: Final = {empty: relation for relation, empty in _EMPTY.items()}
 def classify_relation(regions: Iterable[Region]) -> Relation | None:
     """Determine the relation between two sets from the non-empty regions of the universe.
 
-    Returns:
-        The relation; None if X or Y is empty or the whole universe, because more than one relation would hold.
+    Return None if X or Y is empty or the whole universe, because more than one relation would hold.
 
     >>> classify_relation([(True, True), (False, True), (False, False)]).value
     'forward_entailment'
@@ -125,8 +124,8 @@ def project_relation(relation: Relation, monotonicity: Monotonicity) -> Relation
 
     Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) without excluding f(X) = f(Y). Negation,
     alternation and cover become independence, because monotone contexts differ in their projections (MacCartney &
-    Manning 2009, section 4.2). Independence provides no information. The projection
-    through "not" is `Relation.complement_relation`, which is downward and preserves all information.
+    Manning 2009, section 4.2). Independence provides no information. The projection through "not" is
+    `Relation.complement_relation`, which is downward and preserves all information.
     """
     if relation is Relation.EQUIVALENCE:
         return relation

@@ -29,23 +29,14 @@ def project_non_monotone(relation: Relation) -> Relation:
 
 @dataclass(frozen=True)
 class ScopeOperator:
-    """Word that affects the relation of phrases in its domain, such as a determiner or negation.
+    """Word that affects the relation of phrases in its domain, such as a determiner or negation."""
 
-    Attributes:
-        name: Name of the operator in a proof.
-        owner: Token of the operator: the noun of a determiner, or the verb of a negation.
-        domain: Tokens in the scope of the operator.
-        project: Projection from the relation of two phrases in the domain to the relation of the sentences.
-        restricts: Whether the domain is the restrictor of a determiner.
-        is_opaque: Whether the monotonicity is unknown. Pairs that differ in the domain get no label.
-    """
-
-    name: str
-    owner: int
-    domain: frozenset[int]
-    project: Projection
-    restricts: bool = False
-    is_opaque: bool = False
+    name: str  # in a proof
+    owner: int  # token: the noun of a determiner, or the verb of a negation
+    domain: frozenset[int]  # tokens in the scope
+    project: Projection  # from the relation of two phrases in the domain to the relation of the sentences
+    restricts: bool = False  # whether the domain is the restrictor of a determiner
+    is_opaque: bool = False  # whether the monotonicity is unknown; pairs that differ in the domain get no label
 
     @property
     def monotonicity(self) -> Monotonicity:
@@ -121,9 +112,8 @@ def collect_scope(tree: DependencyTree, noun: int) -> frozenset[int]:
     possessed: frozenset[int] = frozenset()
     while tree.deps[noun] in ("conj", "poss", "appos") and noun != tree.heads[noun]:
         if tree.deps[noun] == "poss":
-            possessed = tree.collect_subtree(
-                tree.heads[noun]
-            )  # in "no boy's old book", "old book" is in the scope of "no"
+            # In "no boy's old book", "old book" is in the scope of "no".
+            possessed = tree.collect_subtree(tree.heads[noun])
         noun = tree.heads[noun]
     return (_outside_of(tree, noun) | possessed) - inside
 

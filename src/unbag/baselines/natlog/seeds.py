@@ -45,35 +45,21 @@ _NOT_ONE_CLAUSE: Final = frozenset(
 
 @dataclass(frozen=True)
 class SeedNoun:
-    """Noun phrase of a seed sentence, i.e. of a sentence to which modifiers are added.
+    """Noun phrase of a seed sentence, i.e. of a sentence to which modifiers are added."""
 
-    Attributes:
-        determiner: Determiner (`a`, `the`, `two`, …); empty if there is none.
-        words: Remaining words.
-        is_plural: Whether the noun phrase is plural.
-    """
-
-    determiner: str
-    words: str
+    determiner: str  # `a`, `the`, `two`, …; empty if there is none
+    words: str  # after the determiner
     is_plural: bool = False
 
 
 @dataclass(frozen=True)
 class SeedConstituents:
-    """Constituents of a seed sentence, i.e. of a sentence to which modifiers are added.
-
-    Attributes:
-        subject: Noun phrase of the subject.
-        auxiliary: Auxiliary (`is`, `can`, …); empty if there is none.
-        negation: Negation after the auxiliary (`not` or `n't`); empty if there is none.
-        verb: Verb with its preposition (`sitting in`), or another predicate (`on`, `empty`).
-        object: Noun phrase of the object; None if there is none.
-    """
+    """Constituents of a seed sentence, i.e. of a sentence to which modifiers are added."""
 
     subject: SeedNoun
-    auxiliary: str
-    negation: str
-    verb: str
+    auxiliary: str  # `is`, `can`, …; empty if there is none
+    negation: str  # `not` or `n't` after the auxiliary; empty if there is none
+    verb: str  # with its preposition (`sitting in`), or another predicate (`on`, `empty`)
     object: SeedNoun | None
 
     @property
@@ -83,15 +69,10 @@ class SeedConstituents:
 
 
 def split_constituents(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedConstituents | None:
-    """Split a sentence into subject, auxiliary, negation, verb and object.
+    """Split an English sentence into subject, auxiliary, negation, verb and object. None for another form.
 
-    Args:
-        sentence: English sentence.
-        tags: Tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`). Required for sentences
-            without an auxiliary, which are otherwise rejected.
-
-    Returns:
-        Constituents; None for a sentence with another form.
+    The tags are the tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`). Sentences without an
+    auxiliary require them, and are otherwise rejected.
 
     >>> split_constituents("An old man is sitting in a field.").verb
     'sitting in'
@@ -139,7 +120,7 @@ def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None
     if [token.lower() for token, tag in tags if tag != "PUNCT"] != list(words):
         return None
     position = next((position for position, (_, tag) in enumerate(tags) if tag == "VERB"), None)
-    if not position:
+    if not position:  # no verb, or no subject before it
         return None
     subject = _noun(words[:position])
     # "does not" and "do not" can negate only present-tense forms.
@@ -172,13 +153,8 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
 
 
 def build_noun_phrase(noun: SeedNoun, sorted_numbers: Sequence[int]) -> NounPhrase:
-    """Convert a `SeedNoun` to its logical form.
-
-    Args:
-        noun: Noun phrase of the seed.
-        sorted_numbers: Numbers in the pair, in ascending order. A number is replaced with its rank plus 2 to keep
-            models small, because only the order of numbers matters.
-    """
+    """Convert a `SeedNoun` to its logical form. `sorted_numbers` are the numbers in the pair, in ascending order."""
+    # A number is replaced with its rank plus 2 to keep models small, because only the order of numbers matters.
     quantifier = _DETERMINERS.get(noun.determiner, Quantifier.A)
     return NounPhrase(
         quantifier, 1 + sorted_numbers.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1
@@ -217,13 +193,7 @@ def infer_word_relations(premise: SeedConstituents, hypothesis: SeedConstituents
     negated, the words have the relation that the negation converts to the label. In "a deer is jumping", "an animal
     isn't jumping", the contradiction comes only from "not".
 
-    Args:
-        premise: Constituents of the premise.
-        hypothesis: Constituents of the hypothesis.
-        label: One of `data.labels.LABELS`.
-
-    Returns:
-        Lexical relations; None if they do not reproduce the label, because the words then have another relation.
+    Return None if the relations do not reproduce the label, because the words then have another relation.
     """
     same_verb = premise.verb == hypothesis.verb
     pairs = {"subject": (premise.subject, hypothesis.subject), "object": (premise.object, hypothesis.object)}

@@ -32,8 +32,7 @@ _OUTDATED: Final = (
 class WordNet:
     """Lexicon based on NLTK's WordNet. Senses are synsets.
 
-    Attributes:
-        identity: Version of WordNet, and a hash of the files that affect the results.
+    The attribute `identity` has the version of WordNet, and a hash of the files that affect the results.
     """
 
     def __init__(self, reader: Any, identity: str) -> None:
@@ -73,10 +72,7 @@ class WordNet:
         return frozenset(antonyms)
 
     def _indirect_antonyms(self, sense: Any) -> Iterator[str]:
-        """Iterate over the adjectives similar to an antonym of a sense, or to an antonym of one of its similar senses.
-
-        The direct antonyms are included.
-        """
+        """Iterate over the direct antonyms of a sense or of its similar senses, and the adjectives similar to them."""
         for near in (sense, *sense.similar_tos()):
             for opposite in {antonym.synset() for lemma in near.lemmas() for antonym in lemma.antonyms()}:
                 for far in (opposite, *opposite.similar_tos()):
@@ -153,12 +149,7 @@ def _wordnet_root(nltk: Any) -> Any:
 
 
 def validate_wordnet() -> None:
-    """Validate that WordNet is installed, without opening the database.
-
-    Raises:
-        ImportError: If NLTK is not installed.
-        ValueError: If WordNet is not installed, or only a copy installed by an earlier version of unbag exists.
-    """
+    """Validate that WordNet is installed, without opening the database. Raises the errors of `open_wordnet`."""
     optional_deps.validate_dependency("nltk")
     if not is_wordnet_installed():
         import nltk

@@ -36,13 +36,9 @@ def get_legacy_wordnet_folder() -> Path:
 
 
 def install_wordnet(target_folder: Path | None = None) -> Path:
-    """Install WordNet, unless it is already installed.
+    """Install WordNet, unless it is already installed. Returns the folder with the database files.
 
-    Args:
-        target_folder: NLTK data folder to install into (default: a folder in the user's cache folder).
-
-    Returns:
-        Folder with the database files.
+    The default target is an NLTK data folder in the user's cache folder.
 
     Raises:
         ImportError: If NLTK is not installed.

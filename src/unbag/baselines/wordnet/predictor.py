@@ -33,13 +33,10 @@ class WordNetPredictor:
     The predictor abstains on pairs without a relation (`other` in the paper), on equal sentences, and on sentences that
     differ in more than one phrase. All labels of such a pair have equal probability. The paper counts these pairs as
     wrong for every label, and the metric of the set does the same with all ties.
-
-    Attributes:
-        has_probabilities: False, because the predictor chooses one label or abstains.
     """
 
     label_space = LABELS
-    has_probabilities = False
+    has_probabilities = False  # the predictor chooses one label or abstains
     may_abstain = True
     label_source: ClassVar[LabelSource] = "fitted"
 
@@ -51,9 +48,6 @@ class WordNetPredictor:
             edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default:
                 `unbag.baselines.wordnet.relations.DEFAULT_EDGES`).
             name: Name and version of the lexicon, for the identity of the predictor; None for no identity.
-
-        Raises:
-            ValueError: If `edges` is less than 1.
         """
         if edges < 1:
             raise ValueError(f"edges: expected at least 1, got {edges}")
@@ -63,12 +57,7 @@ class WordNetPredictor:
 
     @classmethod
     def load(cls, *, edges: int = DEFAULT_EDGES) -> "WordNetPredictor":
-        """Load the predictor with the installed WordNet.
-
-        Raises:
-            ImportError: If NLTK is not installed.
-            ValueError: If WordNet is not installed.
-        """
+        """Load the predictor with the installed WordNet. Raises the errors of `open_wordnet`."""
         wordnet = open_wordnet()
         return cls(wordnet, edges=edges, name=wordnet.identity)
 

@@ -57,8 +57,7 @@ def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
 def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
     """Compute the minimum number of hypernym edges from any sense of `first` to any sense of `second`.
 
-    Returns:
-        Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
+    Return 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
     """
     targets = set(lexicon.senses(second))
     above = compute_ancestor_distances(lexicon, lexicon.senses(first))
@@ -80,14 +79,7 @@ def find_wordnet_relation(
     The relations are checked in the order synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. Glockner
     et al. 2018, section 4.1, list them in this order but do not define a priority.
 
-    Args:
-        lexicon: Lexicon for the lookups.
-        first: First word or phrase.
-        second: Second word or phrase.
-        max_edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default: `DEFAULT_EDGES`).
-
-    Returns:
-        Relation of the first phrase to the second; None if none holds.
+    `max_edges` is the maximum distance from each co-hyponym to the common ancestor, in edges.
     """
     if are_synonyms(lexicon, first, second):
         return WordNetRelation.SYNONYM
@@ -105,12 +97,7 @@ def compute_ancestor_distances(
 ) -> dict[Hashable, int]:
     """Compute the minimum number of hypernym edges from the given senses to each of their ancestors.
 
-    The senses themselves are included, with distance 0.
-
-    Args:
-        lexicon: Lexicon with the hypernyms.
-        senses: Start of the search.
-        max_edges: Maximum distance; None for no limit.
+    The senses themselves are included, with distance 0. `max_edges` limits the distance; None means no limit.
     """
     distances: dict[Hashable, int] = dict.fromkeys(senses, 0)
     frontier, distance = list(distances), 0
