@@ -175,9 +175,9 @@ def fit_softmax_regression(
 
         x, steps = minimize(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
         weights: Vector = contrasts @ (whitening.to_weights(x.reshape(n_contrasts, -1)) * scale)
-    bias, compute_group_weights = weights[:, 0].copy(), weights[:, 1:]
-    compute_group_weights /= size
-    return SoftmaxRegression(compute_group_weights.T[column_of], bias, steps)
+    bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
+    group_weights /= size
+    return SoftmaxRegression(group_weights.T[column_of], bias, steps)
 
 
 def _contrasts(n_labels: int) -> Vector:

@@ -213,7 +213,7 @@ def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation
     determiner = Determiner(kind, number)
     # A region is (in X, in X', in the shared set), or the same with Y and Y'.
     parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty_regions]
-    find_outcome_models: set[Region] = set()
+    outcomes: set[Region] = set()
     for sizes in product(range(_SIZES), repeat=len(parts)):
         world = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
         # As in MacCartney & Manning, the shared set is neither empty nor the whole universe, and X and X' are not empty
@@ -230,8 +230,8 @@ def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation
             truths.append(determiner.is_satisfied_by(counted[True], counted[False]) if any(counted.values()) else None)
         premise, hypothesis = truths
         if premise is not None and hypothesis is not None:
-            find_outcome_models.add((premise, hypothesis))
-    return classify_relation(find_outcome_models) or Relation.INDEPENDENCE
+            outcomes.add((premise, hypothesis))
+    return classify_relation(outcomes) or Relation.INDEPENDENCE
 
 
 NUMBERS: Final[Mapping[str, int]] = {
