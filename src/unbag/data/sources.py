@@ -210,7 +210,6 @@ def open_corpus(
         streaming: Whether to stream rows over the network instead of downloading the split.
 
     Raises:
-        ValueError: If the split does not exist.
         DataError: If the corpus is missing on the Hub or differs from the pinned content, or the Hub is unreachable.
     """
     split = corpus.resolve_split(split)

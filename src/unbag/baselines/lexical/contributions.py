@@ -33,12 +33,10 @@ def rank_misleading_features(
     """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
     Args:
-        vocabulary: Vocabulary with the names of the features.
         weights: Weights of the model, shape (features, labels).
         matrix: Features of the pairs, shape (n, features).
         probabilities: Label probabilities, shape (n, labels). Among equally likely wrong labels, the first one counts.
         gold: Gold label ids, shape (n,).
-        max_features: Maximum number of features per pair.
 
     Returns:
         For each pair, the features that favor the wrong label, in descending order of contribution.

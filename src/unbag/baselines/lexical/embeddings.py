@@ -124,10 +124,9 @@ def compute_mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.float
 
 
 def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
-    """Locate and load an embedding table.
+    """Locate and load an embedding table (`find_embeddings`).
 
     Args:
-        name: Name of the table, as in `find_embeddings`.
         language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
             (`data.text.tokens`) for word-level tables.
 

@@ -357,7 +357,6 @@ class CrossFittedModel:
         Args:
             language: Language of the sentences, one of those in `data.text.tokens` (default: English).
             hypothesis_only: Whether to ignore the words of the premise (default: False).
-            folds: Number of folds (default: 5).
             seed: Random seed for the folds of the premises.
             cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
 

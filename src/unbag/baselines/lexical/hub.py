@@ -58,10 +58,9 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 def locate_lexical_model(
     name: str | Path, *, revision: str | None = None, test_source: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
-    """Locate a fitted lexical model. Models on the Hub are downloaded. Returns the folder of the model.
+    """Locate a fitted lexical model, in a folder or on the Hub, and download it if necessary. Returns its folder.
 
     Args:
-        name: Folder or Hub repository of the model.
         revision: Branch, tag or commit of a repository.
         test_source: Source of pairs that must not be in the training data of the model.
         pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the

@@ -163,16 +163,11 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
 def fit_lexical_model(
     pairs: Sequence[tuple[Words, Words]], labels: Sequence[str], *, l2: float | None = None, seed: int = 0
 ) -> LexicalModel:
-    """Fit a lexical model to labelled pairs.
+    """Fit a lexical model to the words and the gold labels of n pairs.
 
     The same rule selects the penalty of all models. A tenth of the pairs, which depends on the seed and the positions,
-    is held out. The penalty in `PENALTIES` with the lowest held-out cross-entropy is used to fit all pairs.
-
-    Args:
-        pairs: Words of premise and hypothesis.
-        labels: Names of the gold labels, shape (n,).
-        l2: L2 penalty; None to select it on held-out pairs.
-        seed: Random seed for the held-out pairs.
+    is held out. The penalty in `PENALTIES` with the lowest held-out cross-entropy is used to fit all pairs. A given
+    `l2` needs no held-out pairs.
 
     Raises:
         ValueError: If the lengths differ, or there are too few pairs for held-out pairs.

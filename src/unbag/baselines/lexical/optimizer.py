@@ -100,10 +100,9 @@ class InverseHessian:
 
 
 def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Minimize a smooth convex function with L-BFGS.
+    """Minimize a smooth convex function with L-BFGS. `objective` computes value and gradient.
 
     Args:
-        objective: Function that computes value and gradient.
         x: Starting point, shape (variables,).
         tolerance: Gradient norm, relative to that at the starting point, at which the search stops. The search also
             stops if neither norm nor value decreases by more than rounding errors for 20 steps. The result is then the

@@ -77,7 +77,7 @@ def fit_mean_embedding_model(
         labels: Gold label ids 0, 1, …, shape (n,). Each id must occur.
 
     Raises:
-        ValueError: If the lengths differ, a label does not occur, or no text has a known token.
+        ValueError: If a label does not occur, or no text has a known token.
         SeparablePairsError: If the mean embeddings separate the labels perfectly, so that no optimum exists.
         NotConvergedError: If the fit takes more than 2,000 steps.
     """

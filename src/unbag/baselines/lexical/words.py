@@ -166,7 +166,6 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
-        language: Code of the language.
         tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
             effect if all words are selected.
     """

@@ -252,11 +252,7 @@ def _domains(
 def _ways(
     premise: ClauseLogicalForm, hypothesis: ClauseLogicalForm, word_relations: WordRelations, bound: int, most: int
 ) -> list[tuple[_Domain, dict[Region, tuple[EventRow, ...]]]]:
-    """List the object sets, each with the possible truth values of the verb phrases for one subject.
-
-    Each pair of values has an example row of events per time. A set of objects is omitted if its values are a subset of
-    those of another set.
-    """
+    """List the object sets with the truth values that the verb phrases can have for one subject, and example rows."""
     rows = _Rows(premise, hypothesis, word_relations, most)
     choices: list[tuple[_Domain, dict[Region, tuple[EventRow, ...]]]] = []
     for objects in _domains(premise.object, hypothesis.object, word_relations.object, word_relations.coreferent, bound):

@@ -44,7 +44,6 @@ class WordNetPredictor:
         """Initialize the predictor.
 
         Args:
-            lexicon: Lexicon for word lookups.
             edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default:
                 `unbag.baselines.wordnet.relations.DEFAULT_EDGES`).
             name: Name and version of the lexicon, for the identity of the predictor; None for no identity.

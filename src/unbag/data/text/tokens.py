@@ -116,7 +116,6 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     """Split a sentence into tokens.
 
     Args:
-        sentence: Any text.
         language: Language code that `validate_language` accepts (default: "en").
         characters: Whether Chinese is split into characters instead of words (default: False). No effect on English.
 
