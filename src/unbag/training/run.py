@@ -217,7 +217,6 @@ def _build_trainer(
     )
     held_out = HeldOutPairs(inputs.pairs.held_out, encoder, classifier.order)
     work = get_work_folder(config.output_dir)
-    args = build_training_arguments(config, work / _CHECKPOINTS, n_pairs=len(pairs))
     # Trackers read their names from the environment.
     names = {"WANDB_PROJECT": "unbag", "MLFLOW_EXPERIMENT_NAME": "unbag"}
     names = {name: os.environ.get(name, value) for name, value in names.items()}
@@ -225,7 +224,12 @@ def _build_trainer(
     # Trainers may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     use_cache = vars(classifier.network.config).get("use_cache")
-    with patch_environment(TENSORBOARD_LOGGING_DIR=str(work / LOGS / "unbag")):
+    environment = {"TENSORBOARD_LOGGING_DIR": str(work / LOGS / "unbag")}
+    if not torch.accelerator.is_available():
+        # Without a GPU, accelerate shards nothing, but FSDP 1 would look for a GPU to broadcast weights.
+        environment["FSDP_SYNC_MODULE_STATES"] = "false"
+    with patch_environment(**environment):
+        args = build_training_arguments(config, work / _CHECKPOINTS, n_pairs=len(pairs))
         trainer = recipe.load_trainer()(
             classifier.network,
             config,

@@ -188,6 +188,7 @@ def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: 
         dataloader_num_workers=config.dataloader_num_workers,
         dataloader_multiprocessing_context=parallel.START_METHOD if config.dataloader_num_workers else None,
         dataloader_pin_memory=not is_cpu,
+        ddp_find_unused_parameters=False,  # every parameter has a gradient in every step
         ddp_timeout=_TIMEOUT_SECONDS,
     )
     args._n_gpu = min(args.n_gpu, 1)  # one process uses one GPU; `Trainer` would divide each batch among all
