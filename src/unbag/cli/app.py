@@ -65,6 +65,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
     """Run a command and return its exit code. By default, its name determines whether it can resume."""
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     for handler in logging.getLogger().handlers:
+        # Handlers of a host program with their own class of formatter are not changed.
         if type(handler.formatter) is logging.Formatter:
             handler.setFormatter(_Formatter("%(levelname)s %(message)s"))
     if is_resumable is None:

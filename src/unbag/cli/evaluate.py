@@ -200,6 +200,7 @@ def _select_requests(
     skipped: list[EvaluationFailure] = []
     requests = build_selected_requests(pairs, sets, full=full, on_failure=skipped.append)
     if not requests:
+        # No set supports the pairs, so the first reason becomes the error of the command.
         raise skipped[0].error
     title = "+".join(sets) if sets else "full" if full else "suite"
     return requests, skipped, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title

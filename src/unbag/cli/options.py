@@ -36,6 +36,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**arguments: Any) -> None:
+        # `_warn_once` counts per command, and a process may run several commands.
         _warned.clear()
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
         command(**groups, **arguments)
@@ -363,7 +364,7 @@ def build_requests_per_corpus(
     if pairs.split:
         raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; remove --split")
     for name in corpora:
-        get_corpus(name)
+        get_corpus(name)  # an unknown name fails before anything is built
     without_file = pairs.without_official_file()
     requests = []
     for name in corpora:

@@ -598,7 +598,7 @@ def everything(
             try:
                 repo = options.resolve_repo(spaces.PAIR_SPACE)
                 uploads.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
-            except Exception as error:
+            except Exception as error:  # the other repositories are still published
                 logger.debug("%s", spaces.PAIR_SPACE, exc_info=error)
                 failures.append(EvaluationFailure(spaces.PAIR_SPACE, error))
         if results:

@@ -71,6 +71,7 @@ def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
 
     alone = typer.Typer(
         add_completion=False,
+        # Rich tracebacks print local variables, which may contain tokens.
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -344,9 +345,8 @@ def _show(done: Any, out: Path) -> None:
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
     table.add_column("n", justify="right")
     for name, statistics in done["summary"].items():
-        if "." in name and (
-            name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name
-        ):  # "=": one subset, such as one lambda
+        # "=" in a name is the score of one subset, such as one lambda.
+        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):
             continue
         mean, spread = statistics["mean"], statistics["standard_deviation"]
         if several:

@@ -54,6 +54,7 @@ def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
     """Split a list of paths or Hub ids at commas, except within existing paths (option callback)."""
     if not values:
         return None
+    # The name of an existing file may contain a comma.
     return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
 
 

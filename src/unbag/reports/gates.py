@@ -118,5 +118,6 @@ def _remarks(report: GateReport) -> list[str]:
         for each in report.changed_labels
     ]
     reasons = [f"{each.set}:{each.number}: {each.why}." for each in report.gates if each.why]
+    # A note that gives the reason of a gate is printed once.
     explained = {each.why for each in report.gates}
     return [*against, *reasons, *(f"{note}." for note in report.notes if note not in explained)]

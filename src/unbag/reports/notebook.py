@@ -20,6 +20,7 @@ _COLOURS: Final[dict[Standing, str]] = {
     "inconclusive": _GREY,
 }
 _WIDTH, _HEIGHT, _MARGIN = 180, 18, 6  # pixels
+# Inline, because the style sheet of the notebook also applies to tables in its outputs.
 _CELL: Final = "padding:.2em 1em .2em 0;border:0;background:none"
 _NUMBER: Final = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 _WORDS: Final = f"{_CELL};text-align:left"

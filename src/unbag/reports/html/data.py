@@ -70,11 +70,13 @@ def load_report_data(runs: Sequence[Path | FolderContents]) -> ReportData:
     models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, ScoredModel]] = {}
     for result, selection in scored:
+        # Results are comparable only on equal rows of a set with equal options.
         key = (result.set, str(result.data["sha256"]), json.dumps(to_json(result.config), sort_keys=True))
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = ScoredModel(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # a stable sort
     skipped = [each for of_run in read for each in of_run.skipped]
+    # A set that was skipped for all models has no model.
     evaluated = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
     # A set that one folder skipped may have results in another.
     missing = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in evaluated]

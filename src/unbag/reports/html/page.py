@@ -232,6 +232,7 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> Ski
     """Build the chart of skill scores. The axis ends at 1, and starts at −1 or at the next quarter below all values."""
     scores = [each.score for of_model in verdicts.values() for each in of_model.values()]
     lows = [low for score in scores for low in (score.low, score.value) if low is not None]
+    # A skill score has no lower limit, so the axis ends at -1 and longer intervals are cut.
     start = max(-1.0, floor(4 * min([0.0, *lows])) / 4)
 
     def place(value: float) -> float:
@@ -259,6 +260,7 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> Ski
         )
         for group in report_data.groups
     ]
+    # The start may be 0, which must not give two ticks.
     ticks = dict.fromkeys((start, 0.0, 1.0))
     return SkillChart(tuple((f"{tick:g}".replace("-", "−"), place(tick)) for tick in ticks), place(0.0), tuple(rows))
 
@@ -379,6 +381,7 @@ def _iter_balanced_accuracies(skill: Any, described: ChallengeSet) -> Iterator[t
     names = {"model": "balanced accuracy", "baseline": "… of the lexical baseline", "shuffled": "… on shuffled words"}
     for key, name in names.items():
         if skill[key] is not None:
+            # Row scores are scaled so that chance, an accuracy of 1 / k, is 0. The accuracy is the inverse.
             about = "mean accuracy over the gold labels; the skill score compares these" if key == "model" else ""
             yield name, about, build_point_estimate((skill[key] * (k - 1) + 1) / k, n)
 
