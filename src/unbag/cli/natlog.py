@@ -64,9 +64,9 @@ def modify(
     unbag natlog modify --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment
     """
-    from unbag.challenge_sets.perturbations.modifiers import modify_seed_pair as modified
+    from unbag.challenge_sets.perturbations.modifiers import modify_seed_pair
 
-    pairs = modified(_seed(premise, hypothesis, label), combinations=combinations)
+    pairs = modify_seed_pair(_seed(premise, hypothesis, label), combinations=combinations)
     if as_json:
         print_json([_pair_record(pair) for pair in pairs])
         return
@@ -99,11 +99,10 @@ def prove(
     --hypothesis "a dog is chasing a cat" --label entailment
     --modifier every --part subject --position both
     """
-    from unbag.challenge_sets.perturbations.modifiers import NONE, format_pair_proof
-    from unbag.challenge_sets.perturbations.modifiers import modify_seed_pair as modified
+    from unbag.challenge_sets.perturbations.modifiers import NONE, format_pair_proof, modify_seed_pair
 
     seed = _seed(premise, hypothesis, label)
-    pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modified(seed)}
+    pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modify_seed_pair(seed)}
     key = (NONE,) * 3 if modifier == NONE else (modifier, part, position)
     if (pair := pairs.get(key)) is None:
         modifiers = dict.fromkeys(name for name, *slot in pairs if slot == [part, position])

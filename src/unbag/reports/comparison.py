@@ -111,7 +111,7 @@ def export_comparison(comparison: Comparison) -> ExportedTable:
         *_remarks(comparison),
         format_comparison_verdict(comparison, use_names=True),
     )
-    tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
+    tables = [_build_grouped_table(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
     return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.to_json())
 
 
@@ -149,7 +149,9 @@ def _remarks(comparison: Comparison, *, significant: str = "significant") -> lis
     return [_method(comparison, significant), *([LOWER] if lower else [])]
 
 
-def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *, notes: Sequence[str]) -> GroupedTable:
+def _build_grouped_table(
+    comparison: Comparison, differences: Sequence[MetricDifference], *, notes: Sequence[str]
+) -> GroupedTable:
     first, second = (comparison.get_system_name(letter) for letter in (differences[0].first, differences[0].second))
     groups = []
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):

@@ -11,8 +11,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation.gates import GateReport, GateResult
 from unbag.reports.comparison import format_difference, format_p_value
-from unbag.reports.formats import ExportedTable
-from unbag.reports.formats import GroupedTable as ToPaste
+from unbag.reports.formats import ExportedTable, GroupedTable
 
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow", "not computed": "bold red"}
 
@@ -89,7 +88,7 @@ def export_gates(report: GateReport) -> ExportedTable:
     ]
     sentences = (*_remarks(report), sentence)
     columns = ("set", "metric", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
-    table = ToPaste(
+    table = GroupedTable(
         "Gates", columns, [rows], n_text_columns=3, n_last_text_columns=1, names=frozenset({0}), notes=sentences
     )
     as_json = {

@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unbag.inference.speed import SpeedTiming, select_fastest
-from unbag.reports.formats import ExportedTable
-from unbag.reports.formats import GroupedTable as ToPaste
+from unbag.reports.formats import ExportedTable, GroupedTable
 
 _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
 _NOTE = "p50 and p99 are the latency until the prediction of a pair. All times depend on the machine and its load."
@@ -31,7 +30,7 @@ def export_speed(timings: Sequence[SpeedTiming], title: str, record: Mapping[str
     """Build the table of speed measurements for export."""
     best = select_fastest(timings)
     rows = [_cells(each, best) for each in timings]
-    table = ToPaste(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))
+    table = GroupedTable(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))
     flat = [each.to_json() for each in timings]
     return ExportedTable([table], flat, {**record, "timings": flat, "best": best.to_json()})
 
