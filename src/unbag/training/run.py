@@ -223,11 +223,14 @@ def _build_trainer(
     os.environ |= names
     # Trainers may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
+    # With FSDP 2, accelerate shards the word embeddings itself, which fails if it has sharded their parent (in BERT).
+    layers = getattr(classifier.network, "_no_split_modules", None) or []
+    classifier.network._no_split_modules = [name for name in layers if not name.endswith("Embeddings")]
     use_cache = vars(classifier.network.config).get("use_cache")
     environment = {"TENSORBOARD_LOGGING_DIR": str(work / LOGS / "unbag")}
-    if not torch.accelerator.is_available():
+    if not torch.accelerator.is_available() and os.environ.get("FSDP_VERSION", "1") == "1":
         # Without a GPU, accelerate shards nothing, but FSDP 1 would look for a GPU to broadcast weights.
-        environment["FSDP_SYNC_MODULE_STATES"] = "false"
+        environment |= {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
     with patch_environment(**environment):
         args = build_training_arguments(config, work / _CHECKPOINTS, n_pairs=len(pairs))
         trainer = recipe.load_trainer()(
