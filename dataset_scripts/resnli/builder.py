@@ -91,16 +91,10 @@ class ResnliConfig(SourceConfig):
 
 
 class Plan(NamedTuple):
-    """Assignment of n examples to splits and partitions.
+    """Assignment of n examples to splits and partitions."""
 
-    Attributes:
-        spans: Ranges of rows to read.
-        uncertainty: Rounded uncertainty of each example, shape (n,).
-        rearrangement: Split and partition of each example.
-    """
-
-    spans: list[Span]
-    uncertainty: NDArray[np.float64]
+    spans: list[Span]  # ranges of rows to read
+    uncertainty: NDArray[np.float64]  # rounded uncertainty of each example, shape (n,)
     rearrangement: Rearrangement
 
 

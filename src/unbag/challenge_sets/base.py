@@ -72,17 +72,11 @@ class SkillRecord(SkillScores):
 
 
 class SharedScores(TypedDict):
-    """Scores that are computed in the same way for all sets. The scores of a set's own metric are beside them.
-
-    Attributes:
-        skill: Skill score; None if it is undefined.
-        verification: Verifier metrics; None if they are undefined.
-        detection: Metrics of contradiction against the rest, for models or gold labels without entailment.
-    """
+    """Scores that are computed in the same way for all sets. The scores of a set's own metric are beside them."""
 
     skill: NotRequired[SkillRecord | None]
     verification: NotRequired[VerificationScores | None]
-    detection: NotRequired[BinaryScores]
+    detection: NotRequired[BinaryScores]  # contradiction against the rest, for models or gold labels without entailment
 
 
 class CountedOptions(TypedDict):
@@ -93,30 +87,18 @@ class CountedOptions(TypedDict):
 
 @dataclass(frozen=True)
 class MetricDefinition:
-    """Definition of a metric of a challenge set: its name, display name and location in the nested scores.
+    """Definition of a metric of a challenge set: its name, display name and location in the nested scores."""
 
-    Attributes:
-        name: Machine-readable name, unique in its set.
-        label: Display name, in the terms of the set's paper.
-        path: Path in the scores (`scoring.nested`); "" if `compute` derives the number from the scores.
-        higher_is_better: Whether higher values are better.
-        roles: Places where the number is shown.
-        published_columns: Columns of the papers' tables that report the same number.
-        compute: Function from the scores to the number, or to None if the scores lack it.
-        limits: Smallest and largest possible value.
-        other_path: Path in the scores of models that have no value at `path`; empty for none.
-        meaning: Meaning in the report.
-    """
-
-    name: str
-    label: str
-    path: str = ""
+    name: str  # machine-readable name, unique in its set
+    label: str  # display name, in the terms of the set's paper
+    path: str = ""  # path in the scores (`scoring.nested`); "" if `compute` derives the number from the scores
     higher_is_better: bool = True
     roles: frozenset[Role] = frozenset()
-    published_columns: tuple[PublishedColumn, ...] = ()
+    published_columns: tuple[PublishedColumn, ...] = ()  # columns of the papers' tables that report the same number
+    # Function from the scores to the number, or to None if the scores lack it.
     compute: Callable[[Scores], Estimate | None] | None = None
-    limits: tuple[float, float] = (0.0, 1.0)
-    other_path: str = ""
+    limits: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
+    other_path: str = ""  # path in the scores of models that have no value at `path`; empty for none
     meaning: str = ""
 
     def explain(self, meaning: str) -> "MetricDefinition":
@@ -153,6 +135,7 @@ def _build_verifier_metric(
     name: str, label: str, path: str = "", *, higher_is_better: bool = True, other_path: str | None = None
 ) -> MetricDefinition:
     path = path or name
+    # None: a detector has the metric under the same name. "": a detector lacks it.
     other_path = path if other_path is None else other_path
     other_path = f"{DETECTION}.{other_path}" if other_path else ""
     return MetricDefinition(name, label, f"{VERIFICATION}.{path}", higher_is_better, other_path=other_path)
@@ -310,8 +293,7 @@ class ChallengeSet:
     def rows(self, pairs: Pairs) -> Iterable[Mapping[str, Any] | pa.Table]:
         """Build the rows, as dicts with all columns, or as tables of some thousand rows.
 
-        Args:
-            pairs: Labelled pairs of one range of the source. The rows do not depend on how the source is divided.
+        The pairs are those of one range of the source. The rows do not depend on how the source is divided.
         """
         raise NotImplementedError
 
@@ -334,11 +316,7 @@ class ChallengeSet:
             yield build_pipeline_requirement(pipeline)
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model.
-
-        Args:
-            builder: Builder of the set (`builder.ChallengeSetBuilder`).
-        """
+        """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model."""
         return {}
 
     def get_builder_class(self) -> Any:
@@ -356,13 +334,9 @@ class ChallengeSet:
     score_function: Callable[..., Any] = staticmethod(score_accuracy)
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
-        """Compute the row scores that enter the skill score: 1 if the prediction is correct, else 0.
+        """Compute the row scores of n rows that enter the skill score: 1 if the prediction is correct, else 0.
 
         Rows with the same source are resampled together.
-
-        Args:
-            columns: Columns of n rows.
-            predictions: Predictions, n rows.
         """
         if self.label_names:
             predictions = predictions.align_to_gold(self.label_names)
@@ -439,10 +413,7 @@ class ChallengeSet:
     ) -> Iterator[ReportExample]:
         """Iterate over the most confident errors for each value of a column, one per source.
 
-        Args:
-            pairs: Rows and predictions.
-            column: Column of names.
-            values: Order of the values (default: order of first occurrence).
+        The values have the given order (default: order of first occurrence).
         """
         names = np.array(read_column(pairs.rows, column).to_pylist(), dtype=np.str_)
         sources = read_column(pairs.rows, "source_id").to_pylist()
@@ -518,13 +489,14 @@ class ChallengeSet:
             lexical: Predictions of the lexical baseline, n rows; None if it was not run.
             shuffled: Predictions of the model for the rows of the skill score with shuffled words
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
-            lexical_model: Record of the lexical baseline.
+            lexical_model: Record of the lexical baseline, stored beside the skill score.
         """
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_column_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
         scores: Scores = self.score_function(columns, predictions)
 
         def worth(given: SetPredictions) -> RowScores:
+            # The lexical baseline may have more labels than the model. All are scored in the label space of the model.
             aligned = given.to_label_space(predictions.label_space)._replace(gold_labels=predictions.gold_labels)
             row_scores = self.score_examples(columns, aligned)
             return row_scores if row_scores.names is not None else row_scores._replace(names=predictions.label_space)
@@ -557,9 +529,6 @@ class ChallengeSet:
         """Compute a mask of the rows that the skill score uses, shape (n,).
 
         Only these rows are also evaluated with shuffled words.
-
-        Args:
-            rows: Rows of the set, a `datasets.Dataset` of n rows.
         """
         names = ("label", *self.columns, *self.optional_columns)
         return self.counts_for_skill({name: read_column_values(rows, name) for name in names})
@@ -568,6 +537,7 @@ class ChallengeSet:
         """Describe the first score that is outside its limits. Return "" if all are valid."""
         definitions = self.map_metrics_by_path()
         for path, (value, *_) in iter_estimates(scores):
+            # Most nested scores, such as those of one label, have no definition, and thus no known limits.
             lowest, highest = definitions[path].limits if path in definitions else (-math.inf, math.inf)
             if value is not None and not lowest - _ROUNDING <= value <= highest + _ROUNDING:
                 return f"{path}.value = {value:g}, which is not between {lowest:g} and {highest:g}"

@@ -59,9 +59,7 @@ def load_row_counts(folder: Path) -> Counter[str]:
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
-    """Validate that no id occurs twice in a source, even in different ranges of rows.
-
-    Call this function after all examples are read.
+    """Validate that no id occurs twice in a source, even in different ranges of rows. All examples must have been read.
 
     Raises:
         DataError: If an id occurs twice. The message contains the first such id and its location.

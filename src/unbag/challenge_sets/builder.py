@@ -53,12 +53,8 @@ _MAKES_ROWS: Final = (
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
     """Compute a hash of the code, the tokenizer versions and the user's files that affect the rows of a set.
 
-    The hash becomes part of the cache key of `datasets`.
-
-    Args:
-        builder_file: Module of the builder. All modules in its folder are hashed.
-        config: Config class of the builder.
-        options: Options of the builder. Files and folders named by `config.FILES` are hashed by their content.
+    The hash becomes part of the cache key of `datasets`. It covers all modules in the folder of `builder_file`, and the
+    content of the files and folders that the options in `config.FILES` name.
     """
     digest = hashlib.sha256()
     for file in sorted(Path(builder_file).parent.glob("*.py")):  # a set of another package may compute its rows there
@@ -67,6 +63,7 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
         for file in _files(_PACKAGE / name):
             if file.suffix == ".py":
                 digest.update(file.read_bytes())
+    # Another version of a tokenizer may split sentences differently.
     for package in ("spacy", "rjieba"):
         try:
             digest.update(version(package).encode())
@@ -148,11 +145,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Build rows from examples. Yields tables with the schema `SCHEMA` and a few thousand rows each.
+        """Build rows from the examples of one range of the source.
 
-        Args:
-            source: Source of the examples.
-            examples: Labelled examples of one range of the source.
+        Yields tables with the schema `SCHEMA` and a few thousand rows each.
         """
         raise NotImplementedError
 
@@ -161,11 +156,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
-        """Open the corpus or the user-provided data given in the options.
-
-        Args:
-            streaming: Whether to read over the network row by row.
-            split: Split to read (default: the one of the options).
+        """Open the corpus or the user-provided data given in the options. A given split replaces that of the options.
 
         Raises:
             UnsuitablePairsError: If the data has two labels, and the set needs three.
@@ -358,17 +349,14 @@ def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int 
 
 
 class RowBuildError(DatasetGenerationError):
-    """Raised when the rows of a set cannot be built.
-
-    Attributes:
-        cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.
-    """
+    """Raised when the rows of a set cannot be built."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(f"{type(cause).__name__}: {cause}")
         self.cause = cause
 
     def __reduce__(self) -> tuple[type["RowBuildError"], tuple[BaseException]]:
+        # The default would pass the message as `cause`, since `args` holds only the message.
         return type(self), (self.cause,)
 
 

@@ -67,6 +67,7 @@ class SourceConfig(datasets.BuilderConfig):
     @property
     def parser_name(self) -> str:
         """Name of the spaCy pipeline that parses text: the option `pipeline` if the set has one, else the default."""
+        # Only sets that parse or tag have the option, but a text is always split into sentences by a pipeline.
         return str(getattr(self, "pipeline", PIPELINE))
 
     def get_set_options(self) -> dict[str, Any]:
@@ -76,6 +77,7 @@ class SourceConfig(datasets.BuilderConfig):
     def load_options(self) -> dict[str, Any]:
         """Collect the data loading options to store in the results: those with non-default values, except paths."""
         if self.data:
+            # Paths are omitted: they differ between machines, and the hash of the rows identifies the data.
             names: tuple[str, ...] = ("columns", "labels", "language", "data_config", "encoding", "join_passages")
         else:
             names = ("columns", "data_config") if self.text else ("revision",)

@@ -11,17 +11,11 @@ from unbag.utils.redaction import redact
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """A challenge set that could not be evaluated, and the error that stopped it.
-
-    Attributes:
-        set: Name of the set.
-        error: Exception that stopped the build or the evaluation.
-        model: Name of the model; None if the set could not be built, which concerns all models.
-    """
+    """A challenge set that could not be evaluated, and the error that stopped it."""
 
     set: str
     error: Exception
-    model: str | None = None
+    model: str | None = None  # name of the model; None if the set could not be built, which concerns all models
 
     @property
     def is_skipped(self) -> bool:
@@ -32,10 +26,7 @@ class EvaluationFailure:
     def is_fatal(self, *, is_named: bool) -> bool:
         """Check whether this failure makes the command exit with code 1.
 
-        A skipped set is fatal only if the user named it. Any other failure is fatal.
-
-        Args:
-            is_named: Whether the user named the sets; False if the suite chose them.
+        A skipped set is fatal only if the user named the sets, not if the suite chose them. Any other failure is fatal.
         """
         return is_named or not self.is_skipped
 

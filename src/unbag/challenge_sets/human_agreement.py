@@ -36,11 +36,6 @@ def compute_annotator_accuracy(
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
     `scoring.accuracy.compute_annotator_agreement`, with its 95 % interval over pairs.
 
-    Args:
-        rows: Rows of the set, a `datasets.Dataset`.
-        annotator_labels: Annotators' labels in the data that the set was built from.
-        id_column: Column that identifies the example of a row.
-
     Returns:
         `share`, its `low` and `high`, rounded to four decimals, and the number of `pairs`. None if no pair has
         annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.

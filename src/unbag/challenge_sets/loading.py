@@ -59,6 +59,7 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
     """Build the error for a config that a set lacks. The message says why the corpus does not fit, or lists configs."""
     by_corpus: dict[str, list[str]] = {}
     for each in configs:
+        # Configs are named `<corpus>-<split>-<value>`, and no corpus has a hyphen in its name.
         by_corpus.setdefault(each.partition("-")[0], []).append(each)
     requested = config.partition("-")[0]
     if requested in by_corpus:
@@ -109,9 +110,7 @@ def describe_set_options(name: str) -> list[OptionDescription]:
 def has_split_config(name: str, corpus: str | None) -> bool:
     """Check whether a set is built from a single split of a corpus. Return False if the set merges all splits.
 
-    Args:
-        name: Name of the set.
-        corpus: Base corpus; None for the set's default corpus.
+    Without a corpus, the set's default corpus is checked.
     """
     cls = challenge_sets.get_challenge_set(name).get_builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
@@ -138,9 +137,6 @@ def resolve_config(
         split: Split of the corpus; None for its default split, and for a set that merges all splits.
         options: Options of the set. A value that occurs in a config's name (`snli-test-hypothesis`) selects that
             config.
-
-    Returns:
-        The name of the config and the remaining options.
     """
     cls = challenge_sets.get_challenge_set(name).get_builder_class()
     if corpus is None:
@@ -154,6 +150,7 @@ def resolve_config(
         raise ValueError(f"the {name} set merges all splits of {corpus}, so it has no split {split!r}; omit the split")
     remaining = dict(options)
     for option, value in options.items():
+        # A config with the value in its name shares its cache with the same set requested by this name.
         if f"{config}-{value}" in cls.builder_configs:
             config = f"{config}-{remaining.pop(option)}"
     return config, remaining
@@ -216,11 +213,7 @@ def load_evaluation_split(dataset_builder: Any) -> Any:
 
 
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Validate that at least one split of a set has rows.
-
-    Args:
-        dataset_builder: Builder of the set.
-        rows: Number of rows of each split.
+    """Validate that at least one split of a set has rows. The error lists the options and the excluded pairs by reason.
 
     Raises:
         UnsuitablePairsError: If no split has rows.
@@ -261,6 +254,7 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
             raise error.cause from None
         raise
     except RuntimeError as error:
+        # `datasets` reports a killed worker as a RuntimeError with this text, without an own type.
         if "abruptly died" not in str(error):
             raise
         raise ValueError(

@@ -65,16 +65,11 @@ def _unexpected_file_message(config: str, file: object) -> str:
 
 
 class OfficialSetBuilder(ChallengeSetBuilder):
-    """Builder of a set that has configs with the authors' published pairs.
-
-    Attributes:
-        FILE: Published file of the authors.
-        LICENSE: License of the authors' pairs.
-        CREATORS: Creators of the authors' sentences and labels, in the format of `list_creators`.
-    """
+    """Builder of a set that has configs with the authors' published pairs."""
 
     FILE: ClassVar[PinnedFile]
     LICENSE: ClassVar[str]
+    # Creators of the authors' sentences and labels, in the format of `list_creators`.
     CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
     REQUIRES_ENGLISH = True
@@ -95,12 +90,9 @@ class OfficialSetBuilder(ChallengeSetBuilder):
         return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def open_official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:
-        """Write the authors' pairs to the cache as JSON lines, and open them as a data source.
+        """Write the authors' pairs, as JSON lines, to the cache, and open them as a data source.
 
-        Args:
-            name: Name of the JSON lines file.
-            lines: Content of the file.
-            columns: Names in the file of our columns (`unbag.data.sources`).
+        `columns` maps our column names to those of the lines (`unbag.data.sources`).
         """
         path = get_cache_folder("files") / self.FILE.sha256[:16] / name
         with atomic_write(path) as tmp:

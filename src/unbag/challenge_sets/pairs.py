@@ -32,19 +32,12 @@ class SetOptions:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Labelled pairs of one range of a source, which `ChallengeSet.rows` reads once.
-
-    Attributes:
-        examples: The pairs.
-        source: Source of the pairs, for sets that read all of it first.
-        options: Options of the set and of the pairs.
-        counts: Counts to store with the set, such as excluded pairs by reason.
-    """
+    """Labelled pairs of one range of a source, which `ChallengeSet.rows` reads once."""
 
     examples: Iterator[Example]
-    source: PairSource
-    options: Any
-    counts: Counter[str]
+    source: PairSource  # source of the pairs, for sets that read all of it first
+    options: Any  # options of the set and of the pairs
+    counts: Counter[str]  # counts to store with the set, such as excluded pairs by reason
 
     def __iter__(self) -> Iterator[Example]:
         return self.examples

@@ -79,21 +79,13 @@ class SetRequest:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """A built challenge set: its rows and a description of the data that they were built from.
-
-    Attributes:
-        request: Request that the set was built for.
-        rows: Rows, a `datasets.Dataset`.
-        language: Language of the sentences.
-        config: Resolved options of the set, for the record.
-        data: Origin of the pairs, for the record.
-    """
+    """A built challenge set: its rows and a description of the data that they were built from."""
 
     request: SetRequest
-    rows: Any
+    rows: Any  # a `datasets.Dataset`
     language: str
-    config: Mapping[str, Any]
-    data: Mapping[str, Any]
+    config: Mapping[str, Any]  # resolved options of the set, for the record
+    data: Mapping[str, Any]  # origin of the pairs, for the record
 
     @property
     def name(self) -> str:
@@ -132,11 +124,7 @@ def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int],
     """Build sets and store them in the cache before a model is loaded.
 
     The build forks this process. A fork after model loading would copy the model, and may deadlock on locks that the
-    model's compute threads hold.
-
-    Args:
-        requests: Sets to build.
-        progress: Called after every set with `(built_sets, total_sets)`.
+    model's compute threads hold. `progress` is called after every set with `(built_sets, total_sets)`.
     """
     for number, request in enumerate(requests):
         if progress is not None:
@@ -156,10 +144,7 @@ def build_requested_set(request: SetRequest) -> BuiltSet:
 def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
     """Create a `BuiltSet` from rows: draw the requested number of examples, and record the origin of the pairs.
 
-    Args:
-        request: Request that the rows were built for.
-        builder: Builder of the set. Its build counts are stored beside the rows.
-        rows: Rows of the split that models are evaluated on.
+    The builder has the build counts, which are stored beside the rows.
     """
     sources = builder.open_sources()
     counts = builder.load_row_counts()
@@ -198,11 +183,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
 
 
 def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -> tuple[BuiltSet, NDArray[np.bool_]]:
-    """Select the examples of a set of which all rows have a prediction.
-
-    Args:
-        built: The set.
-        is_predicted: Mask of the rows with a prediction, shape (n,).
+    """Select the examples of a set of which all rows have a prediction, given a mask of the predicted rows, shape (n,).
 
     Returns:
         The set with the rows of these examples, and the mask of these rows, shape (n,).
@@ -210,6 +191,7 @@ def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -
     if is_predicted.all():
         return built, is_predicted
     example_id = challenge_sets.get_challenge_set(built.name).get_builder_class().EXAMPLE_ID
+    # Ids as integers, since `np.isin` sorts its input, which is slow for millions of strings.
     examples = read_column(built.rows, example_id).dictionary_encode().indices.to_numpy(zero_copy_only=False)
     lacking = np.unique(examples[~is_predicted])
     mask = ~np.isin(examples, lacking)
@@ -231,14 +213,7 @@ def _count_documents(builder: Any, rows: Any, source: PairSource) -> dict[str, i
 
 
 def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:
-    """Draw n examples and select their rows, in order. The draw depends only on the seed and the ids.
-
-    Args:
-        rows: Rows of a set, a `datasets.Dataset`.
-        n: Number of examples.
-        seed: Random seed.
-        id_column: Column that identifies the example of a row.
-    """
+    """Draw n examples and select their rows, in order. The draw depends only on the seed and the ids."""
 
     def key(example_id: str) -> int:
         return int(rng.compute_key(seed, "examples", example_id))
@@ -280,12 +255,7 @@ def export_built_set(built: BuiltSet, path: Path) -> dict[str, Any]:
 def build_split_records(
     built_set: BuiltSet, rows_by_split: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Build the records that describe an exported set: one per split, and one for the folder with all splits.
-
-    Args:
-        built_set: Set with its origin.
-        rows_by_split: Rows of each split, by name.
-    """
+    """Build the records that describe an exported set: one per split, and one for the folder with all splits."""
     counts = ("examples", "rows")
     if len(rows_by_split) == 1:
         [(name, rows)] = rows_by_split.items()
@@ -361,8 +331,7 @@ def read_exported_set(path: Path) -> BuiltSet:
     """Read a challenge set from a Parquet file that `export_challenge_set` wrote.
 
     Raises:
-        ValueError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
-            rows than were written.
+        ValueError: If the file is of another origin, lacks columns of the set, or has other rows than were written.
     """
     from datasets import Dataset
 
@@ -393,6 +362,7 @@ def read_exported_set(path: Path) -> BuiltSet:
         )
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),
+        # Only the columns of the set: a file may have further ones, of a later version or of the user.
         rows=Dataset(table.select(schema.names)),
         language=record["language"],
         config=record["config"],

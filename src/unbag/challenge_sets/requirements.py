@@ -16,15 +16,10 @@ class UnsuitablePairsError(ValueError):
 
 @dataclass(frozen=True)
 class Requirement:
-    """An external resource that a set or model needs, and the function that downloads it.
-
-    Attributes:
-        name: Display name of the resource.
-        get: Function that downloads the resource or finds it in the cache. It raises if this fails.
-    """
+    """An external resource that a set or model needs, and the function that downloads it."""
 
     name: str
-    get: Callable[[], object]
+    get: Callable[[], object]  # downloads the resource or finds it in the cache; raises if this fails
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:

@@ -204,10 +204,7 @@ class TaskRecord(TypedDict):
 def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
     """Read and validate the record in a JSON file.
 
-    Args:
-        path: JSON file.
-        schema: One of the record types above.
-        description: Noun phrase for the expected file, for messages.
+    `schema` is one of the record types above. `description` is a noun phrase for the expected file, for messages.
     """
     return validate_record(read_json_object(path, expected=description), schema, f"{path}: expected {description}")
 
@@ -228,11 +225,7 @@ def validate_record(record: Mapping[str, Any], schema: type, expected: str, path
 def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> Any:
     """Validate a record as `validate_record`, and convert it to the types of the schema without further fields.
 
-    Args:
-        record: As in `validate_record`.
-        schema: A `TypedDict`. Its fields may also be dataclasses and named tuples.
-        expected: As in `validate_record`.
-        path: As in `validate_record`.
+    The fields of the schema may also be dataclasses and named tuples.
     """
     from pydantic import ValidationError
 
@@ -255,10 +248,7 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
 def validate_set_fields(record: Mapping[str, Any], expected: str, prefix: str = "") -> None:
     """Validate the fields of a record whose types depend on its challenge set, if the set is installed.
 
-    Args:
-        record: Record with the fields `set` and `config`, and perhaps `scores`.
-        expected: As in `validate_record`.
-        prefix: Prefix of the fields in error messages.
+    These fields are `config` and, if present, `scores`. Error messages name them with the prefix.
     """
     described = challenge_sets.find_challenge_set(record["set"])
     types = {} if described is None else {"config": described.options_type, "scores": described.scores_type}
@@ -268,11 +258,7 @@ def validate_set_fields(record: Mapping[str, Any], expected: str, prefix: str = 
 
 
 def _first_nonfinite(record: Mapping[str, Any]) -> str:
-    """Describe a number of a record that is NaN or infinite, with its path; empty if all numbers are finite.
-
-    Python's JSON parser accepts NaN and Infinity, although JSON has neither. An integer above the largest float counts
-    as infinite, since the conversion to float would raise later.
-    """
+    """Describe the first number of a record that is NaN or infinite, with its path; empty if all numbers are finite."""
     pending: list[tuple[str, Any]] = [("", record)]
     while pending:
         path, value = pending.pop()
@@ -281,6 +267,8 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
         elif isinstance(value, list | tuple):
             pending += [(f"{path}.{number}", each) for number, each in enumerate(value)]
         # `not … <=` rather than `>`: comparisons with NaN are false.
+        # Python's JSON parser accepts NaN and Infinity, although JSON has neither. An integer above the largest float
+        # would raise in a later conversion.
         elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
             return f"{path} = {str(value)[:_LONGEST_NUMBER]}"
     return ""
@@ -295,11 +283,7 @@ def _adapter(schema: type) -> Any:
 
 @cache
 def _to_json_type(hint: Any) -> Any:
-    """Convert a type to that of its JSON form, which pydantic can validate.
-
-    An `Estimate` becomes an object. Numbers get limits. pydantic rejects the `TypedDict` of `typing` before Python
-    3.12, so it is replaced by that of `typing_extensions`.
-    """
+    """Convert a type to that of its JSON form, which pydantic can validate."""
     from pydantic import AfterValidator, Field
 
     if hint is Estimate:
@@ -308,6 +292,7 @@ def _to_json_type(hint: Any) -> Any:
         return Annotated[int, Field(ge=0, lt=2**63)]  # except for seeds, integers are counts or ids
     if hint is float:
         return Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+    # pydantic rejects the `TypedDict` of `typing` before Python 3.12.
     if typing_extensions.is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
         converted = {name: _to_json_type(each) for name, each in hints.items()}
@@ -379,13 +364,7 @@ def group_skipped_sets(skipped_sets: Iterable[SkippedSet]) -> dict[str, list[Ski
 
 
 def write_results(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
-    """Write results as JSON. An estimate becomes an object with `value`, `low`, `high` and `n`.
-
-    Args:
-        results: Results to write.
-        path: JSON file.
-        skipped: Requested sets without a result.
-    """
+    """Write results and requested sets without a result as JSON. An estimate has `value`, `low`, `high` and `n`."""
     write_json(build_results_record(results, skipped), path)
 
 

@@ -200,11 +200,7 @@ def _unknown_option_message(option: str, options_of: Mapping[str, Iterable[str]]
 
 
 def list_suite_sets(*, from_text: bool = False) -> list[str]:
-    """List the names of all challenge sets in evaluation order, cheap sets first.
-
-    Args:
-        from_text: Whether to list only the sets that can be made from a text.
-    """
+    """List the names of all challenge sets, or only those that can be made from a text, cheap sets first."""
     if from_text:
         return challenge_sets.list_text_set_names()
     return [each.name for each in challenge_sets.list_challenge_sets()]
@@ -222,6 +218,7 @@ def apply_suite_sample(request: SetRequest) -> SetRequest:
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)
     language = challenge_set.sample_options_language
+    # All or none: the options of the suite are not combined with those of the user.
     if not explicit and language in ("", _language_of_corpus(request)):
         options |= challenge_set.sample_options
     max_examples = challenge_set.sample if request.max_examples is None else request.max_examples

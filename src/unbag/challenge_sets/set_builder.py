@@ -27,6 +27,7 @@ class _RestoredFromSet:
     challenge_set: Any
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # The class exists only at run time, so that pickle cannot import it. The class of the set can be imported.
         is_config = isinstance(self, SourceConfig)
         return _restore, (type(self.challenge_set), is_config, self.__dict__)
 
@@ -121,17 +122,15 @@ def _vary(config: Any, option: str, value: str) -> Any:
 
 @cache
 def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
-    """Create the builder class of a challenge set. Its module is that of the set, beside which the card lies.
-
-    Args:
-        set_class: Class of the set (`base.ChallengeSet`).
-    """
+    """Create the builder class of a challenge set (`base.ChallengeSet`)."""
     challenge_set: Any = set_class()
     title, options = set_class.__name__, challenge_set.Options
+    # `datasets` and the hash of the code find the folder of a builder, and thus the card, by its module.
     shared = {"challenge_set": challenge_set, "__module__": set_class.__module__}
     files = (*SourceConfig.FILES, *options.FILES)
     if hasattr(options, _PIPELINE):
         files = (*files, _PIPELINE)
+    # Without a docstring, `dataclass` would set the signature as one.
     own = {"__doc__": options.__doc__, "FILES": files, "validate": _validate_config}
     config: Any = dataclass(type(f"{title}Config", (options, _SetConfig), own | shared))
     version = datasets.Version(challenge_set.version)

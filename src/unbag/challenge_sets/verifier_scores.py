@@ -27,17 +27,14 @@ def compute_verifier_scores(
 ) -> VerificationScores | None:
     """Compute the scores of a model as a verifier. Return None if they are undefined for the rows or the model.
 
-    The decisions are the model's own: the most probable label, or the label that the threshold decides. A row
-    without an answer never improves a measure (`BinaryPredictions.unanswered`).
+    They are undefined if the rows are all entailed or all not entailed, or if the model detects only contradictions.
+    The decisions are the model's own: the most probable label, or the label that the threshold decides. A row without
+    an answer never improves a measure (`BinaryPredictions.unanswered`).
 
     Args:
         labels: Gold label ids, shape (n,).
         predictions: Predictions, n rows.
-        sources: Source of each row, n hashable values.
-        resamples: Number of bootstrap resamples.
-
-    Returns:
-        The scores. None if the rows are all entailed or all not entailed, or if the model detects only contradictions.
+        sources: Source of each row, n hashable values. Rows of one source are resampled together.
     """
     space = tuple(predictions.label_space)
     if ENTAILMENT not in space:
@@ -59,14 +56,7 @@ def compute_detection_scores(
 ) -> BinaryScores | None:
     """Compute the scores of a contradiction detector, the mirror image of `compute_verifier_scores`.
 
-    Args:
-        labels: Gold label ids, shape (n,).
-        predictions: Predictions, n rows.
-        sources: Source of each row, n hashable values.
-        resamples: Number of bootstrap resamples.
-
-    Returns:
-        The scores. None if the rows are all contradictions or none is, or if the predictions separate entailment.
+    Return None if the rows are all contradictions or none is, or if the predictions separate entailment.
     """
     if tuple(predictions.label_space) != CONTRADICTION_OR_NOT:
         return None
@@ -75,19 +65,14 @@ def compute_detection_scores(
 
 
 def build_binary_predictions(predictions: SetPredictions, labels: ArrayLike, label: str) -> BinaryPredictions:
-    """Build the gold labels and predictions of one label against the rest.
-
-    Args:
-        predictions: Predictions, n rows.
-        labels: Gold label ids, shape (n,).
-        label: Label in the predictions' space, such as entailment.
-    """
+    """Build the gold labels and predictions of n rows for one label of the predictions' space against the rest."""
     column = list(predictions.label_space).index(label)
     probabilities = complements = None
     if predictions.has_probabilities:
         values = predictions.probabilities.astype(np.float64)
         # A softmax in float32 may exceed 1 by its last digit.
         probabilities = np.clip(values[:, column], 0.0, 1.0)
+        # The sum of the others and not 1 - p, which loses all digits for p close to 1.
         complements = np.delete(values, column, axis=1).sum(axis=1)
     return BinaryPredictions(
         predictions.to_label_positions(labels) == column,

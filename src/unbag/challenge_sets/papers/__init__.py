@@ -24,33 +24,19 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of a paper, with its numbers as printed.
+    """A table of a paper, with its numbers as printed."""
 
-    Attributes:
-        paper: Short name of the paper, e.g. "Nie et al. 2019".
-        number: Number of the table, or of the section for a table without a number.
-        set: Challenge set that the table is about.
-        about: Description of the table, in our words.
-        keys: Names of the columns that identify the measurement.
-        values: Names of the columns of numbers. "x ±" holds the standard deviations of the column "x".
-        units: Unit of each column of `values`.
-        rows: Cells, those of `keys` before those of `values`.
-        corpora: Map from the paper's names in the key "corpus" to ours (`snli validation`).
-        remark: Note on the figures for readers.
-        untrained: First cells of the rows that do not depend on training data: humans, rules.
-    """
-
-    paper: str
-    number: str
-    set: str
-    about: str
-    keys: tuple[str, ...]
-    values: tuple[str, ...]
-    units: Mapping[str, str]
-    rows: tuple[tuple[Cell, ...], ...]
-    corpora: Mapping[str, str]
-    remark: str
-    untrained: tuple[str, ...] = ()
+    paper: str  # short name, e.g. "Nie et al. 2019"
+    number: str  # number of the table, or of the section for a table without a number
+    set: str  # challenge set that the table is about
+    about: str  # description in our words, not the paper's caption
+    keys: tuple[str, ...]  # names of the columns that identify the measurement
+    values: tuple[str, ...]  # names of the columns of numbers. "x ±" holds the standard deviations of the column "x".
+    units: Mapping[str, str]  # one of `UNITS` for each column of `values`
+    rows: tuple[tuple[Cell, ...], ...]  # cells, those of `keys` before those of `values`
+    corpora: Mapping[str, str]  # map from the paper's names in the key "corpus" to ours (`snli validation`)
+    remark: str  # note on the figures for readers
+    untrained: tuple[str, ...] = ()  # first cells of the rows that do not depend on training data: humans, rules
 
     @property
     def source(self) -> str:
@@ -93,11 +79,7 @@ def load_papers() -> tuple[Paper, ...]:
 
 
 def list_paper_tables(name: str | None = None) -> list[PaperTable]:
-    """List the tables of all papers, or only those about one challenge set.
-
-    Raises:
-        ValueError: If no table is about the set.
-    """
+    """List the tables of all papers, or only those about one challenge set."""
     all_tables = [table for paper in load_papers() for table in paper.tables]
     if name is None:
         return all_tables
@@ -139,47 +121,30 @@ _CORPUS: Final = "corpus"
 
 
 class PublishedColumn(NamedTuple):
-    """Column of a table in a paper that reports a metric of a challenge set.
+    """Column of a table in a paper that reports a metric of a challenge set."""
 
-    Attributes:
-        paper: Short name of the paper, e.g. "Nie et al. 2019".
-        table: Number of the table.
-        column: Name of the column.
-        corpus: Our name of the corpus, with or without a split, if the table has no key "corpus".
-        same_rows: Whether our complete set has exactly the rows of the paper: a corpus, or the authors' file. A
-            generated set has other rows.
-    """
-
-    paper: str
+    paper: str  # short name, e.g. "Nie et al. 2019"
     table: str
     column: str
-    corpus: str = ""
+    corpus: str = ""  # our name of the corpus, with or without a split, if the table has no key "corpus"
+    # Whether our complete set has exactly the rows of the paper: a corpus, or the authors' file. A generated set
+    # has other rows.
     same_rows: bool = False
 
 
 class PublishedScore(NamedTuple):
-    """A score that a paper published for one model.
+    """A score that a paper published for one model."""
 
-    Attributes:
-        model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
-        value: Value, a fraction in [0, 1].
-        source: Paper and table.
-        is_comparable: Whether the figure was measured on exactly our rows and does not depend on training data.
-    """
-
-    model: str
-    value: float
-    source: str
-    is_comparable: bool
+    model: str  # measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI"
+    value: float  # a fraction in [0, 1]
+    source: str  # paper and table
+    is_comparable: bool  # whether the figure was measured on exactly our rows and does not depend on training data
 
 
 def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: str) -> list[PublishedScore]:
-    """List the published scores for a corpus, in the order of the given columns.
+    """List the published scores for a corpus and split such as `snli validation`, in the order of the given columns.
 
-    Args:
-        published_columns: Columns of papers' tables.
-        corpus: Corpus and split of our figure, e.g. `snli validation`. Only figures on the same corpus are listed, and
-            on the same split if the table distinguishes splits.
+    Only scores on the same corpus are listed, and on the same split if the table distinguishes splits.
     """
     figures = []
     for paper, number, column, table_corpus, same_rows in published_columns:

@@ -100,21 +100,13 @@ _MAX_CACHED_PAIRS: Final = 100_000  # pairs of nouns whose shared adjectives are
 
 
 class AddAmodPair(NamedTuple):
-    """A pair whose sentences differ in the position of one adjective.
+    """A pair whose sentences differ in the position of one adjective."""
 
-    Attributes:
-        premise: Sentence with the adjective on one noun.
-        hypothesis: Sentence with the adjective on the other noun.
-        adjective: Added adjective.
-        premise_noun: Noun that the adjective modifies in the premise, as written.
-        hypothesis_noun: Noun that the adjective modifies in the hypothesis, as written.
-    """
-
-    premise: str
-    hypothesis: str
+    premise: str  # sentence with the adjective on one noun
+    hypothesis: str  # sentence with the adjective on the other noun
     adjective: str
-    premise_noun: str
-    hypothesis_noun: str
+    premise_noun: str  # noun that the adjective modifies in the premise, as written
+    hypothesis_noun: str  # noun that the adjective modifies in the hypothesis, as written
 
 
 class AdjectiveCounts:
@@ -285,17 +277,11 @@ def _is_free(
 
 
 class _Noun(NamedTuple):
-    """A noun that can take an adjective.
+    """A noun that can take an adjective."""
 
-    Attributes:
-        head: Position of the noun.
-        start: Position of the first adjective or compound before the noun; `head` if there is none.
-        adjectives: Positions of the adjectives before the noun.
-    """
-
-    head: int
-    start: int
-    adjectives: tuple[int, ...]
+    head: int  # position of the noun itself
+    start: int  # position of the first adjective or compound before the noun; `head` if there is none
+    adjectives: tuple[int, ...]  # positions of the adjectives before the noun
 
     def takes(self, parse: Parse, adjective: str) -> bool:
         """Check whether an adjective can modify the noun, given the adjectives that the noun already has."""

@@ -206,23 +206,14 @@ _AFTER_PHRASE: Final = ("NOUN", "PROPN", "NUM", "PART")  # the noun would not be
 
 
 class Argument(NamedTuple):
-    """An argument of a sentence: a subject, an object or a number.
-
-    Attributes:
-        role: Its role.
-        text: The phrase as it stands within a sentence; of a number, the numeral.
-        noun: Lemma of its noun; of a number, of the noun that is counted.
-        verb: Lemma of the verb whose object it is; empty for another role.
-        is_plural: Whether the noun is a plural.
-        span: The tokens of the phrase.
-    """
+    """An argument of a sentence: a subject, an object or a number."""
 
     role: ArgumentRole
-    text: str
-    noun: str
-    verb: str
+    text: str  # the phrase as it stands within a sentence; of a number, the numeral
+    noun: str  # lemma of its noun; of a number, of the noun that is counted
+    verb: str  # lemma of the verb whose object it is; empty for another role
     is_plural: bool
-    span: range
+    span: range  # tokens of the phrase
 
 
 @lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim

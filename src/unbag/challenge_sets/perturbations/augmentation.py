@@ -61,17 +61,11 @@ class GeneratedPair(NamedTuple):
 
 
 class PairGenerator(Protocol):
-    """Protocol for generators that build one kind of training pair from n source sentences or pairs.
-
-    Attributes:
-        kind: Name of the kind.
-        balanced: Whether each label is limited to half of the pairs.
-        group_size: Number of pairs that a source yields together; 1 if its pairs are alternatives.
-    """
+    """Protocol for generators that build one kind of training pair from n source sentences or pairs."""
 
     kind: str
-    balanced: bool
-    group_size: int
+    balanced: bool  # whether each label is limited to half of the pairs
+    group_size: int  # number of pairs that a source yields together; 1 if its pairs are alternatives
 
     def __len__(self) -> int:
         """Count the source sentences or pairs."""

@@ -19,17 +19,13 @@ class CorpusCounts(NamedTuple):
     """Counts of words and bigrams in a corpus, and of word pairs in its contradiction examples.
 
     A word pair consists of a word of the premise and a word of the hypothesis. All words are in lower case.
-
-    Attributes:
-        words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
-            counts once.
-        bigrams: Number of occurrences of each pair of adjacent words, counted alike; `BOUNDARY` is also a neighbour.
-        pairs: Number of contradiction examples with the first word in the premise and the second in the hypothesis, for
-            words of the given vocabulary.
     """
 
+    # Occurrences of each word in premises and hypotheses. A premise that consecutive examples share counts once.
     words: Counter[str]
+    # Occurrences of each pair of adjacent words, counted alike; `BOUNDARY` is also a neighbour.
     bigrams: Counter[tuple[str, str]]
+    # Contradiction examples with the first word in the premise and the second in the hypothesis, for given words.
     pairs: Counter[tuple[str, str]]
 
 
@@ -79,15 +75,10 @@ BIGRAM_FILE_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class BigramCounts(NamedTuple):
-    """Counts of lower-case bigrams.
+    """Counts of lower-case bigrams."""
 
-    Attributes:
-        counts: Number of occurrences of each pair of adjacent words, `BOUNDARY` included.
-        has_sentence_ends: Whether the counts include `BOUNDARY` as a neighbour. Tables of counts do not.
-    """
-
-    counts: Counter[tuple[str, str]]
-    has_sentence_ends: bool = True
+    counts: Counter[tuple[str, str]]  # number of occurrences of each pair of adjacent words, `BOUNDARY` included
+    has_sentence_ends: bool = True  # whether the counts include `BOUNDARY` as a neighbour. Tables of counts do not.
 
     def is_attested(self, pair: tuple[str, str], min_count: int) -> bool:
         """Check whether a bigram occurs at least `min_count` times.

@@ -82,29 +82,17 @@ class NameKind(StrEnum):
 
 
 class NameClass(NamedTuple):
-    """A class of names that can replace each other in a sentence.
-
-    Attributes:
-        kind: Kind of the names.
-        form: Title and number of words of a person, article and form of an organization, or level of a place.
-    """
+    """A class of names that can replace each other in a sentence."""
 
     kind: NameKind
-    form: str
+    form: str  # title and number of words of a person, article and form of an organization, or level of a place
 
 
 class NameMention(NamedTuple):
-    """An occurrence of a name in a sentence.
+    """An occurrence of a name in a sentence."""
 
-    Attributes:
-        start: Position of its first token, without title and article.
-        end: Position after its last token.
-        text: Name as written.
-        name_class: Class of the name.
-    """
-
-    start: int
-    end: int
+    start: int  # position of its first token, without title and article
+    end: int  # position after its last token
     text: str
     name_class: NameClass
 

@@ -44,13 +44,7 @@ MIN_NAMES: Final = 3
 
 
 class NameEdit(NamedTuple):
-    """A sentence in which one name was replaced.
-
-    Attributes:
-        hypothesis: New sentence.
-        old: Old name.
-        new: New name.
-    """
+    """A sentence in which one name was replaced."""
 
     hypothesis: str
     old: str
@@ -89,16 +83,11 @@ AnnotatedSentence = tuple[Parse, Sequence[Entity]]
 
 @dataclass(frozen=True)
 class TextNames:
-    """The names that occur in a text.
+    """The names that occur in a text."""
 
-    Attributes:
-        names: Names of each class that can replace another one, sorted.
-        ambiguous: Names with several kinds, and names with a word that the text also writes in lower case.
-        multiword_names: Words of each name of several words, by each of these words.
-    """
-
-    names: Mapping[NameClass, Sequence[str]]
-    ambiguous: frozenset[str]
+    names: Mapping[NameClass, Sequence[str]]  # names of each class that can replace another one, sorted
+    ambiguous: frozenset[str]  # names with several kinds, and names with a word that the text also writes in lower case
+    # Words of each name of several words, by each of these words.
     multiword_names: Mapping[str, Sequence[frozenset[str]]]
 
 

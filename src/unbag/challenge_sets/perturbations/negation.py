@@ -70,17 +70,11 @@ _BE: Final = frozenset("is are was were".split())
 
 
 class SimpleClause(NamedTuple):
-    """Token positions of the subject and the verb in a simple sentence, which has a single clause.
-
-    Attributes:
-        noun: Head noun of the subject.
-        finite: Finite verb, which may be an auxiliary.
-        verb: Main verb; equal to `finite` without an auxiliary.
-    """
+    """Token positions of the subject and the verb in a simple sentence, which has a single clause."""
 
     noun: int
-    finite: int
-    verb: int
+    finite: int  # finite verb, which may be an auxiliary
+    verb: int  # main verb; equal to `finite` without an auxiliary
 
 
 def find_simple_clause(parse: Parse) -> SimpleClause | None:

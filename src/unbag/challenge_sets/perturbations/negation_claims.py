@@ -48,19 +48,12 @@ _COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
 
 class Claim(NamedTuple):
-    """A declarative sentence with one clause, and the positions of its subject and verb.
-
-    Attributes:
-        parse: Parse of the sentence.
-        noun: Position of the head of the subject.
-        finite: Position of the finite verb, which may be an auxiliary.
-        verb: Position of the main verb; equal to `finite` without an auxiliary.
-    """
+    """A declarative sentence with one clause, and the positions of its subject and verb."""
 
     parse: Parse
-    noun: int
-    finite: int
-    verb: int
+    noun: int  # position of the head of the subject
+    finite: int  # position of the finite verb, which may be an auxiliary
+    verb: int  # position of the main verb; equal to `finite` without an auxiliary
 
     def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
         """Build the sentence, optionally with *not* after the auxiliary and with replaced words."""

@@ -64,41 +64,24 @@ T = TypeVar("T")
 
 
 class NegationPair(NamedTuple):
-    """A pair of the negation set.
+    """A pair of the negation set."""
 
-    Attributes:
-        operation: One of `OPERATIONS`.
-        mirror: Number of the mirrored pairs within the operation and the claim, from 0.
-        premise: First sentences.
-        hypothesis: Second sentence.
-        label: Name of the gold label.
-        negation: Phrase that negates in the premise, in lower case.
-        three_way: Name of the label among three; None if it depends on the words.
-    """
-
-    operation: str
-    mirror: int
+    operation: str  # one of `OPERATIONS`
+    mirror: int  # number of the mirrored pairs within the operation and the claim, from 0
     premise: str
     hypothesis: str
     label: str
-    negation: str
-    three_way: str | None
+    negation: str  # phrase that negates in the premise, in lower case
+    three_way: str | None  # name of the label among three; None if it depends on the words
 
 
 class MirrorPremises(NamedTuple):
-    """Two premises with the same words, of which only the first one entails the hypothesis.
+    """Two premises with the same words, of which only the first one entails the hypothesis."""
 
-    Attributes:
-        entailing: Premise that entails the hypothesis.
-        other: Premise that does not.
-        hypothesis: The hypothesis.
-        other_label: Label of the other premise among three; None if it depends on the words.
-    """
-
-    entailing: str
-    other: str
+    entailing: str  # premise that entails the hypothesis
+    other: str  # premise that does not
     hypothesis: str
-    other_label: str | None
+    other_label: str | None  # label of the other premise among three; None if it depends on the words
 
 
 class ClaimSampler:

@@ -10,15 +10,10 @@ from unbag.data.text.grammar import pluralize_noun
 
 
 class DistractorSentence(NamedTuple):
-    """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim.
+    """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim."""
 
-    Attributes:
-        noun: The thing, a noun that can be counted.
-        place: Where it is.
-    """
-
-    noun: str
-    place: str
+    noun: str  # a countable noun
+    place: str  # predicate, e.g. "on the table"
 
     def predicate(self, *, is_past: bool, is_plural: bool = False, is_negated: bool = False) -> str:
         """Build the predicate, e.g. "is not on the table."."""
@@ -61,24 +56,16 @@ RESTATEMENTS: Final = (
 
 
 class QuantifierPair(NamedTuple):
-    """Two determiners that exclude each other, and the determiners that each of them implies.
-
-    Attributes:
-        negative: Negative determiner of the subject.
-        positive: Determiner that excludes it.
-        from_negative: Determiner of a hypothesis that follows from the negative one only; "" for *some … not* or *at
-            least one … not*.
-        from_positive: Determiner of a hypothesis that follows from the positive one only.
-        is_plural: Number of the subject.
-        is_exclusive: Whether each determiner also excludes what follows from the other one. "More than three" allows
-            four, so that it does not exclude "at most four".
-    """
+    """Two determiners that exclude each other, and the determiners that each of them implies."""
 
     negative: str
-    positive: str
+    positive: str  # determiner that excludes the negative one
+    # Determiner of a hypothesis that follows from the negative one only; "" for *some … not*, *at least one … not*.
     from_negative: str
-    from_positive: str
-    is_plural: bool
+    from_positive: str  # determiner of a hypothesis that follows from the positive one only
+    is_plural: bool  # whether the subject is plural
+    # Whether each determiner also excludes what follows from the other one. "More than three" allows four, so that
+    # it does not exclude "at most four".
     is_exclusive: bool = True
 
 
@@ -163,17 +150,11 @@ PEOPLE: Final = frozenset(noun for noun, above in HYPERNYMS.items() if above == 
 
 
 class OppositePhrases(NamedTuple):
-    """Two predicates that cannot both be true of the same subject.
+    """Two predicates that cannot both be true of the same subject."""
 
-    Attributes:
-        stated: What a relative clause says.
-        opposite: What is then false.
-        is_perfect: Whether the phrases follow *has* rather than *is*.
-    """
-
-    stated: str
-    opposite: str
-    is_perfect: bool = False
+    stated: str  # what a relative clause says
+    opposite: str  # what is then false
+    is_perfect: bool = False  # whether the phrases follow *has* rather than *is*
 
 
 def _both_ways(lines: str, *, is_perfect: bool = False) -> tuple[OppositePhrases, ...]:

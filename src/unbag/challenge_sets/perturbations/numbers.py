@@ -40,36 +40,19 @@ class NumberKind(StrEnum):
 
 
 class NumberMention(NamedTuple):
-    """An occurrence of a number in a sentence.
-
-    Attributes:
-        start: Position of its first character.
-        end: Position after its last character, currency sign, percent sign and scale ("million") included.
-        kind: Kind of the number.
-        numeral: Digits or word, without sign and scale; of a date, the day.
-        value: Value, scale included; of a date, the day.
-        unit: What the value counts: currency, `%`, month, unit or noun.
-        scale: Word after the numeral ("million"), or empty.
-    """
+    """An occurrence of a number in a sentence."""
 
     start: int
-    end: int
+    end: int  # position after its last character, currency sign, percent sign and scale ("million") included
     kind: NumberKind
-    numeral: str
-    value: Decimal
-    unit: str
-    scale: str = ""
+    numeral: str  # digits or word, without sign and scale; of a date, the day
+    value: Decimal  # value, scale included; of a date, the day
+    unit: str  # what the value counts: currency, `%`, month, unit or noun
+    scale: str = ""  # word after the numeral ("million"), or empty
 
 
 class NumberEdit(NamedTuple):
-    """A sentence in which one number was changed or rewritten.
-
-    Attributes:
-        hypothesis: New sentence.
-        kind: Kind of the number.
-        old: Old text of the number.
-        new: New text of the number.
-    """
+    """A sentence in which one number was changed or rewritten."""
 
     hypothesis: str
     kind: NumberKind

@@ -42,31 +42,20 @@ class TooFewPermutationsError(ValueError):
 
 
 class PermutedSentences(NamedTuple):
-    """All premises or all hypotheses of the q permutations of a pair.
+    """All premises or all hypotheses of the q permutations of a pair."""
 
-    Attributes:
-        texts: q sentences. If the sentence is not permuted, each is the original sentence, byte for byte.
-        bleu: BLEU-2/3/4 against the original, shape (q, 3).
-        orders: Original position of the token at each position, shape (q, tokens).
-    """
-
-    texts: list[str]
-    bleu: NDArray[np.float64]
-    orders: NDArray[np.int64]
+    texts: list[str]  # q sentences. If the sentence is not permuted, each is the original sentence, byte for byte.
+    bleu: NDArray[np.float64]  # BLEU-2/3/4 against the original, shape (q, 3)
+    orders: NDArray[np.int64]  # original position of the token at each position, shape (q, tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Permuter:
-    """Generator of permuted pairs. The result depends only on the input and the seed.
-
-    Attributes:
-        q: Number of permutations per pair.
-        mode: One of `MODES`.
-        seed: Random seed. Each permutation depends on the seed, the pair's source id and the permutation's index.
-    """
+    """Generator of permuted pairs. The result depends only on the input and the seed."""
 
     q: int = DEFAULT_Q
-    mode: str = BOTH
+    mode: str = BOTH  # one of `MODES`
+    # Random seed. Each permutation depends on the seed, the pair's source id and the permutation's index.
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:

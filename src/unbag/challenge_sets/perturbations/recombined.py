@@ -87,48 +87,28 @@ _INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
 
 
 class PoolSentence(NamedTuple):
-    """A sentence in the pool of filler sentences for documents.
+    """A sentence in the pool of filler sentences for documents."""
 
-    Attributes:
-        source_id: The first example with this premise.
-        text: The premise.
-        stems: Stems of its content words.
-        implied: Stems of all words that it may say in other words.
-    """
-
-    source_id: str
+    source_id: str  # the first example with this premise
     text: str
-    stems: frozenset[str]
-    implied: frozenset[str]
+    stems: frozenset[str]  # stems of its content words
+    implied: frozenset[str]  # stems of all words that it may say in other words
 
 
 class SentencePool(NamedTuple):
-    """Pool of filler sentences for documents, with the arguments of these sentences.
+    """Pool of filler sentences for documents, with the arguments of these sentences."""
 
-    Attributes:
-        sentences: The sentences, in drawn order.
-        donors: Position of the sentence and argument, by role.
-        objects: Lemmas of the verbs and their objects in the sentences.
-    """
-
-    sentences: Sequence[PoolSentence]
-    donors: Mapping[ArgumentRole, Sequence[tuple[int, Argument]]]
-    objects: frozenset[tuple[str, str]]
+    sentences: Sequence[PoolSentence]  # the sentences, in drawn order
+    donors: Mapping[ArgumentRole, Sequence[tuple[int, Argument]]]  # position of the sentence and argument, by role
+    objects: frozenset[tuple[str, str]]  # lemmas of the verbs and their objects in the sentences
 
 
 class ModifiedClaim(NamedTuple):
-    """A claim in which one argument was replaced by an argument of another sentence.
-
-    Attributes:
-        old: The argument of the claim.
-        new: The argument of the other sentence.
-        donor: Position of the other sentence in the pool.
-        claim: The claim after the replacement.
-    """
+    """A claim in which one argument was replaced by an argument of another sentence."""
 
     old: Argument
-    new: Argument
-    donor: int
+    new: Argument  # the argument of the other sentence
+    donor: int  # position of the other sentence in the pool
     claim: str
 
 

@@ -84,29 +84,17 @@ the sentences themselves show."""
 
 
 class SicckRow(NamedTuple):
-    """A row of the official SICCK file.
+    """A row of the official SICCK file."""
 
-    Attributes:
-        number: Running number in the file.
-        seed: SICK id of the seed pair.
-        premise: Premise of the file, without surrounding white space.
-        hypothesis: Hypothesis of the file, without surrounding white space.
-        modifier: Name of the modifier in `challenge_sets.perturbations.modifiers`; `none` for the seed itself.
-        type: `universal`, `existential`, `negation`, `adjective/adverb` or `none`.
-        position: `premise`, `hypothesis`, `both` or `none`.
-        part: `subject`, `verb`, `object` or `none`.
-        relations: Seven-way label, or two labels if the annotators disagreed.
-    """
-
-    number: int
-    seed: str
-    premise: str
-    hypothesis: str
-    modifier: str
-    type: str
-    position: str
-    part: str
-    relations: tuple[Relation, ...]
+    number: int  # running number in the file
+    seed: str  # SICK id of the seed pair
+    premise: str  # premise of the file, without surrounding white space
+    hypothesis: str  # hypothesis of the file, without surrounding white space
+    modifier: str  # name of the modifier in `challenge_sets.perturbations.modifiers`; `none` for the seed itself
+    type: str  # `universal`, `existential`, `negation`, `adjective/adverb` or `none`
+    position: str  # `premise`, `hypothesis`, `both` or `none`
+    part: str  # `subject`, `verb`, `object` or `none`
+    relations: tuple[Relation, ...]  # seven-way label, or two labels if the annotators disagreed
 
     @property
     def four_way(self) -> str | None:

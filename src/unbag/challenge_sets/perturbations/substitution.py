@@ -83,36 +83,21 @@ _NEAR: Final = 4  # words before a noun in which its preposition is searched: "i
 
 
 class ReplacementCandidate(NamedTuple):
-    """Possible replacement of a word.
+    """Possible replacement of a word."""
 
-    Attributes:
-        category: Category of the word list, or `…_wordnet`.
-        relation: Relation of the replaced word to the new one.
-        new: New word or phrase.
-    """
-
-    category: str
-    relation: WordNetRelation
+    category: str  # category of the word list, or `…_wordnet`
+    relation: WordNetRelation  # relation of the replaced word to the new one
     new: str
 
 
 class SubstitutedSentence(NamedTuple):
-    """A sentence in which one word or phrase was replaced.
-
-    Attributes:
-        hypothesis: New sentence.
-        category: Category of the word list, or `…_wordnet`.
-        relation: Relation of the replaced word to the new one.
-        label: Label of the pair of the original and the new sentence.
-        old: Replaced word or phrase, as in the word list.
-        new: New word or phrase.
-    """
+    """A sentence in which one word or phrase was replaced."""
 
     hypothesis: str
-    category: str
-    relation: WordNetRelation
-    label: str
-    old: str
+    category: str  # category of the word list, or `…_wordnet`
+    relation: WordNetRelation  # relation of the replaced word to the new one
+    label: str  # label of the pair of the original and the new sentence
+    old: str  # replaced word or phrase, as in the word list
     new: str
 
 
@@ -126,34 +111,23 @@ class CandidateSource(Protocol):
 
 @dataclass(frozen=True)
 class Substituter:
-    """Generator of sentences with one replaced word. The result depends only on the premise, the counts and the seed.
-
-    Attributes:
-        counts: Counts of the training corpus.
-        q: Maximum number of replacements per premise, each of a different word.
-        min_bigrams: Minimum count of every new bigram in the training corpus, or in `bigrams` if given.
-        seed: Random seed. The replacements depend on the seed and the premise.
-        lists: Word lists.
-        more: Source of candidates for single words that are in no list (default: none).
-        bigrams: Bigram counts to use instead of those of the training corpus (default: the training corpus).
-        prepositions: Whether a preposition is adapted ("in the kitchen", "on the balcony"). If False, replacements that
-            need another preposition are rejected.
-        similarity: Function that computes the similarity of two words, or None if it is unknown.
-        min_similarity: Minimum similarity of WordNet's antonyms (default: no minimum).
-        words: Vocabulary of the old and the new word: `all`, or one half
-            (`challenge_sets.perturbations.vocabulary_split`).
-    """
+    """Generator of sentences with one replaced word. The result depends only on premise, counts and seed."""
 
     counts: CorpusCounts
-    q: int = DEFAULT_Q
-    min_bigrams: int = 1
+    q: int = DEFAULT_Q  # maximum number of replacements per premise, each of a different word
+    min_bigrams: int = 1  # minimum count of every new bigram in the training corpus, or in `bigrams` if given
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
-    more: CandidateSource | None = None
+    more: CandidateSource | None = None  # source of candidates for single words that are in no list (default: none)
+    # Bigram counts to use instead of those of the training corpus (default: the training corpus)
     bigrams: BigramCounts | None = None
+    # Whether a preposition is adapted ("in the kitchen", "on the balcony"). If False, replacements that need
+    # another preposition are rejected.
     prepositions: bool = True
+    # Function that computes the similarity of two words, or None if it is unknown.
     similarity: Callable[[str, str], float | None] | None = None
-    min_similarity: float | None = None
+    min_similarity: float | None = None  # minimum similarity of WordNet's antonyms (default: no minimum)
+    # Vocabulary of the old and the new word: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`)
     words: str = ALL
     _candidates: dict[tuple[str, ...], list[ReplacementCandidate]] = field(init=False, repr=False, compare=False)
 
@@ -416,15 +390,11 @@ class SubstitutionRow(NamedTuple):
 
 
 class WordPairStatistics(NamedTuple):
-    """Corpus frequency and embedding similarity of a pair of words.
+    """Corpus frequency and embedding similarity of a pair of words."""
 
-    Attributes:
-        frequency: Number of contradiction examples in the training corpus with the two words; None if not counted.
-        similarity: Cosine of the words' embeddings; None if not requested or unknown.
-    """
-
+    # Number of contradiction examples in the training corpus with the two words; None if not counted.
     frequency: int | None
-    similarity: float | None
+    similarity: float | None  # cosine of the words' embeddings; None if not requested or unknown
 
 
 def generate_substitution_rows(

@@ -23,19 +23,12 @@ LABEL_BY_RELATION: Final = {
 
 
 class WordList(NamedTuple):
-    """A category of words that can be replaced, and their possible replacements.
-
-    Attributes:
-        category: Name of the category.
-        relation: Relation of each replaced word to each new one.
-        old: Words that can be replaced.
-        new: Replacements. A word is never replaced by itself.
-    """
+    """A category of words that can be replaced, and their possible replacements."""
 
     category: str
-    relation: WordNetRelation
+    relation: WordNetRelation  # relation of each replaced word to each new one
     old: tuple[str, ...]
-    new: tuple[str, ...]
+    new: tuple[str, ...]  # replacements. A word is never replaced by itself.
 
 
 def _both_numbers(nouns: str) -> list[tuple[str, ...]]:

@@ -56,46 +56,27 @@ def build_pair_lines(
 
 
 class OriginalPrediction(NamedTuple):
-    """The model's prediction for the original pair, before the perturbation.
+    """The model's prediction for the original pair, before the perturbation."""
 
-    Attributes:
-        where: Name of the original form: `in order`, `as given`.
-        answer: Predicted label.
-        probability: Probability of the predicted label; None without probabilities.
-    """
-
-    where: str
+    where: str  # name of the original form: `in order`, `as given`
     answer: str
-    probability: float | None
+    probability: float | None  # probability of the predicted label; None without probabilities
 
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An example for a report: sentences, gold label, prediction and note.
+    """An example for a report: sentences, gold label, prediction and note."""
 
-    Attributes:
-        kind: Reason for the choice, e.g. "most misleading, wrong".
-        id: Id of the row.
-        lines: Sentences.
-        gold: Gold label, in the label space of the prediction.
-        answer: Predicted label; `data.predictions.NONE` if the model made no prediction.
-        probability: Probability of the predicted label; None without probabilities.
-        note: Further information on the example.
-        before: Prediction for the original pair; None if the row is an original pair.
-        where: Perturbation of the pair, if `before` is present: `permuted`, `exchanged`.
-        has_order: Whether the words are in order. A permuted pair has no correct answer: the model accepts or refuses
-            the gold label.
-    """
-
-    kind: str
+    kind: str  # reason for the choice, e.g. "most misleading, wrong"
     id: str
     lines: tuple[ExampleLine, ...]
-    gold: str
-    answer: str
-    probability: float | None
+    gold: str  # gold label, in the label space of the prediction
+    answer: str  # predicted label; `data.predictions.NONE` if the model made no prediction
+    probability: float | None  # probability of the predicted label; None without probabilities
     note: str = ""
-    before: OriginalPrediction | None = None
-    where: str = ""
+    before: OriginalPrediction | None = None  # prediction for the original pair; None if the row is an original pair
+    where: str = ""  # perturbation of the pair, if `before` is present: `permuted`, `exchanged`
+    # False for a permuted pair, which has no correct answer: the model accepts or refuses the gold label.
     has_order: bool = True
 
     @property
@@ -113,23 +94,14 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """The examples selected from one result.
-
-    Attributes:
-        set: Name of the challenge set.
-        model: Name of the model.
-        sha256: Hash of the rows, as in the result.
-        rule: Rule of selection, in words.
-        examples: Examples by kind, the most informative first.
-        candidates: Rows whose choice does not depend on a model, so that all models share them. A report begins with
-            one of these.
-    """
+    """The examples selected from one result."""
 
     set: str
     model: str
-    sha256: str
-    rule: str
-    examples: tuple[ReportExample, ...]
+    sha256: str  # hash of the rows, as in the result
+    rule: str  # rule of selection, in words
+    examples: tuple[ReportExample, ...]  # examples by kind, the most informative first
+    # Rows whose choice does not depend on a model, so that all models share them. A report begins with one.
     candidates: tuple[ReportExample, ...] = ()
 
 

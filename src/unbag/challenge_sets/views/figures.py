@@ -12,16 +12,10 @@ from unbag.scoring.bootstrap import Estimate
 
 @dataclass(frozen=True)
 class ReportModel:
-    """A model in the report.
-
-    Attributes:
-        name: Name in the report.
-        record: Record of the model in its results.
-        is_baseline: Whether the model is one of the built-in baselines.
-    """
+    """A model in the report."""
 
     name: str
-    record: dict[str, Any]
+    record: dict[str, Any]  # record of the model in its results
     is_baseline: bool
 
 
@@ -36,17 +30,11 @@ class ScoredModel:
 
 @dataclass(frozen=True)
 class ResultGroup:
-    """The results of one or more models on the same rows: the same set, corpus and options.
+    """The results of one or more models on the same rows: the same set, corpus and options."""
 
-    Attributes:
-        key: Unique key, for anchors of the page.
-        title: Name of the data, e.g. "snli validation".
-        scored_models: Results, in the order of the report's models.
-    """
-
-    key: str
-    title: str
-    scored_models: tuple[ScoredModel, ...]
+    key: str  # unique key, for anchors of the page
+    title: str  # name of the data, e.g. "snli validation"
+    scored_models: tuple[ScoredModel, ...]  # results, in the order of the report's models
 
     @property
     def set(self) -> str:
@@ -63,59 +51,35 @@ _MOST_ROWS: Final = 25  # rows of a readable table
 
 
 class FigurePoint(NamedTuple):
-    """A point of a figure: its position, value and interval.
+    """A point of a figure: its position, value and interval."""
 
-    Attributes:
-        x: Position: a number on a curve, otherwise a name.
-        estimate: Value and interval.
-        detail: Name that distinguishes several points at one position.
-    """
-
-    x: float | str
+    x: float | str  # position: a number on a curve, otherwise a name
     estimate: Estimate
-    detail: str = ""
+    detail: str = ""  # name that distinguishes several points at one position
 
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """The points of one model in a figure, or of a reference such as the human accuracy.
-
-    Attributes:
-        name: Name of the model in the report, or of the reference.
-        points: Values.
-        is_reference: Whether the series is a reference and not a model of the report.
-        reference_index: Index among the references of the figure.
-        is_hollow: Whether the values were measured on other rows than the models' or by another method.
-    """
+    """The points of one model in a figure, or of a reference such as the human accuracy."""
 
     name: str
     points: tuple[FigurePoint, ...]
-    is_reference: bool = False
-    reference_index: int = 0
-    is_hollow: bool = False
+    is_reference: bool = False  # whether the series is a reference and not a model of the report
+    reference_index: int = 0  # index among the references of the figure
+    is_hollow: bool = False  # whether the values were measured on other rows than the models' or by another method
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of values between 0 and 1: a curve, or a dot plot with one row per category.
-
-    Attributes:
-        title: Title.
-        about: Explanation, one or two sentences.
-        x: Label of the positions.
-        y: Label of the values.
-        kind: `curve` for numeric positions, `dots` for names.
-        series: Series to draw.
-        order: Order of names, if it differs from the order in the series.
-    """
+    """A figure of values between 0 and 1: a curve, or a dot plot with one row per category."""
 
     title: str
-    about: str
-    x: str
-    y: str
-    kind: Literal["curve", "dots"]
+    about: str  # explanation, one or two sentences
+    x: str  # label of the positions
+    y: str  # label of the values
+    kind: Literal["curve", "dots"]  # `curve` for numeric positions, `dots` for names
     series: tuple[FigureSeries, ...]
-    order: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()  # order of names, if it differs from the order in the series
 
     @property
     def positions(self) -> list[float | str]:

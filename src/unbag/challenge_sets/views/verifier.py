@@ -34,29 +34,17 @@ _ONE_HALF: Final = "on one half of the sources"
 
 
 class _Kind(NamedTuple):
-    """Words and keys for one label against the rest.
+    """Words and keys for one label against the rest."""
 
-    Attributes:
-        key: Key in the scores of a result.
-        title: Kind of model.
-        label: The label.
-        positive: Adjective of a pair with the label.
-        negative: Adjective of any other pair.
-        false_positive: Name of the rate of false positives in the sweep of thresholds.
-        n_positive: Name of the number of pairs with the label.
-        n_negative: Name of the number of other pairs.
-        article: Article of `positive`.
-    """
-
-    key: str
-    title: str
-    label: str
-    positive: str
-    negative: str
-    false_positive: str
-    n_positive: str
-    n_negative: str
-    article: str
+    key: str  # key in the scores of a result
+    title: str  # kind of model, at the beginning of a sentence
+    label: str  # name of the label, e.g. "entailment"
+    positive: str  # adjective of a pair with the label
+    negative: str  # adjective of any other pair
+    false_positive: str  # name of the rate of false positives in the sweep of thresholds
+    n_positive: str  # name of the number of pairs with the label
+    n_negative: str  # name of the number of other pairs
+    article: str  # article of `positive`
 
     @property
     def false_positives(self) -> str:

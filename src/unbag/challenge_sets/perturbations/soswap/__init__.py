@@ -44,19 +44,12 @@ from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
 class SwappedSentence(NamedTuple):
-    """A sentence with subject and object swapped.
-
-    Attributes:
-        hypothesis: Swapped sentence.
-        subject: Subject phrase of the premise, as written.
-        object: Object phrase of the premise, as written.
-        repaired: Whether the number of a verb or the case of a pronoun changed.
-    """
+    """A sentence with subject and object swapped."""
 
     hypothesis: str
-    subject: str
-    object: str
-    repaired: bool
+    subject: str  # subject phrase of the premise, as written
+    object: str  # object phrase of the premise, as written
+    repaired: bool  # whether the number of a verb or the case of a pronoun changed
 
 
 def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> SwappedSentence | SoswapExclusionReason:

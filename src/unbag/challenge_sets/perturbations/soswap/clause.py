@@ -70,19 +70,12 @@ _ADVERBIAL: Final = frozenset(
 
 
 class TransitiveClause(NamedTuple):
-    """Token positions of the verb, the subject and the direct object of a clause.
+    """Token positions of the verb, the subject and the direct object of a clause."""
 
-    Attributes:
-        verb: Verb of the object.
-        subject: Head of the subject.
-        object: Head of the object.
-        verbs: Verbs that share the subject, the first of which is the verb of the subject.
-    """
-
-    verb: int
-    subject: int
-    object: int
-    verbs: tuple[int, ...]
+    verb: int  # verb of the object
+    subject: int  # head of the subject
+    object: int  # head of the object
+    verbs: tuple[int, ...]  # verbs that share the subject, the first of which is the verb of the subject
 
 
 def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusionReason:
