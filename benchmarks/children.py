@@ -33,11 +33,8 @@ def ended(child: "subprocess.Popen[str]") -> dict[str, Any]:
 def at_once(arguments: Mapping[str, Sequence[str]], turns: int) -> dict[str, Any]:
     """Run a peer and unbag at the same time on one shared core, in several turns.
 
-    Other load on the machine slows both equally. The times are CPU seconds.
-
-    Args:
-        arguments: Arguments of the script by name, first those of the peer, then those of unbag.
-        turns: Number of turns.
+    Other load on the machine slows both equally. The times are CPU seconds. The arguments of the script are given by
+    name, first those of the peer, then those of unbag.
 
     Returns:
         The output of each in the median turn, by name; the peer's `cpu_seconds` divided by those of unbag in the median

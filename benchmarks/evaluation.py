@@ -26,11 +26,7 @@ import children
 
 
 class Stages:
-    """Wall-clock and CPU seconds of consecutive stages.
-
-    Args:
-        started: Unix time at which the first stage, the imports, began.
-    """
+    """Wall-clock and CPU seconds of consecutive stages. The first one, the imports, began at `started` (Unix time)."""
 
     def __init__(self, started: float) -> None:
         self._name, self._wall, self._cpu = "start", started, 0.0

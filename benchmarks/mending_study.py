@@ -77,16 +77,11 @@ ALL_KINDS: Final = (*CONTRAST, "negation=1500", "recombined=1500")
 
 
 class Entry(NamedTuple):
-    """A recipe of the grid.
+    """A recipe of the grid."""
 
-    Attributes:
-        options: Options that differ from those of `COMMON` and from the defaults of `unbag train mend`.
-        start: Entry whose model is trained further, with the same seed.
-        recipe: Name of the recipe.
-    """
-
+    # Options that differ from those of `COMMON` and from the defaults of `unbag train mend`.
     options: Mapping[str, Any] = {}
-    start: str = PLAIN
+    start: str = PLAIN  # entry whose model is trained further, with the same seed
     recipe: str = "mend"
 
 

@@ -24,11 +24,8 @@ _SOUP: Final = "soup of "
 def load(results: Any) -> dict[str, dict[int, Measures]]:
     """Load the results by name and seed; a soup has seed 1.
 
-    Args:
-        results: Folder (`Path`) or archive (`zipfile.Path`) with the folder `measures`.
-
-    Returns:
-        The results. Those of a model at the chosen α, if it is below 1, have a name that ends in `INTERPOLATED`.
+    The folder (`Path`) or archive (`zipfile.Path`) has the subfolder `measures`. Results of a model at the chosen α, if
+    it is below 1, have a name that ends in `INTERPOLATED`.
     """
     alphas = load_alphas(results)
     found: dict[str, dict[int, Measures]] = {}

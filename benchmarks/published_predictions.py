@@ -110,23 +110,14 @@ class System(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Systems with predictions of one split, their results, and their correct predictions row by row.
+    """Systems with predictions of one split, their results, and their correct predictions row by row."""
 
-    Attributes:
-        name: Key of `SPLITS`.
-        systems: Systems in the order of the results.
-        results: Results of `unbag.score` on CS_λ.
-        predictions: Correct predictions of the systems on all rows of the split.
-        lms: Lexically misleading score of each row, shape (rows,).
-        lexical: Accuracy of the lexical model that selects CS_λ.
-    """
-
-    name: str
-    systems: list[System]
-    results: list[Result]
-    predictions: Predictions
-    lms: Floats
-    lexical: float
+    name: str  # key of `SPLITS`
+    systems: list[System]  # in the order of the results
+    results: list[Result]  # results of `unbag.score` on CS_λ
+    predictions: Predictions  # of the systems on all rows of the split
+    lms: Floats  # lexically misleading score of each row, shape (rows,)
+    lexical: float  # accuracy of the lexical model that selects CS_λ
 
     def select(self, *kinds: str) -> "Split":
         """Select the systems of the given kinds (default: all) with enough rows in CS_λ (λ = `LAMBDA`)."""
@@ -285,25 +276,15 @@ def build_lexical_table(splits: Sequence[Split]) -> str:
 
 
 class Comparison(NamedTuple):
-    """Paired comparison of two systems on the rows that both predict: first minus second.
+    """Paired comparison of two systems on the rows that both predict: first minus second."""
 
-    Attributes:
-        kind: What differs between the systems.
-        first: The first system.
-        second: The second system.
-        n: Numbers of common rows, in total and in CS_λ for `LAMBDA`.
-        accuracy: Difference of the accuracies on all common rows.
-        drops: Difference of the drops to CS_λ by λ.
-        p: p value of the difference of the drops to CS_λ for `LAMBDA`, from its interval.
-    """
-
-    kind: str
+    kind: str  # what differs between the systems
     first: System
     second: System
-    n: tuple[int, int]
-    accuracy: Estimate
-    drops: dict[float, Estimate]
-    p: float
+    n: tuple[int, int]  # numbers of common rows, in total and in CS_λ for `LAMBDA`
+    accuracy: Estimate  # difference of the accuracies on all common rows
+    drops: dict[float, Estimate]  # difference of the drops to CS_λ by λ
+    p: float  # of the difference of the drops to CS_λ for `LAMBDA`, from its interval
 
 
 def compare_systems(split: Split, first: int, second: int, kind: str) -> Comparison:

@@ -39,21 +39,13 @@ Flags = NDArray[np.bool_]
 
 
 class Predictions(NamedTuple):
-    """Correct predictions of several systems on the rows of one set.
+    """Correct predictions of several systems on the rows of one set."""
 
-    Attributes:
-        right: 1 for a correct prediction, 0 for a wrong one, NaN without a prediction, shape (systems, rows).
-        model: Model of each system, shape (systems,). Variants of one model have the same name.
-        in_group: Whether each system belongs to the first group, shape (systems,).
-        label: Gold label of each row, shape (rows,).
-        source: Source index of each row, such as that of its premise, shape (rows,).
-    """
-
-    right: Floats
-    model: NDArray[np.str_]
-    in_group: Flags
-    label: NDArray[np.int64]
-    source: NDArray[np.int64]
+    right: Floats  # 1 if correct, 0 if wrong, NaN without a prediction, shape (systems, rows)
+    model: NDArray[np.str_]  # shape (systems,); variants of one model have the same name
+    in_group: Flags  # whether each system belongs to the first group, shape (systems,)
+    label: NDArray[np.int64]  # gold label of each row, shape (rows,)
+    source: NDArray[np.int64]  # source index of each row, such as that of its premise, shape (rows,)
 
     def select(self, systems: Flags) -> "Predictions":
         """Select some of the systems."""
@@ -65,38 +57,23 @@ class Predictions(NamedTuple):
 
 
 class GroupEffect(NamedTuple):
-    """Difference in the loss between two groups of models at equal accuracy, first group minus second group.
+    """Difference in the loss between two groups of models at equal accuracy, first group minus second group."""
 
-    Attributes:
-        estimate: Difference with its 95 % interval; `n` is the number of models.
-        p: Two-sided p value.
-        slope: Change of the loss per unit of accuracy.
-        error_models: Standard error from the variation between models.
-        error_rows: Standard error from the sampling of pairs.
-        detectable: Smallest true difference that the test detects with a probability of 80 %.
-    """
-
-    estimate: Estimate
-    p: float
-    slope: float
-    error_models: float
-    error_rows: float
-    detectable: float
+    estimate: Estimate  # with its 95 % interval; `n` is the number of models
+    p: float  # two-sided
+    slope: float  # change of the loss per unit of accuracy
+    error_models: float  # standard error from the variation between models
+    error_rows: float  # standard error from the sampling of pairs
+    detectable: float  # smallest true difference that the test detects with a probability of 80 %
 
 
 def compute_accuracies(
     predictions: Predictions, rows: Flags, *, weights: Floats | None = None, balanced: bool = False
 ) -> Floats:
-    """Compute the accuracy of each system on the selected rows that it predicts.
+    """Compute the accuracy of each system on the selected rows that it predicts; NaN for a system without predictions.
 
-    Args:
-        predictions: Predictions of the systems.
-        rows: Selected rows, shape (rows,).
-        weights: Weights of the rows, shape (draws, rows); None for equal weights.
-        balanced: Whether to average the accuracies of the gold labels instead of all rows.
-
-    Returns:
-        Shape (systems,), or (draws, systems) with weights; NaN for a system without predictions.
+    The result has the shape (systems,), or (draws, systems) with weights of shape (draws, rows). If `balanced`, the
+    result is the mean over the gold labels, not over the rows.
     """
     has_prediction = ~np.isnan(predictions.right)
     right = np.where(has_prediction, predictions.right, 0.0)
@@ -173,19 +150,15 @@ def compute_loss(
 ) -> tuple[Floats, Floats]:
     """Compute the accuracy of each system outside CS_λ, and its loss: this accuracy minus the accuracy on CS_λ.
 
-    Args:
-        predictions: Predictions of the systems.
-        weights: As for `compute_accuracies`.
-        subset: Mask of the rows in CS_λ, shape (rows,).
-        balanced: Whether all gold labels have equal weight.
-        logit: Whether to compute log odds instead of accuracies. Half a row is added on each side, so that the odds of
-            0 and 1 are finite.
+    The mask `subset` selects the rows in CS_λ. With `logit`, the values are log odds instead of accuracies. For weights
+    and `balanced`, see `compute_accuracies`.
     """
     pair = []
     for rows in (~subset, subset):
         share = compute_accuracies(predictions, rows, weights=weights, balanced=balanced)
         if logit:
             n = (~np.isnan(predictions.right[:, rows])).sum(axis=1)
+            # Half a row is added on each side, so that the odds of 0 and 1 are finite.
             share = np.log((share * n + 0.5) / ((1 - share) * n + 0.5))
         pair.append(share)
     return pair[0], pair[0] - pair[1]
@@ -198,12 +171,6 @@ def compute_loss_by_slope(
 
     The loss is the fitted difference between the mean LMS outside and that in CS_λ. It uses all rows instead of a
     threshold. Accuracy and slope of a regression have uncorrelated errors.
-
-    Args:
-        predictions: Predictions of the systems.
-        weights: As for `compute_accuracies`.
-        lms: Lexically misleading score of each row, shape (rows,).
-        subset: Mask of the rows in CS_λ, shape (rows,).
     """
     has_prediction = (~np.isnan(predictions.right)).astype(np.float64)
     right = np.nan_to_num(predictions.right)
@@ -225,14 +192,8 @@ def fit_clustered_difference(
     https://doi.org/10.1093/biomet/73.1.13) with the correction G / (G - 1) · (N - 1) / (N - K). With few models, they
     tend to be too small. A model with many variants has more weight than others.
 
-    Args:
-        x: Accuracy outside CS_λ, shape (systems,).
-        y: Loss, shape (systems,).
-        in_group: Whether each system belongs to the first group, shape (systems,).
-        model: Model of each system, shape (systems,).
-
-    Returns:
-        As `fit_group_difference`; the degrees of freedom are the number of models minus the number of coefficients.
+    Arguments and result are those of `fit_group_difference`, but with systems instead of models. The degrees of freedom
+    are the number of models minus the number of coefficients.
     """
     design = np.stack([in_group.astype(np.float64), np.ones(len(x)), x], axis=1)
     coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
@@ -324,31 +285,20 @@ def compute_reliability(predictions: Predictions, subset: Flags) -> float:
 
 
 class MatchedPair(NamedTuple):
-    """Two systems with the same accuracy outside CS_λ.
+    """Two systems with the same accuracy outside CS_λ."""
 
-    Attributes:
-        first: Index of the system of the first group.
-        second: Index of the system of the second group.
-        elsewhere: Difference of the accuracies outside CS_λ on common rows, first minus second.
-        on_subset: Difference of the accuracies on CS_λ on common rows, first minus second. `n` counts the pairs.
-        p: p value of McNemar's test on CS_λ.
-    """
-
-    first: int
-    second: int
-    elsewhere: float
-    on_subset: Estimate
-    p: float
+    first: int  # index of the system of the first group
+    second: int  # index of the system of the second group
+    elsewhere: float  # difference of the accuracies outside CS_λ on common rows, first minus second
+    on_subset: Estimate  # difference of the accuracies on CS_λ on common rows; `n` counts the pairs
+    p: float  # of McNemar's test on CS_λ
 
 
 def match_systems(predictions: Predictions, subset: Flags, *, tolerance: float, min_rows: int) -> list[MatchedPair]:
     """Find all pairs of systems of different groups with the same accuracy outside CS_λ, and compare them on CS_λ.
 
-    Args:
-        predictions: Predictions of the systems of both groups.
-        subset: Mask of the rows in CS_λ, shape (rows,).
-        tolerance: Maximum absolute difference of the accuracies outside CS_λ.
-        min_rows: Minimum number of common rows in CS_λ.
+    The accuracies differ by at most `tolerance`. The systems have at least `min_rows` common rows in CS_λ, the rows of
+    the mask `subset`.
     """
     pairs = []
     has_prediction = ~np.isnan(predictions.right)

@@ -109,11 +109,7 @@ class Run:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def ended(self) -> None:
-        """Wait for the end of the process.
-
-        Raises:
-            SystemExit: If the process failed.
-        """
+        """Wait for the end of the process. Exits if the process failed."""
         if self.process.wait():
             raise SystemExit(f"{self._name} failed; what it said is above")
 

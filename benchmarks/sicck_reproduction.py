@@ -77,21 +77,13 @@ class AnnotatorDisagreement(NamedTuple):
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
-
-    Attributes:
-        part: `subject`, `verb` or `object`.
-        reading: Reading of the modifier in natural logic: a quantifier, `not`, `always`, `never`, `adjective`,
-            `adverb`.
-        sentences: `one` or `both`, the number of modified sentences.
-        annotators: Four-way label of the annotators; None for two different labels.
-        labeller: Four-way label of the labeller; None for equivalence.
     """
 
-    part: str
-    reading: str
-    sentences: str
-    annotators: str | None
-    labeller: str | None
+    part: str  # `subject`, `verb` or `object`
+    reading: str  # of the modifier: a quantifier, `not`, `always`, `never`, `adjective`, `adverb`
+    sentences: str  # `one` or `both`, the number of modified sentences
+    annotators: str | None  # None for two different labels
+    labeller: str | None  # None for equivalence
 
 
 def _disagreement(row: SicckRow, labeller_label: str | None) -> AnnotatorDisagreement:

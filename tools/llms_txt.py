@@ -32,15 +32,7 @@ _NO_PROSE: Final = ("#", "|", "- ", "* ", "<", "![", "1. ", ">")
 
 
 def build_llms_txt(folder: Path, pages: Iterable[str]) -> str:
-    """Build the text of `llms.txt`.
-
-    Args:
-        folder: Folder of the documentation, with `index.md`.
-        pages: Pages without `.md`, relative to the folder.
-
-    Raises:
-        ValueError: If a page has no title.
-    """
+    """Build the text of `llms.txt` for a documentation folder with `index.md`, from pages given without `.md`."""
     lines = [f"# {TITLE}", "", f"> {extract_first_sentence(_read(folder, 'index'))}"]
     names = list(pages)
     for section, pages_of_section in _by_section(names).items():
@@ -71,11 +63,7 @@ def extract_first_sentence(text: str) -> str:
 
 
 def extract_title(text: str, name: str) -> str:
-    """Extract the title of a Markdown page.
-
-    Raises:
-        ValueError: If the page has no heading.
-    """
+    """Extract the title of a Markdown page."""
     found = re.search(r"^# (.+)$", _without_code(text), re.MULTILINE)
     if found is None:
         raise ValueError(f"{name}.md: expected a heading `# …`, got none; add a title")

@@ -115,9 +115,8 @@ def finish_build(process: "subprocess.Popen[str]") -> Found:
 def build_outputs(shared: Path | None, *, quick: bool) -> Found:
     """Build all outputs in the current folder, and hash them.
 
-    Args:
-        shared: Folder of real corpora and models; None for only the pairs of the demonstration.
-        quick: Whether to build only the sets with fractions, with a few examples each.
+    Without a `shared` folder of real corpora and models, only the pairs of the demonstration are used. If `quick`, only
+    sets with fractions are built, with a few examples each.
     """
     from unbag.baselines.demo_reader import DemoNetworkPredictor
     from unbag.cli.output import write_tables

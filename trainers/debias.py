@@ -48,9 +48,8 @@ _TABLE: "tuple[tuple[str, str, type[options.DebiasConfig], str, str], ...]" = (
         options.DebiasConfig,
         "Train a product of experts with a bag of words or another biased model.",
         f"Product of experts: {_PRODUCT}, so that the model learns only what the biased model does not predict. "
-        f"The model predicts without the biased model (Hinton 2002, {_CLARK}, [He et al. "
-        "2019](https://aclanthology.org/D19-6115), "
-        f"{_MAHABADI}).",
+        f"The model predicts without the biased model (Hinton 2002, {_CLARK}, "
+        f"[He et al. 2019](https://aclanthology.org/D19-6115), {_MAHABADI}).",
     ),
     (
         "learned_mixin",
@@ -99,9 +98,8 @@ _TABLE: "tuple[tuple[str, str, type[options.DebiasConfig], str, str], ...]" = (
         options.GroupBalancedConfig,
         "Weight pairs so that all groups, formed by lexically misleading score, have equal total weight.",
         "Group-balanced weights: pairs are grouped by the lexically misleading score of a bag of words, and all "
-        "groups have the same total weight (after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu "
-        "et al. "
-        "2021](https://arxiv.org/abs/2107.09044)).",
+        "groups have the same total weight (after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and "
+        "[Liu et al. 2021](https://arxiv.org/abs/2107.09044)).",
     ),
 )
 _HELP = """{summary}

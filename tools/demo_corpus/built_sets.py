@@ -28,12 +28,7 @@ _GROUPS: Final = {"negation": ("mirror", 760), "sicck": ("pair", 1_500)}  # colu
 
 
 def build_set(name: str, pipeline: str = PIPELINE) -> BuiltSet:
-    """Build a set, and draw some of its rows.
-
-    Args:
-        name: Name of the set, one of `demo.BUILT_SETS`.
-        pipeline: spaCy pipeline that parses the captions.
-    """
+    """Build one of `demo.BUILT_SETS`, and draw some of its rows. The spaCy pipeline parses the captions."""
     with tempfile.TemporaryDirectory() as folder:
         write_demo_data(Path(folder))
         options: dict[str, Any] = {"data": str(demo.get_demo_file("validation")), "pipeline": pipeline}

@@ -45,34 +45,20 @@ class DemoPair(NamedTuple):
 
 
 class ScenePair(NamedTuple):
-    """Example with the scenes that its sentences describe, which determine the label.
-
-    Attributes:
-        pair: The example.
-        premise: Captions of the premise.
-        hypothesis: Caption of the hypothesis.
-        evidence: Position of the caption that determines the label, in `premise`.
-    """
+    """Example with the scenes that its sentences describe, which determine the label."""
 
     pair: DemoPair
     premise: tuple[Caption, ...]
     hypothesis: Caption
-    evidence: int = 0
+    evidence: int = 0  # position of the caption that determines the label, in `premise`
 
 
 def generate_pairs(split: str, n: int | None = None, seed: int = 0) -> Iterator[DemoPair]:
-    """Generate the pairs of one split.
+    """Generate the pairs of one split, a key of `SPLITS`, with n pairs (default: `SPLITS[split]`).
 
     The labels follow from the meanings of the sentences (see `semantics`). Equal splits and seeds produce equal pairs,
     and a smaller n produces a prefix. The pairs of a split are unique. The splits share no premise, whatever the seeds.
-
-    Args:
-        split: Key of `SPLITS`.
-        n: Number of pairs (default: `SPLITS[split]`). Each group of three (rows 0 to 2, 3 to 5, …) contains all labels.
-        seed: Random seed.
-
-    Raises:
-        ValueError: If the split is unknown or n is negative.
+    Each group of three (rows 0 to 2, 3 to 5, …) contains all labels.
 
     >>> [pair.id for pair in generate_pairs("validation", 2)]
     ['demo-validation-000000', 'demo-validation-000001']
@@ -81,11 +67,7 @@ def generate_pairs(split: str, n: int | None = None, seed: int = 0) -> Iterator[
 
 
 def generate_scene_pairs(split: str, n: int | None = None, seed: int = 0) -> Iterator[ScenePair]:
-    """Generate the pairs of `generate_pairs`, with the scenes of both sentences.
-
-    Raises:
-        ValueError: See `generate_pairs`.
-    """
+    """Generate the pairs of `generate_pairs`, with the scenes of both sentences."""
     if split not in SPLITS:
         raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}; use one of these")
     if n is not None and n < 0:

@@ -20,25 +20,15 @@ STATE: Final = ("wet", "dirty")
 
 
 class Noun(NamedTuple):
-    """Noun of the lexicon.
+    """Noun of the lexicon."""
 
-    Attributes:
-        concept: Name in `NOUNS`.
-        parents: Direct hypernyms.
-        words: Synonyms as (singular, plural); empty for abstract concepts.
-        adjectives: Concepts in `ADJECTIVES` that may modify the noun.
-        implies: Adjectives that the noun implies ("young" for a puppy).
-        outdoor: Whether the noun occurs only outdoors (a cow, a bus).
-        mass: Whether the noun is a mass noun: singular, without article ("coffee").
-    """
-
-    concept: str
-    parents: tuple[str, ...] = ()
-    words: tuple[tuple[str, str], ...] = ()
-    adjectives: tuple[str, ...] = ()
-    implies: tuple[str, ...] = ()
-    outdoor: bool = False
-    mass: bool = False
+    concept: str  # name in `NOUNS`
+    parents: tuple[str, ...] = ()  # direct hypernyms
+    words: tuple[tuple[str, str], ...] = ()  # synonyms as (singular, plural); empty for abstract concepts
+    adjectives: tuple[str, ...] = ()  # concepts in `ADJECTIVES` that may modify the noun
+    implies: tuple[str, ...] = ()  # adjectives that the noun implies ("young" for a puppy)
+    outdoor: bool = False  # whether the noun occurs only outdoors (a cow, a bus)
+    mass: bool = False  # singular, without article ("coffee")
 
 
 def _regular(words: str, parents: str = "", adjectives: tuple[str, ...] = (), outdoor: bool = False) -> list[Noun]:
@@ -202,29 +192,18 @@ _TRAITS: Final = {
 
 
 class Verb(NamedTuple):
-    """Verb of the lexicon.
+    """Verb of the lexicon."""
 
-    Attributes:
-        concept: Name in `VERBS`.
-        parents: Direct hypernyms.
-        words: Synonyms as (present participle, past participle); without the latter, the verb has no passive.
-        agents: Hypernyms of possible agents.
-        patients: Hypernyms of possible patients; empty for an intransitive verb.
-        optional: Whether the object is optional ("is reading").
-        where: Hypernyms of possible places; empty for any place.
-        together: Whether the verb needs two or more agents ("are chatting").
-        joined: Whether "A does it with B" means that both do it, which is false for "sleep".
-    """
-
-    concept: str
-    parents: tuple[str, ...] = ()
+    concept: str  # name in `VERBS`
+    parents: tuple[str, ...] = ()  # direct hypernyms
+    # Synonyms as (present participle, past participle); without the latter, the verb has no passive.
     words: tuple[tuple[str, str], ...] = ()
-    agents: tuple[str, ...] = ()
-    patients: tuple[str, ...] = ()
-    optional: bool = False
-    where: tuple[str, ...] = ()
-    together: bool = False
-    joined: bool = True
+    agents: tuple[str, ...] = ()  # hypernyms of possible agents
+    patients: tuple[str, ...] = ()  # hypernyms of possible patients; empty for an intransitive verb
+    optional: bool = False  # whether the object is optional ("is reading")
+    where: tuple[str, ...] = ()  # hypernyms of possible places; empty for any place
+    together: bool = False  # whether the verb needs two or more agents ("are chatting")
+    joined: bool = True  # whether "A does it with B" means that both do it, which is false for "sleep"
 
 
 _BEINGS: Final = ("person", "animal")

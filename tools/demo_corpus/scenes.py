@@ -26,19 +26,12 @@ class Gear(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """Participant of a scene, or a group of equal participants.
+    """Participant of a scene, or a group of equal participants."""
 
-    Attributes:
-        noun: Concept in `lexicon.NOUNS`.
-        number: Key of `lexicon.COUNTS`.
-        adjectives: Concepts in `lexicon.ADJECTIVES`, sorted by `described`.
-        gear: Object that each participant wears or carries; None if there is none.
-    """
-
-    noun: str
-    number: str = "one"
-    adjectives: tuple[str, ...] = ()
-    gear: Gear | None = None
+    noun: str  # concept in `lexicon.NOUNS`
+    number: str = "one"  # key of `lexicon.COUNTS`
+    adjectives: tuple[str, ...] = ()  # concepts in `lexicon.ADJECTIVES`, sorted by `described`
+    gear: Gear | None = None  # object that each participant wears or carries
 
     def described(self, *adjectives: str) -> "Entity":
         """Copy the entity with the given adjectives, in canonical order, so that equal meanings are equal."""
@@ -46,21 +39,13 @@ class Entity(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Meaning of a caption. Details that are not mentioned are None or empty.
+    """Meaning of a caption. Details that are not mentioned are None or empty."""
 
-    Attributes:
-        agents: Agents: none (an agentless passive), one, or two that act together.
-        verb: Concept in `lexicon.VERBS`; None for a scene that only mentions one agent.
-        patient: Patient of the verb; None if there is none.
-        place: Concept in `lexicon.PLACES`.
-        time: Concept in `lexicon.TIMES`.
-    """
-
-    agents: tuple[Entity, ...]
-    verb: str | None = None
+    agents: tuple[Entity, ...]  # none (an agentless passive), one, or two that act together
+    verb: str | None = None  # concept in `lexicon.VERBS`; None for a scene that only mentions one agent
     patient: Entity | None = None
-    place: str | None = None
-    time: str | None = None
+    place: str | None = None  # concept in `lexicon.PLACES`
+    time: str | None = None  # concept in `lexicon.TIMES`
 
     @property
     def participants(self) -> tuple[Entity, ...]:

@@ -223,15 +223,13 @@ def _entities_clear(premise: Entity, hypothesis: Entity) -> bool:
 
 
 def _half_swapped(one: Scene, other: Scene) -> bool:
-    """Check whether agent and patient are exchanged between the scenes, with compatible nouns.
-
-    "A boy is pushing a toddler" and "a toddler is pushing a boy": the roles are exchanged, but the boy may be
-    the toddler.
-    """
+    """Check whether agent and patient are exchanged between the scenes, with compatible nouns."""
     if one.patient is None or other.patient is None or not one.agents or not other.agents:
         return False
     first, second = one.agents[0].noun, one.patient.noun
     crossed = NOUNS.are_related(first, other.patient.noun) and NOUNS.are_related(second, other.agents[0].noun)
+    # Compatible nouns may be the same entity: in "a boy is pushing a toddler" and "a toddler is pushing a boy", the boy
+    # may be the toddler.
     return crossed and not NOUNS.are_related(first, other.agents[0].noun) and not NOUNS.excludes(first, second)
 
 

@@ -49,16 +49,13 @@ def list_forms(scene: Scene) -> tuple[str, ...]:
 
 
 def write_sentence(scene: Scene, rng: random.Random, form: str | None = None, definite: bool | None = None) -> str:
-    """Generate a sentence for a scene.
+    """Generate a sentence for a sound scene. By default, the form and the article are random.
 
     Args:
-        scene: Sound scene.
+        scene: Scene.
         rng: Random generator for the form, the synonyms and the article.
-        form: One of `list_forms(scene)` (default: random).
-        definite: Whether to use "the dog" instead of "a dog", except after "there is" (default: random).
-
-    Raises:
-        ValueError: If the scene does not have this form.
+        form: One of `list_forms(scene)`.
+        definite: Whether to use "the dog" instead of "a dog", except after "there is".
     """
     possible = list_forms(scene)
     if form is None:
@@ -76,11 +73,8 @@ def write_text(
 ) -> str:
     """Generate a text of one sentence per caption, or of one sentence for two captions.
 
-    Args:
-        captions: Captions with sound scenes.
-        rng: See `write_sentence`.
-        definite: See `write_sentence`.
-        framed: Share of sentences that begin with "It is not true that", "It is true that" or the like.
+    `framed` is the share of sentences that begin with "It is not true that", "It is true that" or the like. For the
+    other arguments, see `write_sentence`.
     """
     # A frame would also apply to the second clause of its sentence.
     joined = len(captions) == 2 and rng.random() < _ONE_SENTENCE
@@ -158,15 +152,7 @@ def _together(scene: Scene, definite: bool, rng: random.Random, subject: bool = 
 
 
 def _phrase(entity: Entity, definite: bool, rng: random.Random, subject: bool = False, participle: bool = True) -> str:
-    """Generate the noun phrase of an entity.
-
-    Args:
-        entity: Entity of the noun phrase.
-        definite: Whether to use "the dog" instead of "a dog"; things and "several" are always indefinite.
-        rng: Random generator for the synonyms.
-        subject: Whether a bare plural would sound generic in this position, so that "some books" replaces "books".
-        participle: Whether "wearing a red coat" may replace "in a red coat".
-    """
+    """Generate the noun phrase of an entity. Things and "several" are always indefinite."""
     noun = NOUN[entity.noun]
     singular, plural = rng.choice(noun.words)
     many = entity.number != "one"
@@ -178,6 +164,7 @@ def _phrase(entity: Entity, definite: bool, rng: random.Random, subject: bool = 
             parts.insert(0, COUNTS[entity.number].word)
         parts.insert(0, "the")
     elif many:
+        # As a subject, a bare plural ("books are") would sound generic, so "some" stays.
         if not (entity.number == "some" and thing and not subject):
             parts.insert(0, COUNTS[entity.number].word)
     elif not noun.mass:

@@ -13,9 +13,6 @@ class Taxonomy:
         parents: Direct hypernyms of each concept. Every concept has an entry.
         exclusive: Groups of concepts that exclude each other pairwise.
 
-    Raises:
-        ValueError: If a name has no entry, the hypernyms contain a cycle, or a concept has two exclusive hypernyms.
-
     >>> animals = Taxonomy({"dog": (), "cat": (), "puppy": ("dog",)}, [("dog", "cat")])
     >>> animals.is_a("puppy", "dog"), animals.is_a("dog", "puppy"), animals.excludes("puppy", "cat")
     (True, False, True)

@@ -90,10 +90,7 @@ def _exchange_roles(generated: Iterable[ScenePair]) -> Iterator[Example]:
 def train(words: Sequence[str], stages: Sequence[tuple[Sequence[Example], int, float]], *, seed: int = _SEED) -> Reader:
     """Train a network. The last bits of the weights may depend on the number of cores.
 
-    Args:
-        words: Vocabulary.
-        stages: Pairs, number of epochs and maximum learning rate of each stage.
-        seed: Random seed.
+    Each stage has its pairs, number of epochs and maximum learning rate.
     """
     torch.manual_seed(seed)
     known = {word: number for number, word in enumerate(words, start=FIRST)}

@@ -36,25 +36,15 @@ class PhrasePair(NamedTuple):
 
 
 class MonotonicityPair(NamedTuple):
-    """Pair with a label, a template and a phrase type.
-
-    Attributes:
-        premise: First sentence.
-        hypothesis: Second sentence.
-        label: `entailment` or `neutral`, which means "not entailed" here.
-        context: Text of the template.
-        way: Type of the difference between the specific and the general phrase.
-        polarity: Polarity of the template.
-        held_out: Whether the template or the phrase type is held out.
-    """
+    """Pair with a label, a template and a phrase type."""
 
     premise: str
     hypothesis: str
-    label: str
-    context: str
-    way: str
-    polarity: Polarity
-    held_out: bool
+    label: str  # `entailment` or `neutral`, which means "not entailed" here
+    context: str  # text of the template
+    way: str  # type of the difference between the specific and the general phrase
+    polarity: Polarity  # of the template
+    held_out: bool  # whether the template or the phrase type is held out
 
 
 CONTEXTS: Final = (

@@ -28,8 +28,7 @@ from unbag.training.data import PairDataset
 class PairAugmenter:
     """Data augmentation that builds new pairs from the training pairs. Every epoch gets different pairs.
 
-    Attributes:
-        identity: Versions of the parser and, where used, of WordNet, for the record.
+    The attribute `identity` holds the versions of the parser and, where used, of WordNet.
     """
 
     def __init__(self, parts: Sequence[PairDataset], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
@@ -61,11 +60,7 @@ class PairAugmenter:
         self._first: dict[str, Any] | None = None
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Build the augmented pairs of one epoch.
-
-        Raises:
-            ValueError: If no pair of some kind can be built.
-        """
+        """Build the augmented pairs of one epoch. Raises a `ValueError` if no pair of some kind can be built."""
         made: list[Example] = []
         record: dict[str, Any] = {}
         for maker in self._makers:

@@ -43,10 +43,7 @@ def build_epoch_batches(
         epoch: Number of the epoch, which changes the random numbers.
         strata: Units of each stratum: the rows of a group, which come into one batch, or the row of a pair without a
             group. Each stratum is spread evenly: every full batch has the mean number of its units, rounded down or up,
-            as long as there is room.
-
-    Raises:
-        ValueError: If a group fits into no batch.
+            as long as there is room. A group that fits into no batch raises a `ValueError`.
 
     >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[4, 0], [1, 3], [2]]
@@ -120,10 +117,7 @@ def _spread(
 
 
 def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key: np.uint64) -> list[tuple[int, Rows]]:
-    """Distribute m units over `count` batches at equal distances, and return (batch, unit).
-
-    Within each window of batches, whose pairs are sorted by length, the units are sorted by length too.
-    """
+    """Distribute m units over `count` batches at equal distances, and return (batch, unit)."""
     m = len(units)
     order = np.argsort(rng.generate_random_numbers(key, np.arange(m)), kind="stable").tolist()
     # Integers instead of fractions: j + phase, in units of 1 / _PHASES. The phase differs between the strata, so that
@@ -132,6 +126,7 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
     batches = [(j * _PHASES + phase) * count // (m * _PHASES) for j in range(m)]
     windows = [batch // _SORTED_TOGETHER for batch in batches]
     unit_lengths = [int(lengths[unit].max()) for unit in units]
+    # The pairs of a window of batches are sorted by length (`_fill`), so sort its units by length too.
     in_windows = sorted(zip(windows, order, strict=True), key=lambda each: (each[0], unit_lengths[each[1]]))
     return [(batch, units[unit]) for batch, (_, unit) in zip(batches, in_windows, strict=True)]
 

@@ -52,9 +52,6 @@ def build_lexical_biased_model(name: str, examples: Sequence[Example], *, langua
     """Build a biased model: a bag-of-words model that is cross-fitted to the pairs.
 
     Depending on `name`, the model reads both sentences or only the hypothesis, or is the product of these two models.
-
-    Raises:
-        ValueError: See `CrossFittedModel`.
     """
     models = [
         CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
@@ -94,12 +91,9 @@ class CachedBiasedModel:
 
 
 class ClassifierBiasedModel:
-    """Biased model that is an NLI classifier. Its predictions are stored on disk and shared by all processes.
+    """Biased model that is an NLI classifier. Its predictions are stored in a folder and shared by all processes.
 
-    Args:
-        model: Hub id or folder of the classifier.
-        store: Folder for its predictions.
-        options: Further arguments of `TransformerPredictor.load`.
+    Further options are arguments of `TransformerPredictor.load`.
     """
 
     def __init__(self, model: str | Path, store: Path, **options: Any) -> None:
@@ -167,13 +161,10 @@ class PrecomputedBiasedModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the stored predictions.
-
-        Args:
-            path: Folder with the prediction store of one model on one set, or file of probabilities.
+        """Read the prediction store of one model on one set, in a folder, or a file of probabilities.
 
         Raises:
-            ValueError: If there are none, or several for one id.
+            ValueError: If there are no predictions, or several for one id.
         """
         self._path = path
         ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
@@ -188,11 +179,7 @@ class PrecomputedBiasedModel:
         self.identity = f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}"
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Look up log-probabilities, shape (n, 3).
-
-        Raises:
-            ValueError: If a pair has no prediction.
-        """
+        """Look up log-probabilities, shape (n, 3). Raises a `ValueError` if a pair has no prediction."""
         ids = [example.source_id for example in examples]
         # `mix_datasets` names the copies of a pair `ID#1`, `ID#2`, …; they share its prediction.
         rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
@@ -308,17 +295,13 @@ class PairFeatures(Protocol):
 class BiasFeatures:
     """Features of training pairs: predictions of a biased model, a teacher and the original model, and group weights.
 
-    Attributes:
-        bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
-        teacher: Model of the feature `TEACHER`, log-probabilities; None for no teacher.
-        original: Model of the feature `ORIGINAL`, log-probabilities; None for no distillation.
-        balanced: Whether each pair has the feature `WEIGHT`, by its group (`compute_group_weights`); requires `bias`.
+    The features of a model are log-probabilities. Without a model, its feature is missing.
     """
 
-    bias: BiasedModel | None
-    teacher: BiasedModel | None = None
-    original: OriginalModelTeacher | None = None
-    balanced: bool = False
+    bias: BiasedModel | None  # feature `BIAS`
+    teacher: BiasedModel | None = None  # feature `TEACHER`
+    original: OriginalModelTeacher | None = None  # feature `ORIGINAL`
+    balanced: bool = False  # whether to add `WEIGHT` (`compute_group_weights`); requires `bias`
 
     @property
     def identity(self) -> str:

@@ -47,10 +47,7 @@ class CheckpointCallback(TrainerCallback):
     """JSON object of everything that determines the weights; set before the training."""
 
     def __init__(self, repo_id: str | None = None) -> None:
-        """Create the private repository if it is missing.
-
-        Args:
-            repo_id: Hub repository for the last checkpoint; None for no upload.
+        """Create the private repository if it is missing. Without `repo_id`, no checkpoint is uploaded.
 
         Raises:
             ValueError: If the repository cannot be created or written to.

@@ -29,8 +29,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 def parse_augmentation(entry: str) -> tuple[str, float | None]:
     """Parse an entry of `--augment` into the kind of augmentation and the number of pairs.
 
-    Returns:
-        The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
+    A number below 1 is a fraction of the training pairs. It is None where the entry has no number.
 
     Raises:
         ValueError: If the kind is unknown or its number is neither a count nor a fraction.
@@ -72,11 +71,7 @@ def is_wordnet_required(entries: Iterable[str]) -> bool:
 
 
 def validate_english(languages: Collection[str]) -> None:
-    """Validate that all pairs are English, the only language that augmentation supports.
-
-    Raises:
-        ValueError: If there are other languages; the message names them.
-    """
+    """Validate that all pairs are English, the only language that augmentation supports."""
     if set(languages) != {"en"}:
         raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
 
@@ -84,10 +79,7 @@ def validate_english(languages: Collection[str]) -> None:
 def compute_augmentation_counts(entries: Sequence[str], default_count: int, n_training_pairs: int) -> dict[str, int]:
     """Compute the number of augmented pairs per epoch for each kind of augmentation.
 
-    Args:
-        entries: Entries of `--augment`.
-        default_count: Number of pairs of a kind whose entry has no number.
-        n_training_pairs: Number of training pairs per epoch, which fractions refer to.
+    An entry without a number gets `default_count` pairs. Fractions refer to `n_training_pairs`.
 
     >>> compute_augmentation_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
     {'soswap': 30, 'negated': 100, 'swapped': 500}
@@ -320,13 +312,9 @@ class TrainConfig:
         return values
 
     def build_prerequisite_configs(self, work_dir: Path) -> "Mapping[str, TrainConfig]":
-        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`.
+        """Build the configs of models that must be trained first, by purpose, such as `teacher` (default: none).
 
-        Args:
-            work_dir: Folder for their results, deleted once this model is complete.
-
-        Returns:
-            The configs by purpose; empty by default.
+        The folder `work_dir` holds their results. It is deleted once this model is complete.
         """
         return {}
 
@@ -350,9 +338,6 @@ class TrainConfig:
 
 def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     """Parse an entry of `--corpus` into a corpus and its weight (default: 1).
-
-    Raises:
-        ValueError: If the weight is not a number above 0.
 
     >>> parse_weighted_corpus("snli=2"), parse_weighted_corpus("mnli"), parse_weighted_corpus("my=pairs.csv")
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))

@@ -29,11 +29,7 @@ SELF: Final = "self"
 
 @dataclass(frozen=True, kw_only=True)
 class DebiasConfig(TrainConfig):
-    """Training options of recipes with a biased model.
-
-    Raises:
-        ValueError: If any option is invalid or two options exclude each other; the message lists all errors.
-    """
+    """Training options of recipes with a biased model."""
 
     # A folder holds a model, or its predictions on the training pairs.
     bias: str = declare_option(
@@ -94,11 +90,7 @@ class DebiasConfig(TrainConfig):
         return super().to_json() | {"bias": strip_parent_folders(self.bias)}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
-        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`.
-
-        Args:
-            work_dir: Folder for their results.
-        """
+        """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
         if self.bias != SELF:
             return {}
         few = {
@@ -362,9 +354,6 @@ class ProtocolConfig(TrainConfig):
     """Training options of recipes that train several models with a custom `recipes.TrainingProtocol`.
 
     The protocol fixes the fields that are not constructor arguments. These fields are not options of the command.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
     """
 
     validation: tuple[str, ...] = field(init=False, default=())
@@ -398,11 +387,7 @@ _BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influe
 
 @dataclass(frozen=True, kw_only=True)
 class KFoldConfig(ProtocolConfig):
-    """Training options of k-fold cross-validation.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
-    """
+    """Training options of k-fold cross-validation."""
 
     reads_corpora: ClassVar[bool] = False
 
@@ -453,11 +438,7 @@ class KFoldConfig(ProtocolConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RearrangedConfig(ProtocolConfig, HexConfig):
-    """Training options for experiments on a rearranged corpus.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
-    """
+    """Training options for experiments on a rearranged corpus."""
 
     corpus: tuple[str, ...] = redeclare_option(
         TrainConfig,

@@ -27,21 +27,13 @@ hypotheses per premise, so training would otherwise contain the premise of a hel
 
 @dataclass(frozen=True)
 class PairDataset:
-    """Dataset of training or held-out pairs from one corpus or file.
+    """Dataset of training or held-out pairs from one corpus or file."""
 
-    Attributes:
-        name: Name of the corpus or file.
-        examples: Pairs.
-        weight: Number of times that each pair occurs per epoch.
-        language: One of `data.corpora.LANGUAGES`.
-        record: Source of the pairs (`origin`, `splits`, `revisions`), number of rows, and excluded rows by reason.
-    """
-
-    name: str
+    name: str  # of the corpus or file
     examples: Sequence[Example]
-    weight: float
-    language: str
-    record: Mapping[str, Any]
+    weight: float  # number of times that each pair occurs per epoch
+    language: str  # one of `data.corpora.LANGUAGES`
+    record: Mapping[str, Any]  # source (`origin`, `splits`, `revisions`), number of rows, excluded rows by reason
 
 
 @dataclass(frozen=True)
@@ -53,11 +45,7 @@ class TrainingData:
 
     @property
     def language(self) -> str:
-        """Language of all training pairs.
-
-        Raises:
-            ValueError: If there are several.
-        """
+        """Language of all training pairs. Raises a `ValueError` if there are several."""
         languages = sorted({part.language for part in self.training})
         if len(languages) > 1:
             raise ValueError(
@@ -90,9 +78,6 @@ def load_training_data(config: TrainConfig) -> TrainingData:
     held out instead.
 
     Glockner et al. (2018, Table 3) train on SNLI and SciTail together with `not_entailment_as="neutral"`.
-
-    Args:
-        config: Training options, of which those for the data and the seed have an effect.
 
     Raises:
         ValueError: If a name is neither a corpus nor a file, there are no pairs to train on or to evaluate, or fewer
@@ -127,10 +112,7 @@ def load_training_data(config: TrainConfig) -> TrainingData:
 def validate_corpora(config: TrainConfig) -> None:
     """Validate that the corpora and files of a config can be used for training, without reading them completely.
 
-    Looks up the columns of files and reads their first labelled pair.
-
-    Raises:
-        ValueError: For the first name that cannot be used.
+    Looks up the columns of files and reads their first labelled pair. The `ValueError` names the first unusable file.
     """
     names = [*(parse_weighted_corpus(entry)[0] for entry in config.corpus), *config.validation]
     validate_corpus_names(names, config.encoding, has_option=True)

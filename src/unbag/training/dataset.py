@@ -34,9 +34,7 @@ Item = dict[str, Any]
 class EncodedPairArray:
     """Token ids of n pairs in one array, which needs a tenth of the memory that Python lists need.
 
-    Attributes:
-        lengths: Number of tokens of each pair, shape (n,).
-        truncated: Number of truncated pairs.
+    The attribute `lengths` has the number of tokens of each pair, shape (n,); `truncated` counts truncated pairs.
     """
 
     def __init__(
@@ -53,23 +51,15 @@ class EncodedPairArray:
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Tokenizer with the padding settings and maximum length of a network.
-
-    Attributes:
-        limit: Maximum number of tokens per pair; None for no limit.
-    """
+    """Tokenizer with the padding settings and maximum length of a network."""
 
     tokenizer: Any
     padding: BatchPadding
-    limit: int | None
+    limit: int | None  # maximum number of tokens per pair; None for no limit
 
     @classmethod
     def from_classifier(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
-        """Build the encoder for a classifier.
-
-        Raises:
-            ModelError: If the model cannot read `max_length` tokens.
-        """
+        """Build the encoder for a classifier. Raises a `ModelError` if the model cannot read `max_length` tokens."""
         limit = classifier.resolve_max_length(max_length)
         return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
@@ -137,20 +127,14 @@ class TrainingPairs(Dataset[Item]):
 
     The number of pairs is the same in every epoch.
 
-    Attributes:
-        epoch: Number of the epoch, from 0.
-        examples: Pairs of the epoch, with added pairs.
-        encoded: Their tokens.
-        features: Their features by name, with labels in the order of the network's outputs.
-        truncated: Number of truncated pairs in the first epoch.
-        bias_accuracy: Accuracy of the biased model on the first epoch; None if there is no biased model or it has no
-            predictions.
+    The attribute `truncated` is the number of truncated pairs in the first epoch. `bias_accuracy` is the accuracy of
+    the biased model on that epoch; None if there is no biased model or it has no predictions.
     """
 
-    epoch: int
-    examples: list[Example]
+    epoch: int  # from 0
+    examples: list[Example]  # pairs of the epoch, with added pairs
     encoded: EncodedPairArray
-    features: Columns
+    features: Columns  # by name, with labels in the order of the network's outputs
 
     def __init__(
         self,
@@ -171,10 +155,10 @@ class TrainingPairs(Dataset[Item]):
             encoder: Tokenizer with its settings.
             label_order: Labels in the order of the network's outputs.
             seed: Random seed.
-            augmenter: Builder of pairs that are added to each epoch; None for no added pairs.
-            features: Features of the pairs that the loss needs; None for none.
-            transform: Function that changes an example in an epoch, given by its number; None for no changes.
-            build_extra_pairs: Builder of the unlabelled pairs of an example; None for no such pairs.
+            augmenter: Builder of pairs that are added to each epoch.
+            features: Features of the pairs that the loss needs.
+            transform: Function that changes an example in an epoch, given by its number.
+            build_extra_pairs: Builder of the unlabelled pairs of an example.
         """
         self._datasets, self._encoder, self._order, self._seed = datasets, encoder, tuple(label_order), seed
         self._augmenter, self._features = augmenter, features
@@ -233,23 +217,15 @@ class TrainingPairs(Dataset[Item]):
 class BatchSampler(Sampler[int]):
     """Sampler that orders the pairs of an epoch so that each `batch_size` consecutive pairs are one batch.
 
-    Pairs of a batch have similar lengths, and groups of added pairs stay together (`training.batching`). The order is a
-    function of seed and epoch. It does not depend on the number of processes: the parts into which processes and
-    accumulation steps cut a batch are equally long.
+    A batch is one step of all processes and accumulation steps, which cut it into `n_parts` parts of equal length.
+    Pairs of a batch have similar lengths, and groups of added pairs stay together (`training.batching`). If
+    `stratified`, added pairs are spread evenly by kind and label. The order is a function of seed and epoch. It does
+    not depend on the number of processes.
     """
 
     def __init__(
         self, pairs: TrainingPairs, batch_size: int, *, seed: int, n_parts: int = 1, stratified: bool = False
     ) -> None:
-        """Initialize the sampler.
-
-        Args:
-            pairs: Pairs with the current epoch.
-            batch_size: Number of pairs per step, over all processes and accumulation steps.
-            seed: Random seed.
-            n_parts: Number of processes × accumulation steps.
-            stratified: Whether added pairs are spread evenly by kind and label.
-        """
         self._pairs, self._batch_size, self._seed = pairs, batch_size, seed
         self._n_parts, self._stratified = n_parts, stratified
         list(self)  # a group that fits into no batch is an error before the first step
@@ -291,8 +267,7 @@ class HeldOutPairs(Dataset[Item]):
     def compute_metrics(self, predictions: tuple[NDArray[np.float32], Any]) -> dict[str, float]:
         """Compute `NAME/accuracy`, `NAME/loss` (cross-entropy) and `NAME/pairs` for each dataset and for `all`.
 
-        Args:
-            predictions: Logits, shape (n, k), and labels, as `transformers.EvalPrediction`.
+        `predictions` are logits, shape (n, k), and labels, as `transformers.EvalPrediction`.
         """
         # float64: in float32, a sum over many pairs would depend on its order.
         logits = predictions[0].astype(np.float64)

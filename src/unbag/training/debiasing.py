@@ -169,9 +169,6 @@ def build_bias_features(config: DebiasConfig, pairs: "TrainingData", models: Map
         config: Options of the recipe.
         pairs: Training data as read, before any transformation.
         models: Folders of the models that were trained first: `weak`, `teacher`.
-
-    Raises:
-        ValueError: If the biased model cannot be loaded or fitted.
     """
     teacher = None
     if isinstance(config, ConfidenceConfig):
@@ -180,19 +177,15 @@ def build_bias_features(config: DebiasConfig, pairs: "TrainingData", models: Map
 
 
 def build_mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
-    """Load or fit the biased model and the original model for the `mend` recipe.
+    """Load or fit the biased model and the original model for the `mend` recipe. None if the objective uses neither.
 
     Args:
         config: Options of the recipe.
         pairs: Training data as read, before any transformation.
         models: Folders of the models that were trained first: `weak`.
 
-    Returns:
-        The features; None if the objective uses neither model.
-
     Raises:
         ModelError: If the original model is not a classifier.
-        ValueError: If the biased model cannot be loaded or fitted.
     """
     original = None
     if config.distill:
@@ -253,16 +246,12 @@ class MixinOutput(ModelOutput):
 
 
 class LearnedMixinTrainer(DebiasedTrainer):
-    """Learned mixin: cross-entropy of a product of experts, with the biased model raised to a learned power.
-
-    Attributes:
-        gate: Linear layer with the weight v and the bias c.
-    """
+    """Learned mixin: cross-entropy of a product of experts, with the biased model raised to a learned power."""
 
     extra_modules = (_GATE,)
 
     def __init__(self, model: Any, config: LearnedMixinConfig, *, tokenizer: Any, **options: Any) -> None:
-        """Find the last linear layer of the network, and add the gate.
+        """Find the last linear layer of the network, and add the gate, a linear layer with the weight v and the bias c.
 
         Raises:
             ValueError: If the network's logits are not the outputs of a linear layer.

@@ -93,12 +93,9 @@ def project_out(targets: Tensor, regressors: Tensor) -> Tensor:
     DDP computes, is therefore the gradient of one process with all rows.
 
     Args:
-        targets: F_B, shape (b, m).
+        targets: F_B, shape (b, m). The result has its shape and type.
         regressors: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
             than rows.
-
-    Returns:
-        F_L, shape (b, m), in the type of `targets`.
     """
     exact = select_exact_dtype(targets.device)
     f_b, f_g = targets.to(exact), regressors.to(exact)
@@ -130,12 +127,7 @@ class _AllReduce(torch.autograd.Function):
 
 
 def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
-    """Copy a network's token embeddings, without position embeddings and before any normalization.
-
-    Args:
-        network: `PreTrainedModel`.
-        special_ids: Ids of special tokens.
-    """
+    """Copy a network's token embeddings, without position embeddings and before any normalization."""
     vectors = network.get_input_embeddings().weight.detach().float().clone()
     is_word = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
     is_word[sorted(special_ids)] = False
@@ -148,11 +140,6 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
     words. A piece such as `##ing` has none, nor has a word that is not in the table; g skips both. If the table splits
     a text into several of its tokens, the embedding is their mean.
-
-    Args:
-        table: Embeddings.
-        network: `PreTrainedModel`.
-        tokenizer: Tokenizer of the network.
 
     Raises:
         ValueError: If the table has none of the tokens.
@@ -251,14 +238,10 @@ class HexOutput(ModelOutput):
 
 
 def attach_branch(network: Any, layer: str, branch: SuperficialBranch) -> None:
-    """Add the superficial branch to a network, which then returns `HexOutput`.
+    """Add the superficial branch to a network as the module `superficial`. The network then returns `HexOutput`.
 
-    The hooks must be registered before the network is wrapped, so that they run before the hooks of the wrapper.
-
-    Args:
-        network: `PreTrainedModel`, called with keyword arguments.
-        layer: Name of its last linear layer.
-        branch: Superficial branch, which becomes the module `superficial`.
+    `layer` is the name of its last linear layer. The hooks must be registered before the network is wrapped, so that
+    they run before the hooks of the wrapper.
     """
     biases: list[Tensor | None] = []
     network.add_module(_BRANCH, branch)
@@ -291,17 +274,13 @@ class HexTrainer(PairTrainer):
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
-    f([h, 0]), for each pair alone.
+    f([h, 0]), for each pair alone. The attribute `omega` is ω*, shape (k, k), fitted at the end of the training.
 
     The authors advise three things. A *warm start* from normal fine-tuning: a fraction `warm_start` of the steps, the
     first ones, minimize the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
     copy of the network's input embeddings before training. *Both representations normalized*: their code scales each
     feature of h and g over the batch. Here g is scaled for each pair alone, so that the branch does not depend on the
     rest of the batch. h is unscaled; otherwise the published network would have another architecture.
-
-    Attributes:
-        branch: g and W_g, initialized from torch's generator like a new head.
-        omega: ω*, shape (k, k), fitted at the end of the training.
     """
 
     extra_modules = (_BRANCH,)

@@ -45,19 +45,12 @@ _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "drop
 
 
 class ModelComponents(NamedTuple):
-    """Components of an untrained model: tokenizer, config fields and embeddings.
-
-    Attributes:
-        tokenizer: Tokenizer.
-        config: Config fields that follow from the other components.
-        weights: Weights and buffers of `embeddings`, by name.
-        record: Sources of the components.
-    """
+    """Components of an untrained model: tokenizer, config fields and embeddings."""
 
     tokenizer: PreTrainedTokenizerFast
-    config: dict[str, Any]
-    weights: dict[str, Tensor]
-    record: dict[str, Any]
+    config: dict[str, Any]  # fields that follow from the other components
+    weights: dict[str, Tensor]  # weights and buffers of `embeddings`, by name
+    record: dict[str, Any]  # sources of the components
 
 
 def initialize_model(
@@ -303,13 +296,9 @@ _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
 def count_parameters(architecture: Architecture, **options: Any) -> int:
-    """Count the parameters of a model architecture, excluding its word embeddings.
+    """Count the parameters of a model architecture, excluding its word embeddings of 300 dimensions.
 
-    The word embeddings have 300 dimensions.
-
-    Args:
-        architecture: Kind of model.
-        options: Options of its config, where they differ from those of its authors.
+    The model has the options of its authors, except for `options`.
     """
     tables = {name: value for name, value in _TABLES.items() if name in architecture.needs}
     config: Any = architecture.config

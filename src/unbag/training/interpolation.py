@@ -24,11 +24,7 @@ class WeightInterpolation:
     """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
-        """Copy the weights before training.
-
-        Args:
-            network: Classifier to train.
-            sharding: Kind of sharding, None if each process has all weights (`sharding.describe_sharding`).
+        """Copy the weights before training. They must not be sharded (see `sharding.describe_sharding`).
 
         Raises:
             ValueError: If the network has a new head, or its weights are sharded.
@@ -48,11 +44,7 @@ class WeightInterpolation:
     def select_weights(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
         """Choose α by the accuracy on validation pairs, and set the network's weights to those for this α.
 
-        All processes call this together.
-
-        Args:
-            network: Trained network, changed in place.
-            evaluate: Function that computes the metrics of `network` on the validation pairs.
+        All processes call this together. `evaluate` computes the metrics of `network` on the validation pairs.
 
         Returns:
             `alpha`, the chosen α; `max_loss`, in percentage points; `curve`, the metrics for each α of `GRID`.
@@ -83,8 +75,6 @@ def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -
     """Choose the largest α at which accuracy drops by at most `max_accuracy_loss` points on each validation corpus.
 
     The loss is measured against α = 0.
-
-    Accuracies are compared as numbers of correct predictions, without rounding errors.
 
     Args:
         curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.

@@ -59,12 +59,12 @@ def cross_validate(
 ) -> Record:
     """Run k-fold cross-validation once per seed: predict each fold after fine-tuning on the others, and compute scores.
 
-    A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`select_fold_data`). It
-    predicts both rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule
-    turns both predictions into one of four labels (`scoring.natural_logic`). The model without fine-tuning is scored in
-    the same way. The config's `protocol` chooses folds and training pairs (`config_recipes.FoldProtocol`). Folds do
-    not depend on the training seed; all other random numbers do. Predicted pairs never select a model: each fold is
-    trained to the last step.
+    A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`select_fold_data`). It predicts
+    both rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule turns both
+    predictions into one of four labels (`scoring.natural_logic`). The model without fine-tuning is scored in the same
+    way. The config's `protocol` chooses folds and training pairs (`config_recipes.FoldProtocol`). Folds do not depend
+    on the training seed; all other random numbers do. Predicted pairs never select a model: each fold is trained to the
+    last step.
 
     An interrupted run resumes when called again: folds with stored predictions are not trained again, and an unfinished
     fold resumes from its checkpoint.
@@ -72,7 +72,7 @@ def cross_validate(
     Args:
         recipe: Recipe.
         config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
-            the record `kfold.json`.
+            the record `kfold.json`. A folder with folds of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
         built_set: Challenge set; by default the official one.
         on_step: Builds the `OnStep` of a fold's run from its name.
@@ -82,9 +82,6 @@ def cross_validate(
         `zero_shot`, the scores of the model without fine-tuning, and `runs`, the scores per seed, in which each pair is
         predicted by the model that was not trained on it; `summary`: by group of pairs and measure `zero_shot`, `mean`,
         `standard_deviation` (of a sample; None for one run) and `values`; config, data and versions.
-
-    Raises:
-        ValueError: If a seed occurs twice, or `config.output_dir` holds folds of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.validate_training_options(config)
@@ -154,13 +151,10 @@ def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol =
     (an exchanged one has entailment if its pair is reverse entailment); the fold is held out.
 
     Args:
-        built_set: Challenge set with the column `fold`.
+        built_set: Challenge set with the column `fold`, which numbers the folds.
         fold: Fold to predict.
-        protocol: See `config_recipes.FoldProtocol`; the folds themselves are those of the set.
+        protocol: See `config_recipes.FoldProtocol`.
         seed: Random seed for the held-out tenth.
-
-    Raises:
-        ValueError: If no row is in the fold, or all are.
     """
     rows = built_set.rows
     in_fold = _of_fold(built_set, fold)
@@ -202,23 +196,16 @@ def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol =
 
 
 def collect_out_of_fold_probabilities(built_set: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    """Collect the out-of-fold probabilities of all rows, in the order of `LABELS`, shape (n, 3).
+    """Collect the out-of-fold probabilities of all n rows, in the order of `LABELS`, shape (n, 3).
 
-    Args:
-        built_set: Challenge set of n rows.
-        folds: Record of each fold, with `probabilities` in the order of `LABELS` by row id.
+    The record of each fold has `probabilities` by row id.
     """
     by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
     return np.array([by_id[name] for name in read_column(built_set.rows, "id").to_pylist()], dtype=np.float32)
 
 
 def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarize the scores of all runs and the scores without fine-tuning, for all pairs and by group.
-
-    Args:
-        zero_shot: Scores of `scoring.natural_logic` without fine-tuning.
-        runs: Scores of each run.
-    """
+    """Summarize the scores of all runs and the scores without fine-tuning, for all pairs and by group."""
 
     def summarize(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         before = select(zero_shot)

@@ -17,20 +17,13 @@ from unbag.training.trainer import PairTrainer
 
 
 class PermutedPairs:
-    """Builder of permuted copies of pairs.
+    """Builder of n permuted copies of each pair. Each example id and epoch draws other permutations from the seed.
 
     A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
     entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
     """
 
     def __init__(self, permutations: int, *, seed: int, language: str) -> None:
-        """Initialize the permuter.
-
-        Args:
-            permutations: Number n of permutations per pair.
-            seed: Random seed; each example id and epoch draws other permutations from it.
-            language: Language of the sentences, one of those of `data.text.tokens`.
-        """
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language
 

@@ -95,11 +95,7 @@ def train_and_compare(
 
 @cache  # the report of the run needs it a second time
 def compare_before_after(output_dir: Path) -> Comparison:
-    """Compare the evaluations before and after training that `train_and_compare` stored.
-
-    Raises:
-        ValueError: If there is nothing to compare.
-    """
+    """Compare the evaluations before and after training that `train_and_compare` stored."""
     comparison = compare_single_models(output_dir / BEFORE, output_dir / AFTER)
     names = ("before", "after")
     systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]

@@ -24,11 +24,7 @@ from unbag.utils.safe_io import validate_file, validate_writable
 
 
 def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
-    """Validate all options before any download or training begins.
-
-    Args:
-        config: Training options.
-        sets: Challenge sets for the evaluation after training.
+    """Validate all options before any download or training begins, also those for an evaluation on `sets` afterwards.
 
     Raises:
         ValueError: If a name does not exist, or something cannot be read or written.
@@ -66,11 +62,7 @@ def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) 
 
 
 def validate_batch_size(config: TrainConfig) -> int:
-    """Validate that a batch can be divided among processes and accumulation steps. Returns the number of parts.
-
-    Raises:
-        ValueError: If the batch size is no multiple of that number.
-    """
+    """Validate that a batch can be divided among processes and accumulation steps. Returns the number of parts."""
     world_size, steps = connect_process_group().world_size, config.gradient_accumulation_steps
     if config.batch_size % (world_size * steps):
         raise ValueError(
@@ -82,11 +74,7 @@ def validate_batch_size(config: TrainConfig) -> int:
 
 
 def validate_trackers(names: Iterable[str]) -> None:
-    """Validate that experiment trackers are installed.
-
-    Raises:
-        ImportError: If some are missing; the message names them, and the extra if there is one.
-    """
+    """Validate that experiment trackers are installed. The `ImportError` names the missing ones and their extra."""
     if missing := [name for name in names if not pipelines.is_package_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
         raise ImportError(

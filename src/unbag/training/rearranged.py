@@ -126,7 +126,7 @@ def train_on_rearranged_corpus(
     Args:
         recipe: Recipe of the protocol.
         config: Its options. The output folder gets the predictions of each model and at the end the record
-            `rearranged.json`.
+            `rearranged.json`. A folder with predictions of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the config's own.
         on_step: Builds the `OnStep` of a model's run from its name.
         progress_callback: See `unbag.evaluation.evaluator`; for the predictions of a model.
@@ -137,9 +137,6 @@ def train_on_rearranged_corpus(
         95 % interval over pairs), `over_seeds`, the difference `less_finetune` on the same pairs, and for rearranged
         pairs `by_partition`, the accuracy from the easiest to the hardest (Figure 2). `published`, the paper's own
         figures if the corpus is SNLI. Config, data and versions.
-
-    Raises:
-        ValueError: If a seed occurs twice, or `config.output_dir` holds predictions of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or [config.seed]
     preflight.validate_training_options(config)
@@ -266,12 +263,7 @@ def _title(recipe: str, head: str) -> str:
 
 
 def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
-    """Summarize the accuracies by model and head. The value of a pair is the mean over seeds.
-
-    Args:
-        test: Test rows, n in number.
-        correct: By model and head, for each seed whether each prediction is correct, shape (n,).
-    """
+    """Summarize the accuracies by model and head. The value of a pair is the mean over seeds."""
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
     estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, others)

@@ -27,43 +27,28 @@ none."""
 
 
 class TrainingProtocol(NamedTuple):
-    """Custom training procedure of a recipe, used instead of the default `seeds.run_seeds`.
+    """Custom training procedure of a recipe, used instead of the default `seeds.run_seeds`."""
 
-    Attributes:
-        run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
-            `progress_callback` of `seeds.run_seeds`; writes the record to `config.output_dir` and returns it.
-        view: Function that builds the terminal's view of that record.
-        has_one_model: Whether it trains one model, in `config.output_dir`, which can be published.
-    """
-
+    # Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and `progress_callback` of
+    # `seeds.run_seeds`. It writes the record to `config.output_dir` and returns it.
     run: Callable[..., dict[str, Any]]
-    view: Callable[[dict[str, Any]], Any]
-    has_one_model: bool = False
+    view: Callable[[dict[str, Any]], Any]  # builds the terminal's view of the record
+    has_one_model: bool = False  # whether it trains one model, in `config.output_dir`, that can be published
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe: a subclass of `transformers.Trainer` with its options and documentation.
+    """Training recipe: a subclass of `transformers.Trainer` with its options and documentation."""
 
-    Attributes:
-        name: Name of the recipe, `unbag train NAME`.
-        summary: Text of its help page.
-        trainer: Trainer class as `module:Class`, such as `unbag.training.hex:HexTrainer`. The text keeps PyTorch out of
-            the help pages.
-        config: Class of its config. A field that is no constructor argument or not declared by `config.declare_option`
-            is no option of the command.
-        protocol: See `TrainingProtocol`; None for one run per seed.
-        about: One or two sentences for the card of a trained model, with the paper.
-        pair_features: See `MakePairFeatures`; None if the loss needs labels only.
-    """
-
-    name: str
-    summary: str
+    name: str  # `unbag train NAME`
+    summary: str  # text of its help page
+    # Text instead of the class, because importing the class imports PyTorch, which help pages do not need.
     trainer: str = "unbag.training.trainer:PairTrainer"
+    # A field that is no constructor argument or not declared by `config.declare_option` is no option of the command.
     config: type[TrainConfig] = TrainConfig
-    protocol: TrainingProtocol | None = None
-    about: str = ""
-    pair_features: MakePairFeatures | None = None
+    protocol: TrainingProtocol | None = None  # None for one run per seed
+    about: str = ""  # one or two sentences for the card of a trained model, with the paper
+    pair_features: MakePairFeatures | None = None  # None if the loss needs labels only
 
     def load_trainer(self) -> "type[PairTrainer]":
         """Import the trainer class."""
@@ -90,11 +75,7 @@ def load_recipes() -> dict[str, Recipe]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """Find a recipe by name.
-
-    Raises:
-        ValueError: If there is no such recipe.
-    """
+    """Find a recipe by name. Raises a `ValueError` if there is none."""
     if name not in load_recipes():
         raise ValueError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]

@@ -106,11 +106,7 @@ class TrainingRecord(TypedDict):
 
 
 def read_training_record(folder: Path) -> dict[str, Any]:
-    """Read and validate the training record in the output folder of a finished run.
-
-    Raises:
-        ValueError: If the file is missing or does not match the schema.
-    """
+    """Read and validate the training record in the output folder of a finished run."""
     record = read_record(folder / FILE, TrainingRecord, "the record of a finished training run")
     if "interpolation" in record and not record["interpolation"]["curve"]:
         raise ValueError(f"{folder / FILE}: expected interpolated models, got an empty curve; train again")

@@ -45,7 +45,7 @@ def run_seeds(
     Args:
         recipe: Recipe.
         config: Its options. With seeds, the output folder gets a subfolder per seed.
-        seeds: Training seeds; an empty list stands for the config's own.
+        seeds: Distinct training seeds; an empty list stands for the config's own.
         sets: Challenge sets to evaluate each model on, with the default samples of their default corpora.
         on_step: Builds the `OnStep` of a run from its name.
         progress_callback: See `utils.progress.OnProgress`.
@@ -56,9 +56,6 @@ def run_seeds(
         the folder `evaluation` with its results; `summary`: by name of each number its `mean`, its
         `standard_deviation` (of a sample; None for one run), the `values`, and the number `n` of examples behind each.
         For one run it also has the ends of the 95 % interval over the examples, `low` and `high`.
-
-    Raises:
-        ValueError: If a seed occurs twice or a set is unknown; see also `run`.
     """
     preflight.validate_training_options(config, sets=sets)
     configs = [
@@ -102,10 +99,8 @@ def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
 
 
 def _share(value: float, n: int) -> Estimate:
-    """Build the estimate of a proportion of n pairs with Wilson's interval (Wilson 1927).
-
-    The record has counts only, no pairs.
-    """
+    """Build the estimate of a proportion of n pairs with Wilson's interval (Wilson 1927)."""
+    # The record has counts only, no pairs to resample.
     from scipy.stats import binomtest
 
     if not n:
@@ -115,11 +110,7 @@ def _share(value: float, n: int) -> Estimate:
 
 
 def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
-    """Validate that no seed occurs twice, and return the seeds as a list.
-
-    Raises:
-        ValueError: If a seed occurs twice.
-    """
+    """Validate that no seed occurs twice, and return the seeds as a list."""
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
     return list(seeds)

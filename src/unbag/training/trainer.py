@@ -134,22 +134,14 @@ class PairTrainer(Trainer):
     def save_extra(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write additional learned parameters to the output folder. Does nothing by default.
 
-        Args:
-            folder: Output folder.
-            weights: Complete `state_dict` of the network with its extra modules, gathered from all shards.
+        `weights` is the complete `state_dict` of the network with its extra modules, gathered from all shards.
         """
 
 
 def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: int) -> TrainingArguments:
-    """Build the arguments of `Trainer` for a run.
+    """Build the arguments of `Trainer` for a run with `n_pairs` training pairs per epoch.
 
-    Args:
-        config: Training options.
-        output_dir: Folder for checkpoints.
-        n_pairs: Number of training pairs per epoch.
-
-    Raises:
-        ValueError: If the batch cannot be divided among processes and accumulation steps.
+    The checkpoints go to `output_dir`.
     """
     parts = validate_batch_size(config)
     if n_pairs < connect_process_group().world_size:
@@ -221,12 +213,6 @@ class RunCallback(TrainerCallback):
     """Callback that controls a run: dropout, reports of steps, divergence, early stopping, and the best weights."""
 
     def __init__(self, config: TrainConfig, on_step: OnStep | None = None) -> None:
-        """Initialize the callback.
-
-        Args:
-            config: Training options.
-            on_step: See `OnStep`.
-        """
         self._config, self._on_step = config, on_step
         self._loss: float | None = None
         self._accuracy: float | None = None

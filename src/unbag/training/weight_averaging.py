@@ -63,14 +63,9 @@ def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tens
 
 
 def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict[str, Tensor]:
-    """Compute the weighted mean of the weights of several networks.
+    """Compute the weighted mean of the weights of n networks of one architecture, on the CPU.
 
-    Args:
-        models: Weights of n networks of one architecture, on the CPU.
-        weights: n weights of at least 0 with the sum 1.
-
-    Returns:
-        The mean of each floating-point tensor, in float32. Other tensors, such as integer buffers, are copied.
+    Means of floating-point tensors are in float32. Other tensors, such as integer buffers, are copied.
 
     Raises:
         ValueError: If names or shapes differ, or tensors without a mean (integers) have different values.
@@ -105,13 +100,7 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
 def interpolate_weights(weights_a: Weights, weights_b: Weights, alpha: float) -> dict[str, Tensor]:
     """Interpolate weights linearly: (1 − α) θ_A + α θ_B, as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
-    Args:
-        weights_a: Weights θ_A, those of α = 0, on the CPU.
-        weights_b: Weights θ_B, those of α = 1, on the CPU.
-        alpha: α from 0 to 1.
-
-    Raises:
-        ValueError: See `average_weights`.
+    `weights_a` is θ_A, the result for α = 0. All weights must be on the CPU.
     """
     return average_weights([weights_a, weights_b], [1 - alpha, alpha])
 

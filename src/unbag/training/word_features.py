@@ -25,17 +25,11 @@ original scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 %
 
 
 class VocabularyEmbeddings(NamedTuple):
-    """Embedding table of a vocabulary. Special tokens come first.
+    """Embedding table of a vocabulary. Special tokens come first."""
 
-    Attributes:
-        table: Vectors, shape (vocabulary, dimensions), float32; zeros for padding.
-        n_matched: Number of words in the table of embeddings; 0 without one.
-        scale: Factor of the vectors from the table.
-    """
-
-    table: NDArray[np.float32]
-    n_matched: int
-    scale: float
+    table: NDArray[np.float32]  # shape (vocabulary, dimensions); zeros for padding
+    n_matched: int  # words in the table of embeddings; 0 without one
+    scale: float  # factor of the vectors from the table
 
 
 def build_vocabulary_embeddings(
@@ -154,11 +148,7 @@ def build_spelling_table(words: Sequence[str]) -> Tables:
 
 
 def build_stem_table(words: Sequence[str]) -> Tables:
-    """Assign a stem id to each word, with Snowball's English stemmer.
-
-    Raises:
-        ImportError: If NLTK is missing.
-    """
+    """Assign a stem id to each word, with Snowball's English stemmer. Requires NLTK."""
     try:
         from nltk.stem.snowball import SnowballStemmer
     except ImportError as error:
@@ -190,10 +180,9 @@ def build_tag_table(words: Sequence[str], sentences: Iterable[str], tagger: Tagg
 
 
 def build_relation_table(words: Sequence[str]) -> Tables:
-    """Build the table of WordNet relations between words. See `compute_word_relations`.
+    """Build the table of WordNet relations between words (`compute_word_relations`). Requires NLTK.
 
     Raises:
-        ImportError: If NLTK is missing.
         ValueError: If WordNet is missing; the message names the command that installs it.
     """
     from unbag.baselines.wordnet.database import open_wordnet
