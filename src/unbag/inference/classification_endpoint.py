@@ -54,36 +54,24 @@ Pair = tuple[str, str]
 
 
 class PairOutputs(NamedTuple):
-    """Outputs of a model for one pair, parsed from the response of an endpoint.
+    """Outputs of a model for one pair, parsed from the response of an endpoint."""
 
-    Attributes:
-        names: The server's name of each output; empty for an output that the response does not name.
-        values: Probability of each output, or one score.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[float, ...]
+    names: tuple[str, ...]  # the server's name of each output; empty for an output that the response does not name
+    values: tuple[float, ...]  # probability of each output, or one score
 
 
 class EndpointRoute(NamedTuple):
-    """Request and response format of an endpoint route.
+    """Request and response format of an endpoint route."""
 
-    Attributes:
-        name: Last part of the address.
-        build: Function from the model's name, pairs and a separator to the body of a request.
-        parse: Function from a response and the number of pairs to their outputs, in the order of the pairs. Raises one
-            of `MALFORMED` for another format.
-        expected: Description of a response, for error messages.
-        shares_premise: Whether all pairs of a request must have one premise.
-        is_text: Whether the route takes one text per pair, which a separator joins.
-    """
-
-    name: str
+    name: str  # last part of the address
+    # from the model's name, pairs and a separator to the body of a request
     build: Callable[[str, Sequence[Pair], str], dict[str, Any]]
+    # From a response and the number of pairs to their outputs, in the order of the pairs. Raises one of `MALFORMED` for
+    # another format.
     parse: Callable[[Any, int], list[PairOutputs]]
-    expected: str
-    shares_premise: bool = False
-    is_text: bool = False
+    expected: str  # description of a response, for error messages
+    shares_premise: bool = False  # whether all pairs of a request must have one premise
+    is_text: bool = False  # whether the route takes one text per pair, which a separator joins
 
 
 MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -203,7 +191,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
     The supported routes are in `ROUTES`.
 
     Attributes:
-        label_space: Labels of the columns of `predict`.
         order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
             of one output, the labels of a high score and of a low one.
         identity: Everything that determines the probabilities, by name, with the version of the model if the server
@@ -271,7 +258,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 separator tokens of the model, such as `[SEP]`.
             label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the names do not define it.
             threshold: As for `TransformerPredictor.load`.
-            concurrency: Number of simultaneous requests, 1 or more (default: 8).
+            concurrency: Number of simultaneous requests (default: 8).
             retries: Maximum number of retries of a request (default: 8).
             no_cache: Whether to ignore outputs and predictions from earlier runs (default: no).
             spending: Counter for requests and tokens (default: a new one).
@@ -281,7 +268,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             EndpointError: If the URL is invalid or unreachable, the server rejects the request or answers in another
                 format, or an option does not fit the model.
             data.labels.LabelError: If the names do not define the label of each output.
-            ValueError: If `concurrency` is below 1.
         """
         if concurrency < 1:
             raise ValueError(
@@ -330,11 +316,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         premises: Sequence[str],
         hypotheses: Sequence[str],
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
-
-        Raises:
-            EndpointError: As `predict`.
-        """
+        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives."""
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
         with closing(iter_responses(self._ask, self._split(list(rows_of)), self._concurrency)) as responses:
             for batch, future in responses:
@@ -375,10 +357,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         return [PairOutputs(*map(tuple, each)) for each in cached]
 
     def _send(self, pairs: Sequence[Pair]) -> tuple[list[PairOutputs], str]:
-        """Send pairs in one request, or in several if the server's limit is smaller.
-
-        Returns the outputs and the version of the model.
-        """
+        """Send pairs in as many requests as the server's limit requires. Returns outputs and the model's version."""
         body = self._route.build(self.model, pairs, self._separator)
         try:
             response = self._connection.client.post(

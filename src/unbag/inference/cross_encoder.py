@@ -66,11 +66,7 @@ def _read(path: Path) -> Any:
 
 
 class CrossEncoderPredictor(PairClassifier):
-    """Predictor that runs a `CrossEncoder` of sentence-transformers, with its modules and its default prompt.
-
-    Attributes:
-        model: The `CrossEncoder`.
-    """
+    """Predictor that runs a `CrossEncoder` of sentence-transformers, with its modules and its default prompt."""
 
     def __init__(
         self,
@@ -134,13 +130,7 @@ class CrossEncoderPredictor(PairClassifier):
         device: str | None = None,
         **options: Any,
     ) -> "CrossEncoderPredictor":
-        """Load a model for which `is_modular_cross_encoder` is true.
-
-        Args:
-            origin: Origin of the model.
-            dtype: As for `TransformerPredictor.load`.
-            device: As for `TransformerPredictor.load`.
-            options: Options of the constructor.
+        """Load a model for which `is_modular_cross_encoder` is true. Options are those of the constructor.
 
         Raises:
             ImportError: If sentence-transformers is not installed.

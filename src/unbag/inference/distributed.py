@@ -56,9 +56,6 @@ class ProcessGroup:
 
         Otherwise, the other processes would wait forever for a process that failed.
 
-        Returns:
-            The result of this process.
-
         Raises:
             ValueError: If the function failed in another process only. Its own error in this process is raised as is.
         """
@@ -78,11 +75,7 @@ class ProcessGroup:
         return done
 
     def main_process_first(self, function: Callable[[], T]) -> T:
-        """Run a function in process 0, then in the other processes, which can reuse results that process 0 cached.
-
-        Raises:
-            ValueError: As `run_on_all`.
-        """
+        """Run a function in process 0, then in the other processes, which can reuse results that process 0 cached."""
         if self.world_size == 1:
             return function()
         first = self.run_on_all(function if self.rank == 0 else lambda: None)

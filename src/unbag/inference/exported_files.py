@@ -89,10 +89,9 @@ def select_exported_model(available: Sequence[str], model_file: str | None, sour
 
 
 def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
-    """Locate an exported model. Hub models are downloaded, or read from the cache in offline mode.
+    """Locate an exported model, and return its name in the repository and its path on this machine.
 
-    Returns:
-        The name of the exported model in the repository, and its path on this machine.
+    Hub models are downloaded, or read from the cache in offline mode.
 
     Raises:
         ModelError: If there is no such file, several exist and none is named, or the download fails.

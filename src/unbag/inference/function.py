@@ -36,8 +36,7 @@ ROWS: Final = "rows"
 class OutputCountError(LabelError):
     """Error for a function whose number of outputs differs from the number of labels.
 
-    Attributes:
-        n_outputs: Number of outputs: columns per row, or 1 for a single score per pair.
+    `n_outputs` is the number of columns per row, or 1 for a single score per pair.
     """
 
     def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
@@ -247,11 +246,6 @@ class CallablePredictor:
 
 
 def _validate_signature(fn: Callable[..., Any]) -> None:
-    """Validate that a function takes two arguments.
-
-    Raises:
-        ValueError: If it takes others; the message has its signature.
-    """
     try:
         signature = inspect.signature(fn, follow_wrapped=False)  # a decorator may add arguments of its own
     except (TypeError, ValueError):  # some functions in C have no signature; their own TypeError is reported instead
@@ -280,13 +274,11 @@ def _number(name: Any, value: Any) -> float:
 
 
 def _name(fn: Callable[..., Any]) -> str | None:
-    """Build the import name of a function, like `pickle`. Return None if the name imports another object.
-
-    Closures of one factory, lambdas and methods of objects share a name, and the rest of what determines their outputs
-    is not in a file.
-    """
+    """Build the import name of a function, like `pickle`. Return None if the name imports another object."""
     module, name = str(getattr(fn, "__module__", "")), str(getattr(fn, "__qualname__", ""))
     try:
+        # Closures of one factory, lambdas and methods of objects share a name, and the rest of what determines their
+        # outputs is not in a file. So the name must import this very object.
         return f"{module}:{name}" if attrgetter(name)(sys.modules[module]) is fn else None
     except (KeyError, AttributeError):
         return None

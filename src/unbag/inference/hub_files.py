@@ -121,25 +121,17 @@ class ModelOrigin:
     """Origin of a model: a Hub repository at one commit, or a local folder.
 
     Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
-
-    Attributes:
-        source: Hub id or folder, for transformers and for messages.
-        commit: Commit on the Hub; None for a folder.
-        trust_remote_code: Whether code of the repository is run (default: no).
     """
 
-    source: str
-    commit: str | None
-    trust_remote_code: bool = False
+    source: str  # Hub id or folder, for transformers and for messages
+    commit: str | None  # None for a folder
+    trust_remote_code: bool = False  # whether code of the repository is run
 
     def __str__(self) -> str:
         return self.source
 
     def download(self, *, weights: bool = False) -> Path:
-        """Get the folder with the model's files. The files of a Hub model are downloaded.
-
-        Args:
-            weights: Whether to download the weights (default: no), not only config and tokenizer.
+        """Get the folder with config, tokenizer and, if requested, weights. The files of a Hub model are downloaded.
 
         Raises:
             ModelError: If the files cannot be downloaded, or have no config among them.
@@ -198,7 +190,7 @@ def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
-        revision: Branch, tag or commit of a Hub model (default: the main branch).
+        revision: Branch, tag or commit of a Hub model (None: the main branch).
         trust_remote_code: Whether code of the repository is run (default: no).
 
     Raises:

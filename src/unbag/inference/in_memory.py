@@ -53,12 +53,7 @@ def build_classifier_predictor(
     compute in float16, so they are copied to float32 on every processor. The object itself is not changed: only its
     tensors are shared.
 
-    Args:
-        model: Object for which `is_classifier` is true.
-        label_map: As for `TransformerPredictor.load`.
-        max_length: As for `TransformerPredictor.load` (default: that of the pipeline).
-        batch_tokens: As for `TransformerPredictor.load`.
-        threshold: As for `TransformerPredictor.load`.
+    The options are those of `TransformerPredictor.load`. The default of `max_length` is that of the pipeline.
 
     Raises:
         ModelError: If the network is not a sequence classifier alone, or has one output and no threshold.

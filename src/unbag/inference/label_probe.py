@@ -90,33 +90,23 @@ FALSE_ALARM: Final = 1445 / 531_441
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """Result of the label probe (`run_label_probe`).
+    """Result of the label probe (`run_label_probe`)."""
 
-    Attributes:
-        declared: Label of each output, as the predictor declares it.
-        right_declared: Number of pairs that are right by the declared order.
-        best: Order with the most right pairs; for two labels, it may be of the other two-label space. The declared
-            order in case of a tie.
-        right_best: Number of pairs that are right by `best`.
-        pairs: Number of pairs.
-        mislabelled: Whether `best` fits so much better that the declared order must be wrong.
-        at_chance: Whether the declared order gets no more pairs right than the best constant prediction, or no more
-            than random predictions get with a probability of at least `LEAST_CHANCE`.
-        ranked_declared: For a model of one output, or a reversed model of two, number of the `COUPLES` that its score
-            ranks right by the declared order, a tie counting half; None for other models. `best` is then the order
-            that ranks the most right.
-        ranked_best: The same for `best`.
-    """
-
-    declared: tuple[str, ...]
-    right_declared: int
+    declared: tuple[str, ...]  # label of each output, as the predictor declares it
+    right_declared: int  # number of pairs that are right by the declared order
+    # Order with the most right pairs; for two labels, it may be of the other two-label space. The declared order in
+    # case of a tie.
     best: tuple[str, ...]
-    right_best: int
+    right_best: int  # number of pairs that are right by `best`
     pairs: int
-    mislabelled: bool
+    mislabelled: bool  # whether `best` fits so much better that the declared order must be wrong
+    # Whether the declared order gets no more pairs right than the best constant prediction, or no more than random
+    # predictions get with a probability of at least `LEAST_CHANCE`.
     at_chance: bool = False
+    # For a model of one output, or a reversed model of two: number of the `COUPLES` that its score ranks right by the
+    # declared order, a tie counting half. None for other models. `best` is then the order that ranks the most right.
     ranked_declared: float | None = None
-    ranked_best: float | None = None
+    ranked_best: float | None = None  # the same for `best`
 
     @property
     def finding(self) -> str:
@@ -151,19 +141,14 @@ class ProbeReport:
 
 
 class MislabelledError(LabelError):
-    """Error for a model whose outputs do not match the label order that its config declares.
-
-    Attributes:
-        report: Result of the probe.
-    """
+    """Error for a model whose outputs do not match the label order that its config declares."""
 
     def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
-        """Build the error message.
+        """Build the message.
 
         Args:
-            report: Result of the probe.
             fix: Fix for the user (default: the option `--label-map` with the best order).
-            override: Option that accepts the declared order (default: `--trust-labels`).
+            override: Option that accepts the declared order.
         """
         self.report = report
         fix = fix or f"pass --label-map {','.join(report.best)}"
@@ -180,11 +165,6 @@ def build_label_map_error(report: ProbeReport) -> MislabelledError:
 
 def validate_label_order(predictor: Predictor, language: str, *, has_label_map: bool) -> None:
     """Validate the declared label order of a model with the label probe, unless the user passed a label map.
-
-    Args:
-        predictor: Model, as for `run_label_probe`.
-        language: Language of the probe's pairs.
-        has_label_map: Whether the user passed a label map.
 
     Raises:
         MislabelledError: If another order fits much better; see `run_label_probe`.
@@ -293,10 +273,7 @@ def find_fitting_label_order(
 ) -> tuple[str, ...] | None:
     """Find the label order for a function with an unexpected number of outputs. Return None if no order fits.
 
-    Args:
-        predictor: Predictor of the function.
-        n_outputs: Number of its outputs: 1 (a score for each pair), 2 or 3.
-        language: Language of the probe's pairs (default: `en`).
+    One output is a score for each pair; two or three are columns.
     """
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     declared = LABELS if n_outputs == len(LABELS) else list_two_label_orders()[0]
@@ -317,11 +294,7 @@ def find_fitting_label_order(
 
 
 def raise_output_count_error(predictor: CallablePredictor, error: OutputCountError) -> None:
-    """Raise `error` again, with a suggested label order that fits the number of outputs.
-
-    Raises:
-        OutputCountError: Always.
-    """
+    """Raise `error` again, with a suggested label order that fits the number of outputs."""
     order = find_fitting_label_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
     raise error.with_suggested_order(order) from None
 

@@ -36,8 +36,6 @@ class ClassifierInTraining:
     Args:
         model: Model that the training loop calls, wrapped or not.
         order: Label of each output.
-        tokenizer: Tokenizer of the model.
-        device: Device for the inputs.
         batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
 
     Raises:

@@ -156,16 +156,11 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
 
 
 def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Load a network, and list the weights that are missing from its files.
+    """Load a network, and list the weights that are missing from its files, sorted.
 
     Args:
         auto_class: Auto class, one of `_KINDS`.
-        origin: Origin of the model.
-        dtype: Data type of the weights.
         options: Further options of `from_pretrained`.
-
-    Returns:
-        The network, and the names of the weights that its files lack, sorted.
 
     Raises:
         ModelError: If it cannot be loaded.
@@ -187,11 +182,7 @@ def build_missing_weights_message(missing_weights: Sequence[str], origin: ModelO
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
-    """Load a model's tokenizer.
-
-    Raises:
-        ModelError: If it cannot be loaded.
-    """
+    """Load a model's tokenizer. Raises `ModelError` if it cannot be loaded."""
     try:
         with errors.convert_rust_panics():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
@@ -208,10 +199,8 @@ def validate_config_counts(path: Path) -> None:
     """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
-    width costs nothing before it is compared with the shapes of the weights.
-
-    Raises:
-        ModelError: If a number is larger; the message names the first one.
+    width costs nothing before it is compared with the shapes of the weights. The `ModelError` names the first larger
+    number.
     """
     try:
         config = read_json_object(path)
@@ -258,11 +247,7 @@ tokenizer with only special tokens covers none."""
 
 
 def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a model has a padding token. If only the tokenizer has one, copy it to the network's config.
-
-    Raises:
-        ModelError: If neither has one.
-    """
+    """Validate that a model has a padding token. If only the tokenizer has one, copy it to the network's config."""
     config = network.config.get_text_config()
     if config.pad_token_id is None:  # decoders need it to find the last token of a row
         config.pad_token_id = tokenizer.pad_token_id
@@ -277,9 +262,6 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
 
     A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
     least `_KNOWN_WORDS` in the best language.
-
-    Raises:
-        ModelError: If it knows fewer.
     """
     try:
         with errors.convert_rust_panics():
@@ -302,10 +284,7 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
 def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Validate that the model has an embedding for every token in the tokenizer's vocabulary.
 
-    A training would fail only when a text has such a token, possibly after hours.
-
-    Raises:
-        ModelError: If an embedding is missing; the message names the token.
+    A training would fail only when a text has such a token, possibly after hours. The `ModelError` names the token.
     """
     vectors = _embedding_count(network)
     token, number = max(tokenizer.get_vocab().items(), key=lambda each: each[1], default=("", -1))
@@ -321,10 +300,8 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
 def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
     """Validate that the model has an embedding for every token id in the given texts.
 
-    On a GPU, an index outside the table would end the process's use of the device, not only this call.
-
-    Raises:
-        ModelError: If an embedding is missing; the message names the token.
+    On a GPU, an index outside the table would end the process's use of the device, not only this call. The `ModelError`
+    names the token.
     """
     vectors = _embedding_count(network)
     if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
@@ -383,14 +360,10 @@ class LoadedModel:
 
 @dataclass(frozen=True)
 class Classifier(LoadedModel):
-    """Sequence classifier with its label order.
+    """Sequence classifier with its label order."""
 
-    `order` has the label of each output. For a model of one output, which needs a `threshold`, `order` has the labels
-    above and below it.
-    """
-
-    order: tuple[str, ...]
-    threshold: Threshold | None = None
+    order: tuple[str, ...]  # label of each output; for a model of one output, the labels above and below `threshold`
+    threshold: Threshold | None = None  # required for one output
     supplies_segments: bool = False  # whether the tokenizer returns segment ids only for unbag
 
     @property
@@ -413,7 +386,6 @@ def load_classifier(
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
         revision: Branch, tag or commit of a Hub model.
-        dtype: Data type of the weights.
         label_map: Label of each output, as in `data.labels.resolve_output_labels`.
         threshold: Minimum probability of entailment (`unbag.inference.single_output`), required for one output; None
             for the most probable label.
@@ -458,11 +430,9 @@ def build_classifier(
     label_map: Mapping[str, str] | None,
     threshold: Threshold | None = None,
 ) -> Classifier:
-    """Build a classifier from a loaded model and its tokenizer.
+    """Build a classifier from a loaded model and its tokenizer. The network is set to evaluation mode.
 
     Args:
-        network: Sequence classifier. It is set to evaluation mode.
-        tokenizer: Tokenizer of the network.
         name: Name, as in `LoadedModel`.
         revision: Revision, as in `LoadedModel`.
         source: Name of the object for error messages.
@@ -485,8 +455,6 @@ def prepare_tokenizer(
     """Validate the tokenizer of a network, and make it return the inputs that the network reads.
 
     Args:
-        network: The network.
-        tokenizer: Its tokenizer.
         source: Name of the model for error messages.
         is_trained: Whether the model is evaluated, and not trained with these inputs first.
 
@@ -532,12 +500,8 @@ def load_causal_lm(
 ) -> LoadedModel:
     """Load a causal language model or an encoder-decoder, and its tokenizer, from the same commit.
 
-    Args:
-        model: As for `load_classifier`.
-        revision: As for `load_classifier`.
-        dtype: Data type of the weights.
-        trust_remote_code: As for `load_classifier`.
-        has_prompt: Whether the user chose a prompt, which an encoder-decoder requires.
+    The options are those of `load_classifier`. `has_prompt` states whether the user chose a prompt, which an
+    encoder-decoder requires.
 
     Raises:
         ModelError: If there is no such model, or it does not generate text.
@@ -575,14 +539,13 @@ def load_classifier_for_training(
 ) -> Classifier:
     """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.
 
-    A new head has the three labels in the order of `LABELS`, and its config names them.
+    A new head has the three labels in the order of `LABELS`, and its config names them. The seed initializes it.
 
     Args:
         model: As for `load_classifier`.
         revision: As for `load_classifier`.
         label_map: Label of each output, as in `data.labels.resolve_output_labels`, for a classifier whose config does
             not define it.
-        seed: Random seed for the new head.
 
     Raises:
         ModelError: If there is no such model, it is a classifier with other labels, its files lack more than a head, or

@@ -55,12 +55,9 @@ def _sentencizer() -> Any:
 
 
 def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int) -> list[str]:
-    """Join consecutive sentences into chunks of at most `limit` tokens each.
+    """Join consecutive sentences of one premise into chunks of at most `limit` tokens each.
 
-    Args:
-        sentences: Sentences of one premise, in order.
-        lengths: Number of tokens of each sentence.
-        limit: Maximum number of tokens of a chunk. A longer sentence is a chunk of its own.
+    `lengths` has the tokens of each sentence. A sentence that is longer than `limit` is a chunk of its own.
 
     >>> pack_sentences(["a", "b", "c"], [2, 2, 3], 4)
     ['a b', 'c']
@@ -82,9 +79,7 @@ class LongPremisePredictor:
     contradiction classifier). If several chunks are equal, the first is used. A premise of one chunk gives the
     predictions of the model itself.
 
-    Attributes:
-        identity: That of the model, with the mode; None if the model has none.
-        truncated: Number of pairs so far with a chunk that is longer than the maximum input length.
+    `truncated` is the number of pairs so far with a chunk that is longer than the maximum input length.
     """
 
     def __init__(self, predictor: Predictor, mode: LongPremise) -> None:

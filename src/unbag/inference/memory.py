@@ -53,7 +53,6 @@ class BatchSplitter:
         Args:
             rows: Positions of the batch's rows, shape (b,).
             lengths: Tokens of every row, in this batch or not, shape (n,).
-            run: Function that runs the model on rows.
 
         Raises:
             OutOfMemoryError: If a single row does not fit.

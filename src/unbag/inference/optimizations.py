@@ -105,14 +105,11 @@ class FirstTokenDistilBertLayer(nn.Module):
 def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     """Replace the last layer in place by one that computes only the first token, if the logits stay equal.
 
-    A model with an unknown layout is not changed.
+    Returns whether the model was changed. A model with an unknown layout is not changed.
 
     Args:
         model: Sequence classifier in evaluation mode.
         inputs: Batch for the comparison, with pairs of different lengths, so that it has padding.
-
-    Returns:
-        Whether the model was changed.
     """
     base: Any = model.base_model
     shortened: type[nn.Module]
@@ -139,11 +136,9 @@ _PACKABLE: Final = (torch.float32, torch.bfloat16)
 
 
 class PackedLinear(nn.Linear):
-    """Linear layer whose weights are packed in oneDNN's memory layout.
+    """Linear layer on the CPU whose weights are packed in oneDNN's memory layout.
 
-    Args:
-        layer: Linear layer on the CPU; it is not changed.
-        rows: Expected vectors per call, for which oneDNN chooses the layout. Any number can be multiplied.
+    oneDNN chooses the layout for `rows` vectors per call, but any number can be multiplied. `layer` is not changed.
     """
 
     def __init__(self, layer: nn.Linear, rows: int) -> None:
@@ -170,13 +165,12 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
 def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
     """Pack the weights of all linear layers in place (see `PackedLinear`), if the logits stay equal.
 
+    Returns whether the weights were packed.
+
     Args:
         model: Sequence classifier in evaluation mode.
         inputs: Batch for the comparison.
         rows: Expected vectors per call, as for `PackedLinear`.
-
-    Returns:
-        Whether the weights were packed.
     """
     if model.device.type != "cpu" or model.dtype not in _PACKABLE:
         return False

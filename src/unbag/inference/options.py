@@ -31,25 +31,15 @@ LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
 
 @dataclass(frozen=True)
 class ModelOption:
-    """Description of a model option.
+    """Description of a model option."""
 
-    Attributes:
-        help: Description in one line, for the command line and Python.
-        details: Continuation of the description, for Python only.
-        default: Value that the loaders use if the option is not given.
-        metavar: Name of the value in the command's help.
-        minimum: Minimum of a whole number.
-        affects_predictions: Whether the option can change predictions, so that the records of results contain it.
-        parse: Function that converts a value of the declared type to the value that the loaders take.
-    """
-
-    help: str
-    details: str = ""
-    default: Any = None
-    metavar: str | None = None
-    minimum: int | None = None
-    affects_predictions: bool = True
-    parse: Callable[[Any], Any] | None = None
+    help: str  # description in one line, for the command line and Python
+    details: str = ""  # continuation of the description, for Python only
+    default: Any = None  # value that the loaders use if the option is not given
+    metavar: str | None = None  # name of the value in the command's help
+    minimum: int | None = None  # minimum of a whole number
+    affects_predictions: bool = True  # whether the records of results contain the option
+    parse: Callable[[Any], Any] | None = None  # from a value of the declared type to the value that the loaders take
 
 
 def _parse_label_map(value: Mapping[str, str] | Sequence[str] | str) -> Mapping[str, str]:
@@ -308,17 +298,8 @@ def get_default(name: str) -> Any:
 def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Validate model options, and convert their values to the types that the loaders expect.
 
-    A parsed value can be parsed again.
-
-    Args:
-        options: Values by name; None for an option that is not given. Other names than those of `MODEL_OPTIONS` are not
-            validated.
-
-    Returns:
-        The options that are given.
-
-    Raises:
-        ValueError: If a value is invalid.
+    Options with the value None are left out. Names that are not in `MODEL_OPTIONS` are not validated. A parsed value
+    can be parsed again.
 
     >>> parse_model_options({"threshold": "0.5", "label_map": "entailment,not_entailment", "dtype": None})
     {'threshold': 0.5, 'label_map': {'0': 'entailment', '1': 'not_entailment'}}

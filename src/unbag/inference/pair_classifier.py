@@ -27,20 +27,16 @@ class PairClassifier(ThresholdedPredictor, ABC):
     """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch.
 
     Attributes:
-        tokenizer: Tokenizer of the model.
-        label_space: Labels of the columns of `predict`.
         order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
             then the label below it.
         max_length: Maximum tokens of a pair; None without a limit.
-        identity: Everything that determines the probabilities, by name; set by the subclass.
-        batch_tokens: Maximum tokens per batch, padding included; set by the subclass.
         truncated: Number of pairs so far that were longer and were truncated.
         threshold: Minimum probability of entailment; None for the most probable label.
         template: Template of the text of a pair; None for a classifier of pairs.
     """
 
-    identity: Mapping[str, str] | None
-    batch_tokens: int
+    identity: Mapping[str, str] | None  # everything that determines the probabilities, by name; set by the subclass
+    batch_tokens: int  # maximum tokens per batch, padding included; set by the subclass
 
     def __init__(self, classifier: Classifier, max_length: int | None, template: PromptFile | None = None) -> None:
         self.template = template  # for a classifier of one text
@@ -65,11 +61,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         premises: Sequence[str],
         hypotheses: Sequence[str],
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
-
-        Raises:
-            ValueError: As `predict`.
-        """
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return

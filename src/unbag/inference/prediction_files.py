@@ -82,21 +82,13 @@ _BATCH: Final = 10_000
 
 
 class ModelColumn(NamedTuple):
-    """Predictions of one model for n rows of a table, as written there.
-
-    Attributes:
-        name: Name of the model.
-        values: Label of each row as text; "" without a prediction. None for a table with scores only.
-        scores: Scores of each label, shape (n, m); NaN without a prediction. None for labels only.
-        score_labels: Labels of the columns of `scores`; None if these are numbered.
-        confidence: Probability of the predicted label, shape (n,); None if unknown.
-    """
+    """Predictions of one model for n rows of a table, as written there."""
 
     name: str
-    values: Sequence[str] | None
-    scores: NDArray[np.float64] | None = None
-    score_labels: tuple[str, ...] | None = None
-    confidence: NDArray[np.float64] | None = None
+    values: Sequence[str] | None  # label of each row; "" without a prediction, None for a table with scores only
+    scores: NDArray[np.float64] | None = None  # scores of each label, shape (n, m); NaN without a prediction
+    score_labels: tuple[str, ...] | None = None  # labels of the columns of `scores`; None if these are numbered
+    confidence: NDArray[np.float64] | None = None  # probability of the predicted label, shape (n,)
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
@@ -109,24 +101,14 @@ class ModelColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # compared by identity, since its arrays have no truth value
 class PublishedPredictions:
-    """Table of predictions of one or more models for n rows.
+    """Table of predictions of one or more models for n rows."""
 
-    Attributes:
-        name: Name of the file or table.
-        sha256: Hash of the file or table.
-        keys: Hashes of the ids, texts and row numbers by which rows can be matched, by column.
-        numeric: Names of the id columns whose values are all whole numbers.
-        gold: Gold label of each row as text; "" if missing. None without gold labels.
-        id_names: Names of the label ids 0, 1, …, if the table stores them.
-        models: Predictions of each model.
-    """
-
-    name: str
-    sha256: str
-    keys: Mapping[str, Hashes]
-    numeric: frozenset[str]
-    gold: Sequence[str] | None
-    id_names: Sequence[str] | None
+    name: str  # name of the file or table
+    sha256: str  # hash of the file or table
+    keys: Mapping[str, Hashes]  # hashes of the ids, texts and row numbers by which rows can be matched, by column
+    numeric: frozenset[str]  # names of the id columns whose values are all whole numbers
+    gold: Sequence[str] | None  # gold label of each row; "" if missing, None without gold labels
+    id_names: Sequence[str] | None  # names of the label ids 0, 1, …, if the table stores them
     models: Sequence[ModelColumn]
     table: DataTable
 
@@ -292,29 +274,17 @@ def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, s
 
 
 class _Layout(NamedTuple):
-    """Columns of a table of predictions.
-
-    Attributes:
-        ids: Columns with ids.
-        number: Column with row numbers; None without one.
-        texts: Columns of premise and hypothesis; empty without them.
-        gold: Column of gold labels.
-        labels: Columns of predicted labels, one per model.
-        is_model_name: Whether the name of the only label column names the model.
-        scores: One column with lists of scores, or one column per label.
-        score_labels: Labels of the columns of scores; None for lists.
-        confidence: Column with the probability of the predicted label.
-    """
+    """Columns of a table of predictions."""
 
     ids: tuple[str, ...]
-    number: str | None
-    texts: tuple[str, ...]
+    number: str | None  # row numbers
+    texts: tuple[str, ...]  # premise and hypothesis; empty without them
     gold: str | None
-    labels: tuple[str, ...]
-    is_model_name: bool
-    scores: tuple[str, ...]
-    score_labels: tuple[str, ...] | None
-    confidence: str | None
+    labels: tuple[str, ...]  # predicted labels, one column per model
+    is_model_name: bool  # whether the name of the only label column names the model
+    scores: tuple[str, ...]  # one column with lists of scores, or one column per label
+    score_labels: tuple[str, ...] | None  # labels of the columns of scores; None for lists
+    confidence: str | None  # probability of the predicted label
 
 
 _NAMED: Final = ("id", "premise", "hypothesis", "label", "prediction", "scores")
@@ -445,11 +415,7 @@ _TOLERANCE: Final = 0.02  # of the sum of rounded probabilities
 
 
 def _score_matrix(scores: Sequence[Sequence[float]], where: str, locate: Callable[[int], str]) -> NDArray[np.float64]:
-    """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN.
-
-    Raises:
-        DataError: If the number of scores differs between rows, or only some rows are probabilities.
-    """
+    """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN."""
     width = next((len(each) for each in scores if len(each)), 0)
     if wrong := next((number for number, each in enumerate(scores) if len(each) not in (0, width)), None):
         raise DataError(f"{locate(wrong)}: expected {width} scores, got {len(scores[wrong])}; correct the row")

@@ -53,32 +53,21 @@ class StoreError(ValueError):
 
 
 class Chunk(NamedTuple):
-    """Predictions for the rows of a chunk.
+    """Predictions for the rows of a chunk."""
 
-    Attributes:
-        table: Columns `ID_COLUMNS`, one float32 column per label, and `UNANSWERED` if rows have no answer.
-        has_probabilities: False if a prediction is a bare label.
-        truncated: Number of pairs that the model truncated.
-        answered: Dates on which an endpoint answered, and whether answers of this date are from an earlier run.
-    """
-
-    table: pa.Table
-    has_probabilities: bool
-    truncated: int
+    table: pa.Table  # columns `ID_COLUMNS`, one float32 column per label, and `UNANSWERED` if rows have no answer
+    has_probabilities: bool  # False if a prediction is a bare label
+    truncated: int  # number of pairs that the model truncated
+    # dates on which an endpoint answered, and whether answers of this date are from an earlier run
     answered: Mapping[str, bool]
 
 
 @dataclass(frozen=True)
 class PredictionStore:
-    """Folder with the predictions of one predictor on one data set, in chunks.
+    """Folder with the predictions of one predictor on one data set, in chunks."""
 
-    Attributes:
-        folder: Folder of the chunks. Its name is the key of the predictions.
-        manifest: Everything that determines the predictions, from which the key is computed.
-    """
-
-    folder: StorageFolder
-    manifest: Mapping[str, Any]
+    folder: StorageFolder  # its name is the key of the predictions
+    manifest: Mapping[str, Any]  # everything that determines the predictions, from which the key is computed
 
     @classmethod
     def create(
@@ -99,7 +88,6 @@ class PredictionStore:
             content: Hash of the rows.
             rows: Number of rows of the data.
             chunk_rows: Rows per chunk. A batch never spans two chunks, so this affects the rounding of predictions.
-            label_space: Labels of the predictor.
         """
         manifest = {
             "schema": _SCHEMA,
@@ -231,17 +219,11 @@ def merge_dates(*dates: Mapping[str, bool]) -> dict[str, bool]:
 
 @dataclass(frozen=True)
 class StoredPredictions:
-    """Predictions for all rows of a data set.
-
-    Attributes:
-        store: Where they are stored.
-        chunks: Predictions of each chunk.
-        reused: Number of rows that were stored before the run that returned this object (default: 0).
-    """
+    """Predictions for all rows of a data set."""
 
     store: PredictionStore
     chunks: Sequence[Chunk] = field(repr=False)
-    reused: int = 0
+    reused: int = 0  # number of rows that were stored before the run that returned this object
 
     @classmethod
     def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
@@ -256,21 +238,13 @@ class StoredPredictions:
     def from_store(
         cls, store: PredictionStore, known: Mapping[int, Chunk] | None = None, reused: int = 0
     ) -> "StoredPredictions":
-        """Load the predictions of a store. Chunks in `known` are in memory already.
-
-        Raises:
-            StoreError: If a chunk is missing or damaged.
-        """
+        """Load the predictions of a store. Chunks in `known` are in memory already."""
         known = known or {}
         return cls(store, [known.get(chunk) or store.read(chunk) for chunk in range(store.n_chunks)], reused)
 
     @property
     def path(self) -> Path:
-        """Local folder of the chunks.
-
-        Raises:
-            ValueError: If it is not on this machine.
-        """
+        """Local folder of the chunks. Raises `ValueError` if it is not on this machine."""
         return self.store.folder.path
 
     @property
@@ -318,11 +292,7 @@ class StoredPredictions:
 
 
 def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Load predictions from a store's folder, with columns `id`, `source_id` and one float32 column per label.
-
-    Args:
-        path: Folder with the manifest, or its address.
-        columns: Names of the columns (default: all).
+    """Load predictions from a store's folder: `id`, `source_id` and one float32 column per label, or the given columns.
 
     Raises:
         StoreError: If there are no predictions, they are unfinished, or a chunk is damaged.

@@ -103,9 +103,6 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
 def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dict[tuple[str, str], list[int]]:
     """Map each distinct pair to its row positions, in order of first occurrence.
 
-    Raises:
-        ValueError: As `validate_pairs`.
-
     >>> group_equal_pairs(["a", "b", "a"], ["c", "c", "c"])
     {('a', 'c'): [0, 2], ('b', 'c'): [1]}
     """
@@ -127,15 +124,7 @@ def build_one_hot_probabilities(label: str | None, label_space: Sequence[str] = 
 
 
 def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
-    """Validate probabilities and convert them to float32.
-
-    Args:
-        values: Anything that NumPy converts to numbers.
-        rows: Number of pairs, n.
-        label_space: Label of each column.
-
-    Returns:
-        Probabilities of shape (n, len(label_space)); only their type changes.
+    """Validate probabilities and convert them to float32, shape (rows, len(label_space)).
 
     Raises:
         ValueError: If the values are not a table of numbers, have another shape, are outside [0, 1] or NaN, or a row

@@ -41,16 +41,12 @@ logger = logging.getLogger(__name__)
 class Shard:
     """One of n shards of an evaluation, for processes that only share a folder. A shard predicts every n-th chunk.
 
-    Attributes:
-        index: Number of the shard, i, from 0.
-        of: Number of shards, n.
-
     >>> str(Shard.parse("0/3"))
     '0/3'
     """
 
-    index: int
-    of: int
+    index: int  # number of the shard, from 0
+    of: int  # number of shards
 
     def __str__(self) -> str:
         return f"{self.index}/{self.of}"
@@ -72,16 +68,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Predictor and data set, with the store of the predictions.
-
-    Attributes:
-        predictor: Predictor.
-        rows: Data set in Arrow format, with the columns `MODEL_COLUMNS`.
-        store: Store of the predictions.
-    """
+    """Predictor and data set, with the store of the predictions."""
 
     predictor: Predictor
-    rows: "datasets.Dataset"
+    rows: "datasets.Dataset"  # in Arrow format, with the columns `MODEL_COLUMNS`
     store: PredictionStore
 
     @classmethod
@@ -135,16 +125,7 @@ class PredictionJob:
         return job
 
     def predict(self, chunks: Sequence[int], *, reused: int = 0, progress: Progress | None = None) -> dict[int, Chunk]:
-        """Predict some chunks, and store each as soon as it is complete.
-
-        Args:
-            chunks: Numbers of the chunks.
-            reused: Number of rows that count as done from the start.
-            progress: Callback (default: none).
-
-        Raises:
-            ValueError: If the predictor does not return probabilities.
-        """
+        """Predict some chunks, and store each as soon as it is complete. `reused` rows count as done from the start."""
         done, total = reused, reused + self.store.count_rows(chunks)
 
         def count(new: int) -> None:
@@ -179,7 +160,6 @@ def predict_rows(
 
     Args:
         rows: Data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
-        predictor: Predictor.
         folder: Folder of the stores of any number of predictors and data sets; a path or an address.
         chunk_rows: Rows per chunk (default: 1024). Another size may round differently, so it is part of the key.
         progress: Callback; see `Progress` (default: none).
@@ -235,15 +215,9 @@ def predict_shard(
 
 
 def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[int], None] | None = None) -> Chunk:
-    """Predict the rows of a chunk.
+    """Predict the rows of a chunk, which have the columns `MODEL_COLUMNS`.
 
-    Args:
-        predictor: Predictor.
-        rows: The r rows, with the columns `MODEL_COLUMNS`.
-        on_rows: Called after every batch with the number of predicted rows (default: none).
-
-    Raises:
-        ValueError: If the predictor does not return probabilities.
+    `on_rows` is called after every batch with the number of predicted rows.
     """
     import pyarrow as pa
 

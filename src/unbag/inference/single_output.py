@@ -35,35 +35,26 @@ class RankingResult(TypedDict):
     """Ranking metrics of a model's scores on one set.
 
     The label is entailment, or contradiction for a model that finds contradictions.
-
-    Attributes:
-        auc: Probability that a pair with the label scores above a pair without it, ties counting half; None if the set
-            has only one of the two kinds.
-        threshold: Lowest probability at which a pair is predicted as the label on this set; None if no pair is.
-        n_predicted_entailed: Number of pairs predicted as the label.
-        pairs: Number of pairs.
     """
 
+    # Probability that a pair with the label scores above a pair without it, ties counting half; None if the set has
+    # only one of the two kinds.
     auc: float | None
+    # lowest probability at which a pair is predicted as the label on this set; None if no pair is
     threshold: float | str | None
-    n_predicted_entailed: int
+    n_predicted_entailed: int  # number of pairs predicted as the label
     pairs: int
 
 
 class ThresholdedPredictor:
-    """Base class of classifiers, which may have a single output.
-
-    Attributes:
-        order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
-            then the label below it.
-        label_space: Labels of the columns of `predict`.
-        threshold: Minimum probability of entailment; None for the most probable label. It has no effect on `predict`.
-        n_outputs: Number of outputs of the model.
-    """
+    """Base class of classifiers, which may have a single output."""
 
     label_source: ClassVar[LabelSource] = "config"
+    # Labels of the model's outputs, in the model's own order. For one output, the label above the threshold, then the
+    # label below it.
     order: tuple[str, ...]
-    label_space: tuple[str, ...]
+    label_space: tuple[str, ...]  # labels of the columns of `predict`
+    # minimum probability of entailment, without effect on `predict`; None for the most probable label
     threshold: Threshold | None
     n_outputs: int
     _columns: list[int]
@@ -76,13 +67,9 @@ class ThresholdedPredictor:
 
 
 def parse_threshold(threshold: Any) -> Threshold:
-    """Parse and validate a threshold: a number, the text of a number, or `break-even`.
+    """Parse and validate a threshold between 0 and 1, as a number or text, or `break-even`.
 
-    Returns:
-        `break-even`, a float, or the text of a number that is too close to 1 for a float.
-
-    Raises:
-        ValueError: If it is neither between 0 and 1 nor `break-even`.
+    A number that is too close to 1 for a float is returned as its text.
 
     >>> parse_threshold("0.5"), parse_threshold("0.99999999999999999999"), parse_threshold("break-even")
     (0.5, '0.99999999999999999999', 'break-even')

@@ -17,20 +17,12 @@ _WARM_UP: Final = 32  # pairs before the measurement, so that lazy initializatio
 
 
 class SpeedTiming(NamedTuple):
-    """Speed of a predictor at one batch size (number of pairs per call).
+    """Speed of a predictor at one batch size (number of pairs per call)."""
 
-    Attributes:
-        pairs_per_call: Number of pairs that are predicted in one call: the batch size of a service.
-        pairs_per_second: Number of pairs divided by the time of all calls.
-        p50: Median over the pairs of the time of the pair's call, in milliseconds.
-        p99: Time of the call within which 99 % of the pairs have their prediction, in milliseconds.
-        calls: Number of calls.
-    """
-
-    pairs_per_call: int
-    pairs_per_second: float
-    p50: float
-    p99: float
+    pairs_per_call: int  # the batch size of a service
+    pairs_per_second: float  # number of pairs divided by the time of all calls
+    p50: float  # median over the pairs of the time of the pair's call, in milliseconds
+    p99: float  # time of the call within which 99 % of the pairs have their prediction, in milliseconds
     calls: int
 
     def to_json(self) -> dict[str, Any]:
@@ -59,12 +51,6 @@ def measure_speed(
         sizes: Numbers of pairs per call; those above n are skipped.
         rounds: Number of times that each size predicts the pairs, 1 or more.
         clock: Function that returns the time in seconds.
-
-    Returns:
-        One timing per size.
-
-    Raises:
-        ValueError: If there are no pairs, or `rounds` is below 1.
     """
     n = len(premises)
     if n < 1 or rounds < 1:

@@ -37,9 +37,6 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
         lengths: Tokens of each row, shape (n,).
         max_tokens: Maximum tokens per batch, padding included. A longer row is a batch of its own.
 
-    Yields:
-        Positions of a batch's rows; every row is in exactly one batch.
-
     >>> [batch.tolist() for batch in build_token_batches([3, 9, 3, 4], max_tokens=9)]
     [[1], [3, 0], [2]]
     """
@@ -62,11 +59,6 @@ def iter_process_batches(
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.
-
-    Args:
-        batches: Batches of all processes.
-        world_size: Number of processes.
-        rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
     >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world_size=2, rank=1)]
@@ -207,17 +199,11 @@ def shorten_longer_sentence(premise: str, hypothesis: str, n: int) -> tuple[str,
 
 @dataclass(frozen=True)
 class BatchPadding:
-    """Padding settings of a model.
-
-    Attributes:
-        pad_id: Token id of the padding.
-        side: Side of the padding.
-        takes_types: Whether the model takes token type ids; some tokenizers return them for models that do not.
-    """
+    """Padding settings of a model."""
 
     pad_id: int
     side: Literal["left", "right"]
-    takes_types: bool
+    takes_types: bool  # some tokenizers return token type ids for models that do not take them
 
     @classmethod
     def from_model(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "BatchPadding":

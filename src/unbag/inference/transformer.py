@@ -44,9 +44,6 @@ class TransformerPredictor(PairClassifier):
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
     less than 1e-5 in float32. The same pairs together give the same bits on the same machine. A network that reads
     padding runs one pair at a time, unless `batch_tokens` is given.
-
-    Attributes:
-        model: The network, on its device.
     """
 
     def __init__(

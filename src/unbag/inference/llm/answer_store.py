@@ -45,9 +45,6 @@ class AnswerStore:
     The first request of a run is always sent, because the response may contain the version of the model.
 
     Args:
-        cache: SQLite cache of the answers.
-        connection: Connection to the endpoint.
-        model: Name of the model at the endpoint.
         api_url: URL of the server's API, which usually ends in `/v1`.
         no_cache: Whether answers from earlier runs are ignored, now and in later runs.
     """
@@ -125,14 +122,10 @@ class AnswerStore:
         *,
         is_same: Callable[[Any, Any], bool] | None = None,
     ) -> None:
-        """Store the answers to requests.
+        """Store the answers to requests, under the version from `read_version`.
 
-        Args:
-            requests: Requests.
-            answers: Their answers.
-            version: Version of the model from `read_version`.
-            is_same: Function that compares an earlier answer with a new one. If they differ, all earlier answers are
-                ignored, now and in later runs. Default: no comparison.
+        `is_same` compares an earlier answer with a new one. If they differ, all earlier answers are ignored, now and in
+        later runs.
         """
         answered = _now()
         if is_same is not None:
@@ -162,11 +155,7 @@ class AnswerStore:
         return dates
 
     def validate_version(self) -> None:
-        """Validate that the server has not replaced its model since the start of the run.
-
-        Raises:
-            EndpointError: If it reports another version.
-        """
+        """Validate that the server has not replaced its model since the start of the run."""
         now = self._read_served_version() if self._served else {}
         if changed := {
             name: now[name] for name in self._served if now.get(name, self._served[name]) != self._served[name]

@@ -62,17 +62,12 @@ _TEST_PAIRS: Final = (  # no two sentences begin alike, so that their common pre
 
 @dataclass(frozen=True)
 class _Question:
-    """Tokens of one pair's prompt and its continuations.
+    """Tokens of one pair's prompt and its continuations."""
 
-    Attributes:
-        prefix: Common prefix of the prompt and all whole texts.
-        endings: Tokens after the prefix, for each label; none is empty.
-        tails: Token sequences that the model has to read after the prefix to score all endings. No tail is a prefix of
-            another. One empty tail if every word is one token.
-    """
-
-    prefix: list[int]
-    endings: list[list[int]]
+    prefix: list[int]  # common prefix of the prompt and all whole texts
+    endings: list[list[int]]  # tokens after the prefix, for each label; none is empty
+    # Token sequences that the model has to read after the prefix to score all endings. No tail is a prefix of another.
+    # One empty tail if every word is one token.
     tails: list[list[int]]
 
     @classmethod
@@ -99,22 +94,19 @@ class CausalPredictor:
 
     Each label's word continues the prompt (`unbag.inference.llm.prompts`). The score of a label is the log-likelihood
     of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A
-    softmax over the scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is
-    not divided by the word's length: the words are nearly always one token each, and the model would generate the
-    likeliest one. lm-evaluation-harness calls this `acc` for a task of `output_type: multiple_choice`; its `acc_norm`
-    divides by the characters of the choice.
+    softmax over the scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is not
+    divided by the word's length: the words are nearly always one token each, and the model would generate the likeliest
+    one. lm-evaluation-harness calls this `acc` for a task of `output_type: multiple_choice`; its `acc_norm` divides by
+    the characters of the choice.
 
-    Prompt and word are tokenized together. The likelihood is conditional on the common prefix of these texts and
-    the prompt alone. If a tokenizer merges characters across the border of prompt and word, the last tokens of the
-    prompt are scored too.
+    Prompt and word are tokenized together. The likelihood is conditional on the common prefix of these texts and the
+    prompt alone. If a tokenizer merges characters across the border of prompt and word, the last tokens of the prompt
+    are scored too.
 
     The probabilities of a pair depend on that pair alone up to rounding, as for `TransformerPredictor`.
 
-    Attributes:
-        label_space: Labels of the columns of `predict`.
-        identity: Everything that determines the probabilities, by name.
-        max_length: Maximum tokens of a prompt; None without a limit.
-        truncated: Number of pairs so far that were longer, and whose sentences were truncated.
+    `max_length` is the maximum number of tokens of a prompt. `truncated` counts the pairs so far that were longer, and
+    whose sentences were truncated.
     """
 
     has_probabilities: Final = True
@@ -250,11 +242,7 @@ class CausalPredictor:
         premises: Sequence[str],
         hypotheses: Sequence[str],
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
-
-        Raises:
-            ValueError: As `predict`.
-        """
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
@@ -382,9 +370,8 @@ class CausalPredictor:
     def _cache_head(self) -> None:
         """Cache the attention keys and values of the prompt's common beginning, if that leaves the scores the same.
 
-        The instruction and the few-shot examples are most of every prompt. Nothing is approximated, but matrix products
-        of another shape may round differently. This is done only for models whose layers all cache every token: a
-        sliding window or a recurrent state is not a function of the cached tokens alone.
+        This is done only for models whose layers all cache every token: a sliding window or a recurrent state is not a
+        function of the cached tokens alone.
         """
         questions = self._encoded(_TEST_PAIRS)
         if any(len(set(map(tuple, question.endings))) < len(self._words) for question in questions):
@@ -402,6 +389,8 @@ class CausalPredictor:
         layers = getattr(cache, "layers", ())
         if type(cache) is not DynamicCache or not all(type(layer) is DynamicLayer for layer in layers):
             return
+        # The instruction and the few-shot examples are most of every prompt. Nothing is approximated, but matrix
+        # products of another shape may round differently.
         expected = self._log_likelihoods(questions)
         self._head, self._head_cache = head, cache
         difference = (expected - self._log_likelihoods(questions)).abs().max()

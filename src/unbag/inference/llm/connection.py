@@ -42,15 +42,10 @@ class EndpointError(ValueError):
 
 
 class EndpointConnection(NamedTuple):
-    """Client for an LLM endpoint with its URL.
-
-    Attributes:
-        client: Client, which retries after temporary errors.
-        base_url: Address without a slash at its end.
-    """
+    """Client for an LLM endpoint, which retries after temporary errors, with its URL."""
 
     client: "openai.OpenAI"
-    base_url: str
+    base_url: str  # without a slash at its end
 
     @classmethod
     def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "EndpointConnection":
@@ -79,13 +74,7 @@ class EndpointConnection(NamedTuple):
         return cls(client, str(client.base_url).rstrip("/"))
 
     def describe_error_response(self, model: str, error: "openai.APIStatusError", *, url_suffix: str = "/v1") -> str:
-        """Describe an HTTP error response, and suggest a fix.
-
-        Args:
-            model: Name of the model.
-            error: Refusal.
-            url_suffix: Usual end of the address.
-        """
+        """Describe an HTTP error response, and suggest a fix. `url_suffix` is the usual end of the address."""
         what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key with access to the model"
@@ -110,11 +99,6 @@ def iter_responses(
 
     Use it with `contextlib.closing`, so that no further request is sent after an error. Requests in flight are
     completed, since they are paid for.
-
-    Args:
-        send: Function that sends one request and stores the response.
-        requests: Requests.
-        concurrency: Maximum number of simultaneous requests.
     """
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="endpoint")
     try:

@@ -50,24 +50,16 @@ from unbag.utils.sqlite_cache import SqliteCache
 
 
 class EndpointResponse(NamedTuple):
-    """Response of an LLM endpoint to one request.
-
-    Attributes:
-        text: Text of the response.
-        top: Likeliest tokens, with their log-probabilities, at the place where the label begins; empty if the endpoint
-            returns none.
-        finish: Finish reason: `stop`, `length`, …
-        tokens_in: Tokens of the prompt, as the endpoint counts them; 0 if it does not.
-        tokens_out: Tokens of the response.
-        thoughts: Text of the field for reasoning, which some endpoints separate from the answer.
-    """
+    """Response of an LLM endpoint to one request."""
 
     text: str
+    # Likeliest tokens, with their log-probabilities, at the place where the label begins; empty if the endpoint returns
+    # none.
     top: tuple[tuple[str, float], ...]
-    finish: str
-    tokens_in: int
+    finish: str  # finish reason: `stop`, `length`, …
+    tokens_in: int  # tokens of the prompt, as the endpoint counts them; 0 if it does not
     tokens_out: int
-    thoughts: str = ""
+    thoughts: str = ""  # text of the field for reasoning, which some endpoints separate from the answer
 
 
 _MILLION = 1_000_000
@@ -77,24 +69,16 @@ _MILLION = 1_000_000
 class EndpointUsage:
     """Thread-safe counter of the requests and tokens of a run.
 
-    Attributes:
-        price_in: Price of a million prompt tokens, in any currency; None if unknown.
-        price_out: Price of a million response tokens.
-        answered: Number of requests that were sent and answered in this run.
-        kept: Number of responses from the cache, which cost nothing now.
-        tokens_in: Prompt tokens of the requests of this run.
-        tokens_out: Response tokens of the requests of this run.
-
     >>> spending = EndpointUsage(price_in=2.0, price_out=8.0)
     >>> spending.add(EndpointResponse("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
     >>> spending.cost, str(spending)
     (6.0, '1 request answered (0 more reused from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
     """
 
-    price_in: float | None = None
-    price_out: float | None = None
-    answered: int = 0
-    kept: int = 0
+    price_in: float | None = None  # price of a million prompt tokens, in any currency; None if unknown
+    price_out: float | None = None  # price of a million response tokens
+    answered: int = 0  # number of requests that were sent and answered in this run
+    kept: int = 0  # number of responses from the cache, which cost nothing now
     tokens_in: int = 0
     tokens_out: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -233,12 +217,10 @@ class EndpointPredictor:
     killed continues without paying twice, except for one request.
 
     Attributes:
-        label_space: Labels of the columns of `predict`.
         identity: Everything that determines the probabilities, by name, with the version of the model if the server
             reports one.
         request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
         has_probabilities: Whether the requests ask for token probabilities.
-        spending: Requests and tokens so far.
         unanswered: Reason (`cut`, `empty`, `unreadable` or `refused`) and excerpt of the response, for each pair
             without an answer.
     """
@@ -345,11 +327,7 @@ class EndpointPredictor:
         premises: Sequence[str],
         hypotheses: Sequence[str],
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the row positions of equal pairs, shape (b,), with their probabilities, as each response arrives.
-
-        Raises:
-            EndpointError: As `predict`.
-        """
+        """Yield the row positions of equal pairs, shape (b,), with their probabilities, as each response arrives."""
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
         with closing(
             iter_responses(partial(self._ask_in_full, form=self.request_format), list(rows_of), self._concurrency)

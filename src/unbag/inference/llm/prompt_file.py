@@ -54,34 +54,20 @@ class PromptError(ValueError):
 
 @dataclass(frozen=True)
 class PromptFile:
-    """Prompt defined by a template file.
+    """Prompt defined by a template file."""
 
-    Attributes:
-        template: Jinja template with `premise` and `hypothesis`.
-        words: Words for each label of a label space.
-        json_field: Field of the JSON answer that holds the word; None for answers as text.
-        system: Text of the system turn; empty for none.
-        sha256: Hash of the file.
-        tokens: Token id for each label in place of a word; None for words.
-        is_raw: Whether the rendered template is the whole input of the model.
-    """
-
-    template: jinja2.Template
-    words: Words
-    json_field: str | None
-    system: str
-    sha256: str
+    template: jinja2.Template  # with the variables `premise` and `hypothesis`
+    words: Words  # words for each label of a label space
+    json_field: str | None  # field of the JSON answer that holds the word; None for answers as text
+    system: str  # text of the system turn; empty for none
+    sha256: str  # hash of the file
     num_fewshot: int = 0
-    tokens: Mapping[str, int] | None = None
-    is_raw: bool = False
+    tokens: Mapping[str, int] | None = None  # token id for each label in place of a word
+    is_raw: bool = False  # whether the rendered template is the whole input of the model
 
     @classmethod
     def load(cls, path: str | Path, *, option: str = "--prompt") -> "PromptFile":
-        """Load a prompt from a file, or by its name in `RECIPES`.
-
-        Args:
-            path: File or name.
-            option: Option with which the user passed it, for error messages.
+        """Load a prompt from a file, or by its name in `RECIPES`. Errors name the option with which the user passed it.
 
         Raises:
             PromptError: If the file cannot be read, its template lacks a sentence or uses another variable, or its head
@@ -158,10 +144,7 @@ def choose_prompt(
 ) -> DefaultPrompt | PromptFile:
     """Load the prompt from a file or by its name in `RECIPES`, or build the default prompt with `num_fewshot` examples.
 
-    Args:
-        path: File, or name of a prompt in the package.
-        num_fewshot: Number of examples of the default prompt.
-        is_local: Whether the model runs in this process, so that the logits of its tokens can be read (default: no).
+    `is_local` states whether the model runs in this process, so that the logits of its tokens can be read.
 
     Raises:
         ValueError: If both are given, the file is no prompt, or the number is not one of `prompts.SHOTS`.

@@ -43,13 +43,6 @@ SHOTS: Final = (0, 3, 6)
 class DefaultPrompt:
     """Default prompt for language models.
 
-    Attributes:
-        num_fewshot: Number of `EXAMPLES` before the pair: 0, 3 or 6 (default: 0).
-        words: Words for each label.
-        label_space: Labels of the answers.
-        json_field: Field of a JSON answer; None, since the answer is text.
-        sha256: Hash of the prompt's file; None, since this prompt has none.
-
     >>> print(DefaultPrompt().build_text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
     <BLANKLINE>
@@ -58,11 +51,11 @@ class DefaultPrompt:
     Answer:
     """
 
-    num_fewshot: int = 0
+    num_fewshot: int = 0  # number of `EXAMPLES` before the pair, one of `SHOTS`
     words: ClassVar[Words] = DEFAULT_WORDS
     label_space: ClassVar[tuple[str, ...]] = LABELS
-    json_field: ClassVar[str | None] = None
-    sha256: ClassVar[str | None] = None
+    json_field: ClassVar[str | None] = None  # the answer is text
+    sha256: ClassVar[str | None] = None  # no file
 
     def __post_init__(self) -> None:
         if self.num_fewshot not in SHOTS:
@@ -77,24 +70,20 @@ class DefaultPrompt:
         return "\n\n".join([INSTRUCTION, *solved, f"{_pair(premise, hypothesis)}\nAnswer:"])
 
     def build_messages(self, premise: str, hypothesis: str) -> Messages:
-        """Build the prompt as chat messages. The expected reply is one of `WORDS`.
-
-        The instruction is part of the first user turn, because some chat templates have no system turn.
-        """
+        """Build the prompt as chat messages. The expected reply is one of `WORDS`."""
         turns: Messages = []
         for p, h, label in EXAMPLES[: self.num_fewshot]:
             turns += [{"role": "user", "content": _pair(p, h)}, {"role": "assistant", "content": WORDS[label]}]
         turns.append({"role": "user", "content": _pair(premise, hypothesis)})
+        # Some chat templates have no system turn, so the instruction is part of the first user turn.
         turns[0]["content"] = f"{INSTRUCTION}\n\n{turns[0]['content']}"
         return turns
 
 
 def compute_prompt_hash(prompt: str | Messages, file_hash: str | None = None) -> str:
-    """Compute the sha256 of a prompt and the label words.
+    """Compute the sha256 of a prompt for a placeholder pair and the label words.
 
-    Args:
-        prompt: Prompt for a placeholder pair.
-        file_hash: Hash of the prompt's file, for a prompt with words of its own.
+    `file_hash` is the hash of the prompt's file, for a prompt with words of its own.
     """
     words = [WORDS[label] for label in LABELS] if file_hash is None else [file_hash]
     content = json.dumps([prompt, words], ensure_ascii=False)

@@ -100,9 +100,7 @@ _MOST_BRACES: Final = 200  # of a response; nested braces take quadratic time
 def close_thoughts(prompt: str, template: str = "") -> str:
     r"""Complete a rendered chat prompt that leaves the model inside a thought, so that the answer follows it.
 
-    Args:
-        prompt: Rendered prompt, up to the model's turn.
-        template: Chat template. If it has the channels of gpt-oss, the answer's channel begins.
+    If the chat template has the channels of gpt-oss, the answer's channel begins.
 
     >>> close_thoughts("<assistant><think>\n")
     '<assistant><think>\n\n</think>\n\n'
@@ -183,10 +181,6 @@ def find_label(text: str, label_words: Words = DEFAULT_WORDS) -> FoundLabel | No
 def parse_label(text: str, label_words: Words = DEFAULT_WORDS) -> str | None:
     """Extract the label from a response as `find_label` does. Return None if the response has no clear label.
 
-    Args:
-        text: Response.
-        label_words: Words for each label (default: Yes, Maybe, No).
-
     >>> parse_label("**Yes**, since a dog is an animal."), parse_label("Let us see. The answer is: maybe.")
     ('entailment', 'neutral')
     >>> parse_label("There is no way to tell.")
@@ -226,11 +220,7 @@ def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
 
 
 class _Phrases:
-    """Words and names of the labels, longest first.
-
-    Attributes:
-        label_of: Label of each folded phrase.
-    """
+    """Words and names of the labels, longest first."""
 
     def __init__(self, words: Words) -> None:
         names = {_fold(form): label for label in words for form in (label, label.replace("_", " "))}
@@ -252,10 +242,7 @@ class _Phrases:
     def match(self, text: str, position: int, *, whole: bool = False) -> FoundLabel | None:
         """Match a label that is a word of its own at a position: nothing follows that continues the sentence.
 
-        Args:
-            text: Folded text.
-            position: Position of the label's first character.
-            whole: Whether only punctuation may follow.
+        If `whole`, only punctuation may follow.
         """
         for phrase in self.phrases:
             if text.startswith(phrase, position) and _is_separate(text, position + len(phrase), phrase, whole=whole):
@@ -454,14 +441,10 @@ def _label_of_word(text: str, field: str, phrases: _Phrases) -> str | None:
 def compute_label_probabilities(
     top_logprobs: Sequence[tuple[str, float]], label_words: Words = DEFAULT_WORDS
 ) -> list[float] | None:
-    """Compute label probabilities from the most likely first tokens of a response.
+    """Compute label probabilities from the most likely first tokens of a response and their log-probabilities.
 
     A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
     Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
-
-    Args:
-        top_logprobs: Tokens and their log-probabilities.
-        label_words: Words for each label (default: Yes, Maybe, No).
 
     Returns:
         One number per label in the order of `label_words`, or None if the labels' words have less than `LEAST_MASS`.
@@ -488,13 +471,7 @@ def compute_label_probabilities(
 def find_answer_token(tokens: Sequence[str], text: str, words: Words, field: str | None = None) -> int | None:
     """Find the index of the token with which the label begins. Return None if there is none.
 
-    Tokens may include thoughts that the text does not.
-
-    Args:
-        tokens: Tokens of the response, in their order.
-        text: Text of the response.
-        words: Words for each label.
-        field: Field of a JSON response that holds the label; None for a response as text.
+    Tokens may include thoughts that the text does not. A JSON response holds the label in `field`.
 
     >>> find_answer_token(['{"', "verdict", '":', ' "', "Yes", '"}'], '{"verdict": "Yes"}', DEFAULT_WORDS, "verdict")
     4
