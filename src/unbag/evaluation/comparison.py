@@ -47,39 +47,22 @@ _OtherTasks = Literal["reject", "unpaired", "skip"]
 
 
 class MetricDifference(NamedTuple):
-    """Difference between two systems in one metric.
-
-    Attributes:
-        set: Name of the challenge set.
-        data: Corpus from which the set was built.
-        quantity: Path of the metric in the scores.
-        label: Label of the metric in tables.
-        first: Letter of the first system.
-        second: Letter of the second system.
-        values: Values of both systems, as means over seeds.
-        deviations: Standard deviations over seeds; None for one seed.
-        difference: Second minus first, with its 95 % interval. n is the smaller n of the two results.
-        sources: Number of source examples, or of training seeds, behind the interval.
-        test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` without a test.
-        p: Two-sided p-value; None without a test.
-        p_holm: p-value corrected for all tests of the comparison (Holm).
-        higher_is_better: Direction of the metric; None if unknown.
-    """
+    """Difference between two systems in one metric."""
 
     set: str
-    data: str
-    quantity: str
-    label: str
-    first: str
-    second: str
-    values: tuple[float | None, float | None]
-    deviations: tuple[float | None, float | None]
-    difference: Estimate
-    sources: int
-    test: str
-    p: float | None
-    p_holm: float | None = None
-    higher_is_better: bool | None = None
+    data: str  # corpus from which the set was built
+    quantity: str  # path of the metric in the scores
+    label: str  # label of the metric in tables
+    first: str  # letter of the first system
+    second: str  # letter of the second system
+    values: tuple[float | None, float | None]  # values of both systems, as means over seeds
+    deviations: tuple[float | None, float | None]  # standard deviations over seeds; None for one seed
+    difference: Estimate  # second minus first, with its 95 % interval; n is the smaller n of the two results
+    sources: int  # number of source examples, or of training seeds, behind the interval
+    test: str  # `mcnemar`, `bootstrap`, `seeds`, or `unpaired` without a test
+    p: float | None  # two-sided; None without a test
+    p_holm: float | None = None  # corrected for all tests of the comparison (Holm)
+    higher_is_better: bool | None = None  # None if unknown
 
 
 class _Title(NamedTuple):
@@ -196,13 +179,11 @@ def compare_single_models(
     level: float = LEVEL,
     is_partial: bool = False,
 ) -> Comparison:
-    """Compare two results folders that contain one model each. Baselines are ignored.
+    """Compare two results folders or files that contain one model each. Baselines are ignored.
 
     Names are not compared: a recipe that was trained again under the same name is a different system.
 
     Args:
-        before: Folder or results file of the first model.
-        after: Folder or results file of the second model.
         metrics: Patterns for the paths of metrics, as in `compare`.
         level: Significance level for corrected p-values.
         is_partial: Whether to add a note for each set that cannot be compared, instead of raising an error.
@@ -298,11 +279,6 @@ def _correct(differences: Sequence[MetricDifference]) -> list[MetricDifference]:
 
 
 def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
-    """Validate the options of a comparison.
-
-    Raises:
-        ValueError: If an option is invalid; the message names the first one.
-    """
     if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
         raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
@@ -368,10 +344,8 @@ def _matched(
 ) -> Iterator[tuple[list[LocatedResult], list[LocatedResult], bool]]:
     """Iterate over the runs of both systems on each set, and whether both have the same task.
 
-    Sets of only one system are added to `alone`.
-
-    Raises:
-        ValueError: If `other_tasks` is "reject" and a set was evaluated on different data or with different options.
+    Sets of only one system are added to `alone`. With `other_tasks="reject"`, a set with other data or options is an
+    error.
     """
     ours, theirs = one.group_by_task(), two.group_by_task()
     for task, runs in ours.items():
@@ -423,12 +397,7 @@ def _describe_differing_options(one: Result, other: Result) -> str:
 
 
 class _Pairs:
-    """Computation of differences between pairs of systems. Resamples are drawn once for all systems on a task.
-
-    Attributes:
-        without_examples: Letters of the systems without stored examples, by task.
-        other_baselines: Tasks whose skill scores have different baselines, so that they are not compared.
-    """
+    """Computation of differences between pairs of systems. Resamples are drawn once for all systems on a task."""
 
     def __init__(self, systems: Sequence[ComparedSystem], metrics: Sequence[str], resamples: int) -> None:
         self._systems, self._metrics, self._resamples = systems, metrics, resamples

@@ -33,11 +33,7 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def build_demo_requests(output_dir: Path) -> list[SetRequest]:
-    """Build the requests for the demo's challenge sets, in the order of the suite. Bundled sets are omitted.
-
-    Args:
-        output_dir: Folder where `run_demo` writes the pairs and the word vectors.
-    """
+    """Build the requests for the demo's challenge sets, in the order of the suite. Bundled sets are omitted."""
     data, training = (
         str(output_dir / demo.get_demo_file("validation").name),
         (str(output_dir / demo.get_demo_file("train").name),),
@@ -57,11 +53,7 @@ def build_demo_requests(output_dir: Path) -> list[SetRequest]:
 
 
 def list_demo_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
-    """List all challenge sets of the demo, in the order of the suite.
-
-    Args:
-        output_dir: See `build_demo_requests`.
-    """
+    """List all challenge sets of the demo, in the order of the suite."""
     order = selection.list_suite_sets()
     built = map(read_exported_set, demo.BUILT_SETS.values())
     return sorted([*build_demo_requests(output_dir), *built], key=lambda each: order.index(each.name))
@@ -73,14 +65,7 @@ def run_demo(
 ) -> list[Result]:
     """Evaluate the demo network and the bag-of-words models on all challenge sets of the demo.
 
-    Pairs and results are written to a folder. The process does not access the network after this call.
-
-    Args:
-        output_dir: Folder to write to.
-        callbacks: Callbacks of the evaluation.
-
-    Returns:
-        One result per model and set.
+    Pairs and results are written to the folder. The process does not access the network after this call.
     """
     enable_offline_mode()
     write_demo_data(output_dir)
@@ -95,11 +80,7 @@ def run_demo(
 
 
 def build_demo_training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the demo's bag-of-words models, as arguments of `model_loading.load_predictor`.
-
-    Args:
-        output_dir: See `build_demo_requests`.
-    """
+    """Build the training options of the demo's bag-of-words models, as arguments of `model_loading.load_predictor`."""
     return {"train_data": (str(output_dir / demo.get_demo_file("train").name),), "pipeline": ALL}
 
 
@@ -142,30 +123,21 @@ class DisputedPair(NamedTuple):
 
 
 class DemoDisagreement(NamedTuple):
-    """Counts of pairs on which the demo network and the bag of words disagree, with an example.
-
-    Attributes:
-        pairs: Number of pairs.
-        n_different: Number of pairs with different predictions.
-        reader_right: Number of these pairs that the reader predicts correctly.
-        bag_right: Number of these pairs that the bag of words predicts correctly; on the others, both are wrong.
-        example: Pair with a different meaning in nearly the same words, among those that the reader gets right: not
-            entailed, and with the fewest words that only one sentence has. Ties go to the highest joint confidence.
-            None if the reader gets none right.
-    """
+    """Counts of pairs on which the demo network and the bag of words disagree, with an example."""
 
     pairs: int
-    n_different: int
-    reader_right: int
-    bag_right: int
+    n_different: int  # number of pairs with different predictions
+    reader_right: int  # number of these pairs that the reader predicts correctly
+    bag_right: int  # the same for the bag of words; on the remaining pairs, both are wrong
+    # Pair with a different meaning in nearly the same words, among those that the reader gets right: not entailed, and
+    # with the fewest words that only one sentence has. Ties go to the highest joint confidence.
     example: DisputedPair | None
 
 
 def compare_demo_models(output_dir: Path) -> DemoDisagreement:
     """Compare the predictions of the demo network and the bag of words on the demo's validation pairs.
 
-    Args:
-        output_dir: Output folder of `run_demo`.
+    `output_dir` is the output folder of `run_demo`.
     """
     pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]

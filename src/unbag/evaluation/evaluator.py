@@ -107,15 +107,11 @@ def evaluate_all(
             (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
         skipped: Sets whose requests have already failed, for the record.
         keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
-        callbacks: See `EvaluationCallbacks`.
         engine: Ray cluster that loads and runs the models. Default: the current process.
         shard: Shard of this process, if independent processes share `predictions`. It predicts, and does not score.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
         model_options: Options of the models (`inference.options.ModelKwargs`).
-
-    Returns:
-        Results, and the sets without a result, including `skipped`.
 
     Raises:
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
@@ -358,11 +354,7 @@ def _start_fitting(baseline: LexicalBaseline, requests: Sequence[SetRequest]) ->
 
 
 def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
-    """Validate that `--predictions-csv` and `--shard` are not combined, because a shard predicts only some rows.
-
-    Raises:
-        ValueError: If both are given.
-    """
+    """Validate that `--predictions-csv` and `--shard` are not combined, because a shard predicts only some rows."""
     if shard is not None and predictions_csv is not None:
         raise ValueError(
             "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
@@ -382,8 +374,7 @@ def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
 def _run_one_pair(function: Predictor) -> None:
     """Run a function on one pair, so that invalid outputs raise before any set is built.
 
-    Raises:
-        ValueError: If the output is invalid. Errors inside the function are logged, as it may not accept this pair.
+    Errors inside the function are logged, as it may not accept this pair.
     """
     try:
         function.predict(*_ONE_PAIR)

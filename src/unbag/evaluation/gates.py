@@ -54,22 +54,12 @@ class GateBound(NamedTuple):
 
 @dataclass(frozen=True)
 class Gates:
-    """Gates for one model.
-
-    Attributes:
-        bounds: Bounds on metrics.
-        earlier_run: Results file of an earlier run, which the model must not be worse than; None for no comparison.
-        metric_paths: Metrics compared with the earlier run, as in `check_no_worse_than`.
-        strict: Whether inconclusive gates also fail.
-
-    Raises:
-        ValueError: If there is no gate, or if a gate requires an earlier run.
-    """
+    """Gates for one model."""
 
     bounds: tuple[GateBound, ...] = ()
-    earlier_run: Path | None = None
-    metric_paths: tuple[str, ...] = ()
-    strict: bool = False
+    earlier_run: Path | None = None  # results file of a run that the model must not be worse than
+    metric_paths: tuple[str, ...] = ()  # metrics compared with the earlier run, as in `check_no_worse_than`
+    strict: bool = False  # whether inconclusive gates also fail
 
     def __post_init__(self) -> None:
         if self.earlier_run is not None:
@@ -100,31 +90,18 @@ class Gates:
 
 @dataclass(frozen=True)
 class GateResult:
-    """Outcome of a gate. A gate checks that a metric satisfies a bound, or is no worse than in an earlier run.
-
-    Attributes:
-        set: Name of the challenge set.
-        data: Corpus from which the set was built.
-        number: Name of the metric.
-        label: Label of the metric in tables.
-        asked: Bound as text, or `no worse`.
-        estimate: Value of the metric, or its difference from the earlier run, with the interval.
-        outcome: `passes`, `fails`, `inconclusive` or `not computed`.
-        why: Reason why the gate is inconclusive or not computed if the interval does not show it; otherwise empty.
-        against: Name of the model that the metric is compared with; empty for a bound.
-        p: p-value of the difference, corrected for all such gates (Holm); None without a test.
-    """
+    """Outcome of a gate. A gate checks that a metric satisfies a bound, or is no worse than in an earlier run."""
 
     set: str
-    data: str
-    number: str
-    label: str
-    asked: str
-    estimate: Estimate
+    data: str  # corpus from which the set was built
+    number: str  # name of the metric
+    label: str  # label of the metric in tables
+    asked: str  # bound as text, or `no worse`
+    estimate: Estimate  # value of the metric, or its difference from the earlier run, with the interval
     outcome: Outcome
-    why: str = ""
-    against: str = ""
-    p: float | None = None
+    why: str = ""  # reason of an inconclusive or not computed gate, if the interval does not show it
+    against: str = ""  # name of the model that the metric is compared with; empty for a bound
+    p: float | None = None  # p-value of the difference, corrected for all such gates (Holm); None without a test
 
     def is_failure(self, *, strict: bool) -> bool:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
@@ -137,21 +114,13 @@ class GateResult:
 
 @dataclass(frozen=True)
 class GateReport:
-    """Outcome of all gates for one model.
-
-    Attributes:
-        results: Results of the model.
-        gates: Outcome of each gate.
-        notes: Notes on metrics and labels that could not be compared with the earlier run.
-        changed_labels: Labels that changed since the earlier run; empty without an earlier run.
-        strict: Whether inconclusive gates also fail.
-    """
+    """Outcome of all gates for one model."""
 
     results: list[Result]
     gates: list[GateResult]
-    notes: list[str]
-    changed_labels: list[LabelChangeRate]
-    strict: bool
+    notes: list[str]  # metrics and labels that could not be compared with the earlier run, with the reason
+    changed_labels: list[LabelChangeRate]  # since the earlier run; empty without one
+    strict: bool  # whether inconclusive gates also fail
 
     @property
     def is_failure(self) -> bool:
@@ -160,11 +129,7 @@ class GateReport:
 
 
 def parse_bound(text: str, bound_type: Side) -> GateBound:
-    """Parse a bound such as `permuted:score=.2`.
-
-    Args:
-        text: Bound as `SET:METRIC=BOUND`.
-        bound_type: Whether the bound is the smallest value ("min") or the largest ("max").
+    """Parse the text `SET:METRIC=BOUND` of a smallest value ("min") or largest value ("max").
 
     Raises:
         ValueError: If the text cannot be parsed, if the set or metric does not exist, if the metric cannot have such a
@@ -218,11 +183,7 @@ def select_results_of_single_model(results: Sequence[Result], path: str) -> list
 
 
 def check_gates(run: Path, gates: Gates) -> GateReport:
-    """Check the results of one model against all gates.
-
-    Args:
-        run: Results file of the model.
-        gates: Gates to check.
+    """Check the results of one model (a results file) against all gates.
 
     Raises:
         ValueError: If the results are damaged, belong to several models, or lack the set of a bound.
@@ -336,15 +297,7 @@ def _explain_missing_difference(
     metric_paths: Sequence[str],
     notes: Sequence[str],
 ) -> tuple[Outcome, str]:
-    """Explain why a set of the earlier run was not compared. Returns the outcome and its reason.
-
-    Args:
-        key: Name of the set, and its corpus.
-        old: Result of the earlier run.
-        new: Result of the model on the same set and corpus; None if there is none.
-        metric_paths: Metrics to compare; empty for the skill score.
-        notes: Notes of the comparison.
-    """
+    """Explain why a set (name and corpus in `key`) of the earlier run was not compared. Returns outcome and reason."""
     title = f"{challenge_sets.get_display_name(key[0])} · {key[1]}: "
     if reason := next((note.removeprefix(title) for note in notes if note.startswith(title) and new is not None), ""):
         return "not computed", reason
@@ -360,15 +313,10 @@ def _explain_missing_difference(
 def check_changed_labels(
     changed_labels: Sequence[LabelChangeRate], bounds: Iterable[GateBound], notes: Sequence[str] = ()
 ) -> list[GateResult]:
-    """Check the proportion of labels that changed between two runs against bounds.
+    """Check the proportion of labels that changed between two runs against bounds on `changed_labels`.
 
     A bound applies to all corpora of the challenge set that it names. It is not computed if the labels of the set were
-    not compared.
-
-    Args:
-        changed_labels: Changed labels of the sets whose rows both runs predicted.
-        bounds: Bounds on `changed_labels`.
-        notes: Reasons why the labels of other sets were not compared.
+    not compared. Then `notes` has the reason.
     """
     checked = []
     for each in bounds:

@@ -44,21 +44,13 @@ class SampledPair(NamedTuple):
 
 
 class AnnotatorScores(TypedDict):
-    """Scores of a human annotator.
+    """Scores of a human annotator."""
 
-    Attributes:
-        answered: Number of labelled pairs, on which the other scores are computed.
-        accuracy: Accuracy, with its 95 % interval over pairs.
-        macro_f1: Mean F1 over the labels that occur among the gold labels or the annotator's labels.
-        d_c: Accuracy on pairs from examples that the model predicts correctly in the original order.
-        d_f: Accuracy on pairs from the other examples.
-    """
-
-    answered: int
-    accuracy: Estimate
-    macro_f1: Estimate
-    d_c: Estimate
-    d_f: Estimate
+    answered: int  # number of labelled pairs, on which the other scores are computed
+    accuracy: Estimate  # with its 95 % interval over pairs
+    macro_f1: Estimate  # mean F1 over the labels that occur among the gold labels or the annotator's labels
+    d_c: Estimate  # accuracy on pairs from examples that the model predicts correctly in the original order
+    d_f: Estimate  # accuracy on pairs from the other examples
 
 
 def sample_permuted_pairs(
@@ -67,8 +59,8 @@ def sample_permuted_pairs(
     """Sample permuted pairs that a model predicts correctly, in random order.
 
     Shorter and longer examples of D^c and D^f are one quarter each. Each example occurs once, in one of its accepted
-    orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words
-    than the median of all examples with an accepted order.
+    orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words than
+    the median of all examples with an accepted order.
 
     Args:
         rows: The permuted set, a `datasets.Dataset`.
@@ -113,11 +105,7 @@ def sample_permuted_pairs(
 
 
 def validate_pair_count(n_pairs: int) -> None:
-    """Validate the number of pairs.
-
-    Raises:
-        ValueError: If it is not a positive multiple of 4.
-    """
+    """Validate that the number of pairs is a positive multiple of 4."""
     if n_pairs < len(_CELLS) or n_pairs % len(_CELLS):
         raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {n_pairs}")
 

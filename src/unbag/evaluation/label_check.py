@@ -29,12 +29,8 @@ class LabelCheckedModel:
     """Model whose label order is checked before its predictions are scored.
 
     Args:
-        predictor: Predictor of the model.
-        record: `name` and load `options` of the model.
+        record: `name` and load `options` of the model. The attribute `record` also has the identity of the predictor.
         trust_labels: Whether to continue if another label order fits the model much better.
-
-    Attributes:
-        record: Record of the model for all sets: the argument `record`, and the identity of the predictor.
     """
 
     def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
@@ -84,11 +80,7 @@ class LabelCheckedModel:
     def _run_probe(
         self, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool
     ) -> ProbeReport | None:
-        """Run the label probe and warn about doubtful results. Returns None if a function cannot predict the pairs.
-
-        Raises:
-            MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
-        """
+        """Run the label probe and warn about doubtful results. Returns None if a function cannot predict the pairs."""
         try:
             report = run_label_probe(self.predictor, language)
         except Exception as error:
@@ -155,17 +147,11 @@ separates entailment from the rest loses 0.25 if its labels are interpreted as c
 
 
 class LabelOrderCheck(NamedTuple):
-    """Agreement of the predictions in a file with the gold labels of unchanged corpus pairs.
+    """Agreement of the predictions in a file with the gold labels of unchanged corpus pairs."""
 
-    Attributes:
-        right: Number of correct predictions with the file's label names.
-        rows: Number of rows.
-        warning: Warning if another label order fits much better; otherwise None.
-    """
-
-    right: int
+    right: int  # number of correct predictions with the file's label names
     rows: int
-    warning: str | None
+    warning: str | None  # None unless another label order fits much better
 
 
 def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:

@@ -93,9 +93,7 @@ class LexicalBaseline:
     def predict(self, built_set: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Predict all rows of a set. If the model cannot be fitted, log a warning once and return no predictions.
 
-        Args:
-            built_set: Set to predict.
-            store: Folder or URL of stored predictions.
+        `store` is the folder or URL of stored predictions.
         """
         if built_set.language not in self._by_language:
             self._by_language[built_set.language] = self._fit(built_set.language)
@@ -110,11 +108,7 @@ class LexicalBaseline:
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
     def build_recipe(self, language: str) -> LexicalTrainingOptions | None:
-        """Build the recipe (training options) for a language. Return None if there is no training data.
-
-        Raises:
-            ValueError: If an option has an invalid value.
-        """
+        """Build the recipe (training options) for a language. Return None if there is no training data."""
         options = {**self._options, "language": language}
         if "train_data" not in options:
             if language not in PAIRS:

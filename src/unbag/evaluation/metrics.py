@@ -19,29 +19,17 @@ CHANGED_LABELS: Final = MetricDefinition("changed_labels", "changed labels", hig
 
 
 class MetricValue(NamedTuple):
-    """Metric of a result, with its value and confidence interval.
+    """Metric of a result, with its value and confidence interval."""
 
-    Attributes:
-        name: Name in gates and exports.
-        label: Label in tables.
-        higher_is_better: Direction of the metric; None if unknown.
-        estimate: Value, interval and n.
-        sources: Number of source examples behind the interval.
-    """
-
-    name: str
-    label: str
-    higher_is_better: bool | None
+    name: str  # name in gates and exports
+    label: str  # label in tables
+    higher_is_better: bool | None  # None if unknown
     estimate: Estimate
-    sources: int
+    sources: int  # number of source examples behind the interval
 
 
 def describe_metrics(set_name: str) -> dict[str, MetricDefinition]:
-    """Collect the definitions of a challenge set's metrics, by metric name.
-
-    Raises:
-        ValueError: If the set does not exist.
-    """
+    """Collect the definitions of a challenge set's metrics, by metric name."""
     return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get_challenge_set(set_name).named_metrics}
 
 
@@ -68,12 +56,9 @@ def compute_verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
 
 
 def build_metric_records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
-    """Convert the metrics of all models to flat records, one per metric.
+    """Convert the metrics of all models, by their display names, to flat records, one per metric.
 
     `standing` is set only for the skill score (`verdict`).
-
-    Args:
-        verdicts: Verdicts by the models' display names.
     """
     rows = []
     for name, of_one in verdicts.items():

@@ -98,17 +98,11 @@ PROMPT_MARK: Final = " · "
 
 
 class ModelVariant(NamedTuple):
-    """Model with the options that apply to it, including at most one prompt.
+    """Model with the options that apply to it, including at most one prompt."""
 
-    Attributes:
-        model: Model by name or as an object.
-        options: Options that apply to its kind, with one prompt at most.
-        suffix: Mark and name of the prompt, for a model with several prompts; otherwise empty.
-    """
-
-    model: Any
+    model: Any  # by name or as an object
     options: dict[str, Any]
-    suffix: str
+    suffix: str  # mark and name of the prompt, for a model with several prompts; otherwise empty
 
 
 def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[ModelVariant]:
@@ -139,11 +133,7 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
 
 
 def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Validate that each option applies to at least one of the models.
-
-    Args:
-        models: Models by name or as objects.
-        options: Options by name; None for an option that is not given.
+    """Validate that each option applies to at least one of the models. Options with the value None are not given.
 
     Raises:
         TypeError: If no type of model has an option of this name.

@@ -16,18 +16,11 @@ logger = logging.getLogger(__name__)
 
 
 class EvaluationCallbacks(NamedTuple):
-    """Callbacks of an evaluation. Callbacks that are None are not called.
+    """Callbacks of an evaluation. Callbacks that are None are not called."""
 
-    Attributes:
-        on_set: Called with the name of the next set, before it is built.
-        on_progress: Called during slow steps; see `utils.progress.OnProgress`.
-        on_result: Called with each complete result, in the first process.
-        on_failure: Called with each set that fails.
-    """
-
-    on_set: Callable[[str], None] | None = None
-    on_progress: OnProgress | None = None
-    on_result: "Callable[[Result], None] | None" = None
+    on_set: Callable[[str], None] | None = None  # called with the name of the next set, before it is built
+    on_progress: OnProgress | None = None  # called during slow steps
+    on_result: "Callable[[Result], None] | None" = None  # called with each complete result, in the first process
     on_failure: Callable[[EvaluationFailure], None] | None = None
 
     def for_step(self, name: str) -> Callable[[int, int], None] | None:
@@ -40,26 +33,18 @@ class EvaluationCallbacks(NamedTuple):
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """Outcome of an evaluation: the results and the skipped sets.
+    """Outcome of an evaluation: the results and the skipped sets."""
 
-    Attributes:
-        results: One result per model and set, ordered by model. Empty in all processes but the first, and in shards.
-        skipped: Sets without a result, in the order in which they failed.
-        contents: Contents of the results folder, with earlier results; None if nothing was written.
-    """
-
+    # One result per model and set, ordered by model. Empty in all processes but the first, and in shards.
     results: "list[Result]"
-    skipped: list[EvaluationFailure]
-    contents: "FolderContents | None" = None
+    skipped: list[EvaluationFailure]  # sets without a result, in the order in which they failed
+    contents: "FolderContents | None" = None  # results folder with earlier results; None if nothing was written
 
 
 class FailureLog:
     """Log of the failed and skipped challenge sets of a run.
 
-    Args:
-        skipped: Earlier failures.
-        keep_going: Whether the run continues after a failure; otherwise the first failure is raised.
-        on_failure: Called with each failure.
+    With `keep_going`, the run continues after a failure; otherwise the first failure is raised.
     """
 
     def __init__(
@@ -73,13 +58,7 @@ class FailureLog:
         self._keep_going, self._on_failure = keep_going, on_failure
 
     def add(self, name: str, error: Exception, model: str | None = None) -> None:
-        """Record the failure of a set.
-
-        Args:
-            name: Name of the set.
-            error: The failure.
-            model: Name of the model; None if the set could not be built.
-        """
+        """Record the failure of a set. Without a model, the set could not be built."""
         if not self._keep_going:
             raise error
         logger.debug("%s", name, exc_info=error)

@@ -18,28 +18,18 @@ from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
 class LabelChangeRate(NamedTuple):
-    """Proportion of predictions that differ between two models on one set.
-
-    Attributes:
-        set: Name of the challenge set.
-        data: Corpus that the set is made from.
-        against: Name of the earlier model.
-        changed: Number of rows whose label changed. A row that a judge left unanswered in both runs counts as changed,
-            since its label is unknown.
-        estimate: Share of these rows, with its interval; `n` is the number of rows.
-        sources: Number of source examples that the rows are made from.
-        unanswered: Number of the rows that both runs left unanswered.
-        known: Share of changed labels if no label of these rows changed.
-    """
+    """Proportion of predictions that differ between two models on one set."""
 
     set: str
-    data: str
-    against: str
+    data: str  # corpus that the set is made from
+    against: str  # name of the earlier model
+    # Number of rows whose label changed. A row that a judge left unanswered in both runs counts as changed, since its
+    # label is unknown.
     changed: int
-    estimate: Estimate
-    sources: int
-    unanswered: int = 0
-    known: Estimate | None = None
+    estimate: Estimate  # share of these rows, with its interval; `n` is the number of rows
+    sources: int  # number of source examples that the rows are made from
+    unanswered: int = 0  # number of the rows that both runs left unanswered
+    known: Estimate | None = None  # share of changed labels if no label of these rows changed
 
     def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
@@ -47,14 +37,10 @@ class LabelChangeRate(NamedTuple):
 
 
 def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelChangeRate], list[str]]:
-    """Compare the predicted labels of two runs on the same rows.
+    """Compare the predicted labels of two runs (folders or results files) on the same rows.
 
     The interval is that of Clopper & Pearson (1934) at the effective number of independent rows
     (`scoring.intervals.compute_effective_sizes`), since permutations of one example are not independent.
-
-    Args:
-        run: Folder or results file of the model.
-        earlier_run: Folder or results file of the earlier model.
 
     Returns:
         One entry per set and corpus that both runs evaluated on the same rows, and notes on results without labels.
@@ -106,11 +92,8 @@ def _count_changes(
 ) -> tuple[int, Estimate, int, int, Estimate | None]:
     """Count the labels that changed on the same n rows. Returns the fields of `LabelChangeRate` from `changed` on.
 
-    Args:
-        ours: Labels of a run.
-        theirs: Labels of the earlier run.
-        is_open: Whether rows without an answer are answers that a judge did not give. Other models abstain by rule, and
-            abstain on the same rows again.
+    With `is_open`, rows without an answer are answers that a judge did not give. Other models abstain by rule, and
+    abstain on the same rows again.
     """
     changed = ours.find_differences(theirs)
     unanswered = is_open & (ours.label == ours.names.index(NONE)) & ~changed

@@ -68,17 +68,11 @@ def _resolve(text: str, resolve: Callable[[str], str]) -> str | None:
 
 
 class ResolvedAnswers(NamedTuple):
-    """Predictions of a model for the matched rows of a set, with a record of how they were read.
+    """Predictions of a model for the matched rows of a set, with a record of how they were read."""
 
-    Attributes:
-        predictions: Predictions of the rows with a prediction, in the order of the set.
-        is_predicted: Mask of these rows, shape (n,).
-        record: Fields of the model's record: the order of the labels, and the agreement of the gold labels.
-        warnings: Sentences for the user.
-    """
-
-    predictions: SetPredictions
-    is_predicted: NDArray[np.bool_]
+    predictions: SetPredictions  # predictions of the rows with a prediction, in the order of the set
+    is_predicted: NDArray[np.bool_]  # mask of these rows, shape (n,)
+    # Fields of the model's record: the order of the labels, and the agreement of the gold labels.
     record: Mapping[str, Any]
     warnings: Sequence[str]
 
@@ -186,11 +180,7 @@ def _find_name(text: str, distinct: Sequence[str]) -> str | None:
 
 
 def count_equal_golds(pairs: Sequence[tuple[str, str]]) -> int:
-    """Count the rows with equal gold labels, under the best meaning of unnamed labels.
-
-    Args:
-        pairs: Gold label of a table and gold label of a set, for each row.
-    """
+    """Count the equal pairs (gold label of a table, gold label of a set), under the best meaning of unnamed labels."""
     meanings = _infer_meanings(pairs, minimum=0.0)
     return sum(are_equal_labels(meanings.get(their, NONE), our) for their, our in pairs)
 
@@ -228,10 +218,7 @@ def _describe_better_orders(
     """Describe the accuracies of all orders of the labels if another one fits better; otherwise "".
 
     Names of labels are rarely wrong. For them, another order counts only if it is significantly better, since chance
-    decides between the orders of a model that guesses.
-
-    Raises:
-        DataError: If another order of unnamed labels fits much better.
+    decides between the orders of a model that guesses. A much better order of unnamed labels is an error.
     """
     used = {their: our for their, our in meanings.items() if our != NONE}
     if len(set(used.values())) < len(used):  # several spellings of a label
@@ -266,11 +253,7 @@ def are_equal_labels(one: str, other: str) -> bool:
 
 
 def find_smallest_space(labels: Iterable[str]) -> tuple[str, ...]:
-    """Find the label space with all of the given labels.
-
-    Raises:
-        DataError: If there is none.
-    """
+    """Find the label space with all of the given labels. Raises `DataError` if there is none."""
     used = set(labels) - {NONE}
     space = next((space for space in LABEL_SPACES if used <= set(space)), None)
     if space is None:

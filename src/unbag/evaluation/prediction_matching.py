@@ -43,17 +43,11 @@ logger = logging.getLogger(__name__)
 
 
 class RowMatch(NamedTuple):
-    """Rows of a table of predictions for the n rows of a set.
+    """Rows of a table of predictions for the n rows of a set."""
 
-    Attributes:
-        positions: Row of the table for each row of the set, shape (n,); -1 without a match.
-        by: What the rows match by.
-        ambiguous: Number of rows of the set that match rows with different predictions, and therefore none.
-    """
-
-    positions: NDArray[np.intp]
-    by: str
-    ambiguous: int = 0
+    positions: NDArray[np.intp]  # row of the table for each row of the set, shape (n,); -1 without a match
+    by: str  # what the rows match by
+    ambiguous: int = 0  # number of rows of the set that match rows with different predictions, and therefore none
 
     @property
     def is_matched(self) -> NDArray[np.bool_]:
@@ -65,13 +59,10 @@ def match_rows(published: PublishedPredictions, built: BuiltSet, *, by_order: bo
     """Find the row of a table of predictions for each row of a set.
 
     The ids, the ids of the corpus and the texts are tried in this order. The one with the most matches is used. Ids of
-    rows with other texts do not count. If a key occurs repeatedly, its rows match in order, provided that they have
-    the same predictions and gold labels; otherwise none of them matches.
+    rows with other texts do not count. If a key occurs repeatedly, its rows match in order, provided that they have the
+    same predictions and gold labels; otherwise none of them matches.
 
-    Args:
-        published: Table of predictions.
-        built: The set.
-        by_order: Whether to match by row number instead. The gold labels of the table must then be those of the set.
+    With `by_order`, rows match by their number instead. The gold labels of the table must then be those of the set.
 
     Raises:
         DataError: If no row matches, or with `by_order` if the gold labels differ.

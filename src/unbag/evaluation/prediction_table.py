@@ -42,13 +42,7 @@ class PredictionTable:
         return sum(len(part.rows) for part in self._parts)
 
     def add(self, result: Result, rows: Any, predictions: SetPredictions) -> None:
-        """Add the predictions of a model on a challenge set.
-
-        Args:
-            result: Result of the model on the set.
-            rows: The n rows of the set, a `datasets.Dataset`.
-            predictions: Predictions for the rows, as scored.
-        """
+        """Add the predictions of a model for the rows of a challenge set, as scored."""
         self._parts.append(_Part(result, rows, predictions))
 
     def write(self, path: Path) -> None:

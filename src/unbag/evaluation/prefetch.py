@@ -28,9 +28,7 @@ def list_run_requirements(
     """List the downloads required to evaluate models on challenge sets, without duplicates.
 
     Args:
-        requests: Requests for the sets.
-        models: Names of models, such as Hub ids.
-        revision: Revision of the models.
+        models: Names of models, such as Hub ids, at `revision`.
         train_data: Training data of built-in models; None for the default.
         lexical_baseline: Whether to include the training data of the lexical baseline, which is optional.
         model_file: Exported model file of the Hub models, which replaces the PyTorch weights.

@@ -13,26 +13,16 @@ class PromptSpread(NamedTuple):
     """Mean and spread of one metric of a model over several prompts.
 
     The standard deviation over prompts is no sampling error of the examples: all prompts have the same examples.
-
-    Attributes:
-        model: Name of the model, without the prompt.
-        set: Name of the challenge set.
-        data: Corpus that the set is made from.
-        number: Name of the number, as in gates.
-        label: Label of the number in tables.
-        values: Value by the name of the prompt, at least two.
-        mean: Mean over the prompts.
-        deviation: Standard deviation over the prompts (denominator: prompts - 1).
     """
 
-    model: str
+    model: str  # name of the model, without the prompt
     set: str
-    data: str
-    number: str
-    label: str
-    values: dict[str, float]
+    data: str  # corpus that the set is made from
+    number: str  # name of the number, as in gates
+    label: str  # label of the number in tables
+    values: dict[str, float]  # value by the name of the prompt, at least two
     mean: float
-    deviation: float
+    deviation: float  # denominator: prompts - 1
 
     @property
     def lowest(self) -> str:

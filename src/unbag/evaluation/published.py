@@ -50,13 +50,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PublishedOutcome(EvaluationOutcome):
-    """Outcome of `score_published_predictions`.
+    """Outcome of `score_published_predictions`."""
 
-    Attributes:
-        comparison: Comparison of the models on their common examples; None for one model.
-    """
-
-    comparison: Comparison | None = None
+    comparison: Comparison | None = None  # of the models on their common examples; None for one model
 
 
 def score_published_predictions(
@@ -88,7 +84,6 @@ def score_published_predictions(
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`).
         by_order: Whether rows match by their number instead of ids or texts.
         keep_going: Whether to score the other sets and models after one has failed.
-        callbacks: See `EvaluationCallbacks`.
 
     Raises:
         ValueError: If the predictions cannot be read, match no rows of the set, or have labels of unknown meaning.

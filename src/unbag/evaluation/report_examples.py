@@ -23,13 +23,7 @@ class _Examples(TypedDict):
 
 
 def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> ExampleSelection:
-    """Select examples from a scored challenge set for the report.
-
-    Args:
-        result: Result of the model on the set.
-        rows: Predicted rows of the set.
-        predictions: Predictions of the model, in the order of the rows.
-    """
+    """Select examples from a scored challenge set for the report. Predictions are in the order of the rows."""
     described = challenge_sets.get_challenge_set(result.set)
     return ExampleSelection(
         set=result.set,
@@ -49,11 +43,7 @@ def write_selections(selections: Sequence[ExampleSelection], path: Path) -> None
 
 
 def read_selections(path: Path) -> list[ExampleSelection]:
-    """Read the selected examples of each result, as written by `write_selections`.
-
-    Raises:
-        ValueError: If the file has another schema or unexpected contents.
-    """
+    """Read the selected examples of each result, as written by `write_selections`."""
     expected = f"examples with schema {SCHEMA}"
     record = read_json_object(path, expected=expected)
     selections: list[ExampleSelection] = results.parse_record(record, _Examples, f"{path}: expected {expected}")[

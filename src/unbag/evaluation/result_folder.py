@@ -39,23 +39,14 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result in a results folder, with its previous index if an earlier run stored it.
-
-    Attributes:
-        result: The result.
-        number: Index in the file before this run; None for a result of this run.
-    """
+    """Result in a results folder, with its previous index if an earlier run stored it."""
 
     result: Result
-    number: int | None
+    number: int | None  # index in the file before this run; None for a result of this run
 
 
 def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and skipped sets of a folder. Both lists are empty if there is no results file.
-
-    Raises:
-        ValueError: If the results file cannot be read.
-    """
+    """Read the results and skipped sets of a folder. Both lists are empty if there is no results file."""
     file = folder / results.FILE
     if not file.exists():
         return [], []
@@ -66,16 +57,10 @@ def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 
 class FolderContents(NamedTuple):
-    """What reports show of a results folder.
+    """What reports show of a results folder."""
 
-    Attributes:
-        results: All results, ordered by model.
-        examples: Selected examples of each result; None if it has none.
-        skipped: Sets without a result.
-    """
-
-    results: Sequence[Result]
-    examples: Sequence[ExampleSelection | None]
+    results: Sequence[Result]  # ordered by model
+    examples: Sequence[ExampleSelection | None]  # selected examples of each result; None if it has none
     skipped: Sequence[SkippedSet]
 
     @classmethod
@@ -89,11 +74,7 @@ class FolderContents(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path) -> "FolderContents":
-        """Read the contents of a folder.
-
-        Raises:
-            ValueError: If it has no results, or a file cannot be read.
-        """
+        """Read the contents of a folder."""
         path, examples = folder / results.FILE, folder / report_examples.FILE
         if not path.is_file():
             raise ValueError(
@@ -143,15 +124,10 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
 
 
 def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[FolderEntry]:
-    """Combine earlier results in a folder with the results of a new run.
+    """Combine earlier results in a folder with the results of a new run, ordered by model.
 
-    Args:
-        earlier: Results in the folder.
-        new: Results of the run. They replace earlier results of the model on the same set and corpus.
-
-    Returns:
-        All results, ordered by model: earlier results in their order, then results on additional sets. Results of an
-        earlier version of a model are dropped.
+    New results replace earlier results of the model on the same set and corpus, and results on additional sets follow.
+    Results of an earlier version of a model are dropped.
     """
     versions = {result.model["name"]: _version(result.model) for result in new}
     repeated = {_slot(result) for result in new}
@@ -187,10 +163,6 @@ class RunFolder:
     Args:
         location: Path or URL of the run; None for a temporary folder.
         extra_files: Names of additional files that a run extends.
-
-    Attributes:
-        path: The local folder.
-        location: Where the results of the run are in the end: the path or URL.
     """
 
     def __init__(self, location: str | Path | None = None, *, extra_files: Sequence[str] = ()) -> None:
@@ -215,13 +187,7 @@ class RunFolder:
 
 
 def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str] = ()) -> None:
-    """Download the results of earlier runs from a URL to a local folder, so that a new run can extend them.
-
-    Args:
-        url: The URL.
-        folder: The local folder.
-        extra_files: Names of additional files to download.
-    """
+    """Download the results of earlier runs, and `extra_files`, to a local folder, so that a new run can extend them."""
     root = StorageFolder(url)
     names = root.list_names()
     if results.FILE not in names:

@@ -26,17 +26,11 @@ _META: Final = b"unbag.labels"
 
 
 class RowLabels(NamedTuple):
-    """Predicted labels of n rows, in order. Each row requires five bytes of memory.
+    """Predicted labels of n rows, in order. Each row requires five bytes of memory."""
 
-    Attributes:
-        source: Number of each row's source example, shape (n,); rows of one source are not independent.
-        label: Position of each row's predicted label in `names`, shape (n,).
-        names: Names of the labels; the last one, `data.predictions.NONE`, is for rows without an answer.
-    """
-
-    source: NDArray[np.int32]
-    label: NDArray[np.int8]
-    names: tuple[str, ...]
+    source: NDArray[np.int32]  # number of each row's source example, shape (n,); rows of one source are not independent
+    label: NDArray[np.int8]  # position of each row's predicted label in `names`, shape (n,)
+    names: tuple[str, ...]  # the last one, `data.predictions.NONE`, is for rows without an answer
 
     def find_differences(self, other: "RowLabels") -> NDArray[np.bool_]:
         """Compute a mask of the rows whose labels differ between two predictions, shape (n,)."""
@@ -46,12 +40,7 @@ class RowLabels(NamedTuple):
 
 
 def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
-    """Convert predictions for the n rows of a set to labels.
-
-    Args:
-        rows: Rows of the set, a `datasets.Dataset`.
-        predictions: Predictions of the rows, as they were scored.
-    """
+    """Convert predictions for the n rows of a set, as they were scored, to labels."""
     names = (*predictions.label_space, NONE)
     predicted = predictions.predicted
     label = np.where(predicted == NO_ANSWER, len(names) - 1, predicted).astype(np.int8)
@@ -59,11 +48,7 @@ def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
 
 
 def compute_source_indices(rows: Any) -> NDArray[np.int32]:
-    """Compute the index (0, 1, …) of each row's source example, shape (n,).
-
-    Args:
-        rows: Rows of the set, a `datasets.Dataset`.
-    """
+    """Compute the index (0, 1, …) of each row's source example, shape (n,)."""
     codes: NDArray[np.int32] = read_column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int32)
     return codes
 
@@ -81,10 +66,6 @@ def encode_row_labels(labels: RowLabels, result: Result) -> bytes:
 
 def read_row_labels(file: Path, result: Result) -> RowLabels | None:
     """Read the predicted labels of a result. Return None if the run stored none.
-
-    Args:
-        file: File of the labels (`evaluation.samples.get_labels_file`).
-        result: The result.
 
     Raises:
         ValueError: If the file is damaged, of another version, or of other rows.

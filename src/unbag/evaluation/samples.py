@@ -75,10 +75,7 @@ def write_samples(
 def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, Sample] | None:
     """Read the samples (values per source example) of a result by metric. Return None if none are stored.
 
-    Args:
-        folder: Folder with results.json.
-        result_index: Index of the result in that file.
-        result: The result.
+    `result_index` is the index of the result in the folder's results.json.
 
     Raises:
         ValueError: If the file is corrupted, has another version, or belongs to another result.

@@ -33,31 +33,20 @@ logger = logging.getLogger(__name__)
 
 
 class ScoredResult(NamedTuple):
-    """Result of a model on a challenge set, with the predicted labels and the examples selected for reports.
-
-    Attributes:
-        result: The result.
-        examples: Selected examples for reports.
-        labels: Predicted labels of the rows; None if they are not stored.
-    """
+    """Result of a model on a challenge set, with the predicted labels and the examples selected for reports."""
 
     result: Result
     examples: ExampleSelection
-    labels: RowLabels | None = None
+    labels: RowLabels | None = None  # None if they are not stored
 
 
 class ScoredModel(NamedTuple):
-    """Properties of a model that are required to score its predictions.
+    """Properties of a model that are required to score its predictions."""
 
-    Attributes:
-        record: Record of the model in the results.
-        threshold: Minimum probability at which the model predicts entailment; None for the most probable label.
-        may_abstain: Whether equal probabilities of all labels mean that the model made no prediction.
-    """
-
-    record: Mapping[str, Any]
+    record: Mapping[str, Any]  # record of the model in the results
+    # Minimum probability at which the model predicts entailment; None for the most probable label.
     threshold: Threshold | None = None
-    may_abstain: bool = False
+    may_abstain: bool = False  # whether equal probabilities of all labels mean that the model made no prediction
 
     @classmethod
     def from_predictor(cls, predictor: Predictor, record: Mapping[str, Any]) -> "ScoredModel":
@@ -77,9 +66,6 @@ def score_predictions(
     """Score the predictions for all rows of a set.
 
     Args:
-        built_set: Set that was predicted.
-        stored_predictions: Predictions of all rows.
-        model: The model.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
             model that is invariant to word order; None without the control.
@@ -167,8 +153,6 @@ def score_set_predictions(
     """Score the predictions of a model and build the result.
 
     Args:
-        built_set: Set that was predicted.
-        predictions: Predictions of the model.
         model: Record of the model.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
         shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
@@ -193,18 +177,11 @@ def score_set_predictions(
 def write_scored_results(
     scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[EvaluationFailure] = ()
 ) -> FolderContents | None:
-    """Write results to a folder that may contain earlier results. Does nothing if `scored_results` is empty.
+    """Write results to a folder that may contain earlier results, and return its contents with these.
 
-    results.json is written last, so that the folder is complete if the file exists.
-
-    Args:
-        scored_results: Results with their examples, in order.
-        output_dir: Folder to write to. `evaluation.result_folder.combine_results` determines which earlier results
-            remain.
-        failures: Sets without a result.
-
-    Returns:
-        The contents of the folder, with the remaining earlier results; None if nothing was written.
+    Nothing is written, and None returned, if `scored_results` is empty. results.json is written last, so that the
+    folder is complete if the file exists. `evaluation.result_folder.combine_results` determines which earlier results
+    remain.
     """
     done = [scored.result for scored in scored_results]
     if not done:

@@ -23,19 +23,12 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 @dataclass(frozen=True)
 class LocatedResult:
-    """Result with its file and its index in this file.
-
-    Attributes:
-        result: The result.
-        file: The results.json file.
-        number: Index of the result in the file.
-        seed: Training seed in the model's name; None if the name has none.
-    """
+    """Result with its file and its index in this file."""
 
     result: Result
-    file: Path
+    file: Path  # results.json
     number: int
-    seed: str | None
+    seed: str | None  # training seed in the model's name
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
@@ -66,17 +59,11 @@ class LocatedResult:
 
 @dataclass(frozen=True)
 class ComparedSystem:
-    """Model, or group of models that differ only in the training seed.
+    """Model, or group of models that differ only in the training seed."""
 
-    Attributes:
-        letter: Letter that stands for the system in tables.
-        name: Name of the model or recipe.
-        runs: Results: one per set, or one per set and seed.
-    """
-
-    letter: str
-    name: str
-    runs: list[LocatedResult] = field(default_factory=list)
+    letter: str  # stands for the system in tables
+    name: str  # of the model or recipe
+    runs: list[LocatedResult] = field(default_factory=list)  # one per set, or one per set and seed
 
     @property
     def seeds(self) -> list[str]:
@@ -84,11 +71,7 @@ class ComparedSystem:
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
     def group_by_task(self) -> dict[str, list[LocatedResult]]:
-        """Group the results of the system by task.
-
-        Raises:
-            ValueError: If two runs of a seed have the same task.
-        """
+        """Group the results of the system by task. Raises `ValueError` if two runs of a seed have the same task."""
         by_task: dict[str, list[LocatedResult]] = {}
         for run in self.runs:
             same = by_task.setdefault(run.task_key, [])
@@ -167,9 +150,7 @@ def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
 def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
     """Select the object of the only model in `models`. Baselines are ignored, unless there is no other model.
 
-    Args:
-        models: Name, one result and an object for each model.
-        path: Path of the results, for error messages.
+    `models` has the name, one result and an object for each model.
 
     Raises:
         ValueError: If there are several models.

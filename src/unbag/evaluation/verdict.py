@@ -42,28 +42,20 @@ _NOTHING: Final = Estimate(None, None, None, 0)
 
 
 class SetVerdict(NamedTuple):
-    """Verdict on a model for one challenge set.
-
-    Attributes:
-        result: Result of the set.
-        standing: Standing relative to the baseline, which is the best of chance, a constant prediction, the lexical
-            baseline, and the model's own predictions for shuffled words.
-        score: Skill score (0 is the baseline, 1 is perfect) with the interval that determines the standing. The
-            95 % intervals hold jointly for all challenge sets of the model. Its value is None if the set has no
-            skill score.
-        model: Score of the model on a scale from 0 (chance) to 1 (perfect); None without a score.
-        lexical: Score of the lexical baseline on this scale; None if it was not evaluated.
-        shuffled: Score of the model on shuffled words on this scale; None if it was not evaluated.
-        min_detectable: Smallest skill score that a set of this size detects with power `POWER`. None without an
-            interval or with fewer than `LEAST_SOURCES` sources.
-    """
+    """Verdict on a model for one challenge set."""
 
     result: Result
+    # Relative to the baseline, which is the best of chance, a constant prediction, the lexical baseline, and the
+    # model's own predictions for shuffled words.
     standing: Standing
+    # Skill score (0 is the baseline, 1 is perfect) with the interval that determines the standing. The 95 % intervals
+    # hold jointly for all challenge sets of the model. The value is None if the set has no skill score.
     score: Estimate
-    model: float | None
-    lexical: float | None
-    shuffled: float | None
+    model: float | None  # score of the model on a scale from 0 (chance) to 1 (perfect)
+    lexical: float | None  # score of the lexical baseline on this scale; None if it was not evaluated
+    shuffled: float | None  # score of the model on shuffled words on this scale; None if it was not evaluated
+    # Smallest skill score that a set of this size detects with power `POWER`. None without an interval or with fewer
+    # than `LEAST_SOURCES` sources.
     min_detectable: float | None
 
     def __str__(self) -> str:
@@ -89,14 +81,11 @@ class SetVerdict(NamedTuple):
 
 
 def compute_model_verdict(results: Sequence[Result]) -> list[SetVerdict]:
-    """Compute the verdict on one model for each challenge set, in the order of the results.
+    """Compute the verdict on one model for each challenge set, in the order of the results (one per set).
 
     The intervals of the challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
     is "better" or "worse" if its interval lies above or below 0, and "no better" if its interval lies below `MARGIN`.
     All other sets, and sets with fewer than `LEAST_SOURCES` sources, are inconclusive.
-
-    Args:
-        results: Results of one model, one per set.
 
     >>> compute_model_verdict([])
     []

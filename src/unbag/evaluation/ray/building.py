@@ -37,17 +37,11 @@ META: Final = b"unbag.part"
 
 @dataclass(frozen=True)
 class PartitionedRows:
-    """Rows of a dataset that is stored in several Parquet files.
-
-    Attributes:
-        folder: Folder of the files.
-        files: Names of the files.
-        columns: Columns to read; None for all.
-    """
+    """Rows of a dataset that is stored in several Parquet files."""
 
     folder: StorageFolder
     files: Sequence[str]
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | None = None  # columns to read; None for all
 
     def __len__(self) -> int:
         return sum(self._rows)
@@ -124,28 +118,18 @@ _USED: Final = "used"
 
 
 class SplitFile(NamedTuple):
-    """File with some of the rows of a split.
-
-    Attributes:
-        file: Name of the file.
-        key: Hash of the inputs of the rows.
-        spans: Ranges of source examples from which the rows are built.
-    """
+    """File with some of the rows of a split."""
 
     file: str
-    key: str
-    spans: list[Any]
+    key: str  # hash of the inputs of the rows
+    spans: list[Any]  # ranges of source examples from which the rows are built
 
 
 def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
     """Build a challenge set on a Ray cluster as a folder of Parquet files. Returns the set's JSON record.
 
     Rows, order, ids and hash equal those of `request.export_challenge_set` on any cluster. A stopped build resumes from
-    the existing parts.
-
-    Args:
-        request: Request for the whole set.
-        output: Path or URL of a folder that all nodes can access.
+    the existing parts. All nodes must have access to the folder, a path or URL.
 
     Raises:
         ValueError: As in `request.build_requested_set`, or if the request samples examples or the folder has other

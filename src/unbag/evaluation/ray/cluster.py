@@ -29,13 +29,10 @@ def validate_ray() -> None:
 
 @contextmanager
 def connect_to_cluster() -> Iterator[Any]:
-    """Connect to a Ray cluster as a context manager. An existing connection stays open afterwards.
+    """Connect to a Ray cluster as a context manager that yields `ray`. An existing connection stays open afterwards.
 
     The cluster is the one at `RAY_ADDRESS`, the one that `ray start` started on this machine, or otherwise a new local
     one.
-
-    Yields:
-        The connected `ray` module.
 
     Raises:
         ImportError: Without the extra `ray`.
@@ -63,11 +60,7 @@ def connect_to_cluster() -> Iterator[Any]:
 
 @contextmanager
 def translate_ray_errors() -> Iterator[None]:
-    """Convert Ray errors that occur in this context to a `ValueError` with a one-line message.
-
-    Raises:
-        ValueError: Instead of an error of Ray.
-    """
+    """Convert Ray errors that occur in this context to a `ValueError` with a one-line message."""
     from ray.data.exceptions import SystemException
     from ray.exceptions import RayError
 
@@ -109,10 +102,8 @@ def run_and_pickle_outcome(function: Callable[[], T], folder: str) -> bytes:
     Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
     processes in the folder where the cluster was started, not in that of the command.
 
-    Args:
-        function: Function to run.
-        folder: Working folder of the command, to which relative paths and the user's modules refer. They are not
-            available on nodes without this folder.
+    `folder` is the working folder of the command, to which relative paths and the user's modules refer. They are not
+    available on nodes without this folder.
     """
     with suppress(OSError):
         os.chdir(folder)

@@ -37,14 +37,7 @@ _ATTRIBUTES: Final = (
 class RemotePredictor:
     """Predictor whose model is loaded only on the nodes of a Ray cluster, with the attributes of the model's predictor.
 
-    Args:
-        ray: The connected `ray` module.
-        model: Name of the model.
-        options: Options of the model.
-        num_gpus: GPUs for each process that loads the model.
-
-    Raises:
-        ValueError: If the model cannot be loaded.
+    `num_gpus` is the number of GPUs for each process that loads the model.
     """
 
     label_space: tuple[str, ...]
@@ -55,11 +48,7 @@ class RemotePredictor:
         vars(self).update(self._run_remotely(_read_attributes))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict n pairs in a remote task, shape (n, labels). Each call loads the model again.
-
-        Raises:
-            ValueError: As in the model's `predict`.
-        """
+        """Predict n pairs in a remote task, shape (n, labels). Each call loads the model again."""
         probabilities: NDArray[np.float32] = self._run_remotely(_predict, list(premises), list(hypotheses))
         return probabilities
 
@@ -129,8 +118,6 @@ class RayEngine:
     ) -> StoredPredictions:
         """Predict all rows with Ray actors, like `inference.runner.predict_rows`.
 
-        All actors read and write the same folder.
-
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 
         Args:
@@ -184,13 +171,6 @@ class _ChunkPredictor:
 
     The model is loaded with the first chunk, so that loading errors reach the driver as an outcome. Ray would retry an
     actor whose constructor fails.
-
-    Args:
-        model: Name of the model.
-        options: Options of the model.
-        identity: Identity of the model where it was first loaded.
-        store: Store of the predictions.
-        folder: Working folder of the driver.
     """
 
     def __init__(
