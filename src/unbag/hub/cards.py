@@ -55,13 +55,9 @@ def find_card_blocks(text: str) -> dict[str, str]:
 
 
 def set_card_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
-    """Replace or add a block in a card's text. An existing block keeps its position.
+    """Replace or add a block (in Markdown) in a card's text. An existing block keeps its position.
 
-    Args:
-        text: Text of the card.
-        name: Name of the block.
-        content: Markdown of the block.
-        before: Name of the block before which a new block is inserted (default, or if there is no such block: the end).
+    A new block is inserted before the block `before`; by default, or if there is no such block, at the end.
     """
     block = f"<!-- unbag: {name} -->\n{content.strip()}\n<!-- end of unbag: {name} -->"
     for match in _BLOCK.finditer(text):

@@ -43,7 +43,7 @@ def build_dataset_upload(
 
     Args:
         requests: Configs to build, all of the same set.
-        repo: Dataset repository.
+        repo: Dataset repository, `organization/name`.
         folder: Folder for the Parquet files, which must be kept until they are published.
         license: License of user-provided data. The license of a corpus is inherited.
         benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.

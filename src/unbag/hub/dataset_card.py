@@ -147,8 +147,6 @@ def merge_card(
     Args:
         existing_card: Content of the published README.md, or None.
         repo: Dataset repository, `organization/name`, for the example.
-        set_name: Name of the challenge set.
-        configs: Configs to add or replace.
         citation: BibTeX of the set's paper.
         metrics_org: Organization of the metric in the example (default: that of the existing card, else of `repo`).
 
@@ -302,11 +300,7 @@ def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any], metri
 
 
 def parse_build_records(text: str) -> dict[str, Any]:
-    """Parse the build records in a card's text, by config.
-
-    Raises:
-        ValueError: If a record is not valid JSON.
-    """
+    """Parse the build records in a card's text, by config. Raises `ValueError` if a record is not valid JSON."""
     records = {}
     for name, block in find_card_blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):

@@ -55,12 +55,12 @@ def fetch_result_context(results: Iterable[Result], organization: str, result_fi
 def build_eval_results(
     results: Iterable[Result], organization: str, result_context: ResultContext | None = None
 ) -> dict[str, bytes]:
-    """Build the `.eval_results` files, as a dict by path, with one file per challenge set and config.
+    """Build the `.eval_results` files of one model, as a dict by path, with one file per challenge set and config.
 
-    Results on user-provided pairs, on a sample or with changed options are skipped with a warning.
+    Results on user-provided pairs, on a sample or with changed options are skipped with a warning. Later results on the
+    same config replace earlier ones.
 
     Args:
-        results: Results of one model. Later results on the same config replace earlier ones.
         organization: Organization that publishes the challenge sets.
         result_context: If given, results are also skipped if their set is not a benchmark on the Hub or has different
             rows there.
@@ -125,11 +125,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
 
 
 def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
-    """Merge results into a card's `model-index`. Entries with the same dataset and config are replaced.
-
-    Raises:
-        ValueError: If `index` is not a valid `model-index`.
-    """
+    """Merge results into a card's `model-index`. Entries with the same dataset and config are replaced."""
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
     [ours] = eval_results_to_model_index(name, list(results))

@@ -130,9 +130,7 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
 def build_score_table(scores: Mapping[str, float], meanings: Mapping[str, str]) -> list[list[Any]]:
     """Build the rows of the score table, with the columns score, value, interval, number of examples and meaning.
 
-    Args:
-        scores: Flat output of a metric: `drop`, `drop_low`, `drop_high`, `drop_n`.
-        meanings: Meanings of the keys in the README.
+    The scores are the flat output of a metric. The meanings of its keys are those in the README.
 
     >>> scores = {"by_a_drop": 0.5, "by_a_drop_low": 0.4, "by_a_drop_high": 0.6, "by_a_drop_n": 9}
     >>> build_score_table(scores, {"drop": "before − after"})
@@ -156,12 +154,9 @@ def build_score_table(scores: Mapping[str, float], meanings: Mapping[str, str]) 
 def build_page(
     metric: Callable[..., Scores], flatten: Callable[[Scores], Mapping[str, float]], folder: Path
 ) -> "gr.Blocks":
-    """Build the Gradio page of a metric Space.
+    """Build the Gradio page of a metric Space, whose folder has README.md and example.csv.
 
-    Args:
-        metric: Function of columns and options.
-        flatten: Function that flattens the scores to the output of `evaluate`.
-        folder: Folder of the Space, with README.md and example.csv.
+    `flatten` converts the scores of `metric` to the output of `evaluate`.
     """
     import gradio as gr
 

@@ -286,11 +286,8 @@ def build_results_section(
 ) -> str:
     """Build the results section of a model card as Markdown.
 
-    Args:
-        repo: Model repository, `organization/name`.
-        own_results: Results of the model's own head.
-        residual_results: Results of a HEX model's residual head.
-        compare_with: Results of other models, by display name.
+    `own_results` are those of the model's own head, and `residual_results` those of a HEX model's residual head.
+    `compare_with` has the results of other models by display name.
     """
     if not (own_results or residual_results):
         return f"## Challenge sets\n\n```\nunbag evaluate {repo}\n```\n\nThe model has not been evaluated yet."

@@ -152,10 +152,8 @@ def describe_feature(feature: Any) -> str:
 def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
     """Build the Gradio page of the Space that classifies single pairs.
 
-    Args:
-        words: Module with the bundled unbag functions.
-        folder: Folder of the Space, with the lexical model.
-        model: Hub id of the model that is selected when the page opens.
+    `words` is the module with the bundled unbag functions, and `folder` has the lexical model. `model` is selected when
+    the page opens.
     """
     import gradio as gr
 

@@ -167,7 +167,6 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
     An interrupted publication can be repeated at any time; finished uploads are not repeated.
 
     Args:
-        upload: Files to publish.
         private: Whether to create a private repository. An existing public repository raises an error.
         pull_request: Whether to propose the commit in a pull request. The user's open pull request with the same title
             is updated.

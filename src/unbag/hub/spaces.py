@@ -94,11 +94,8 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     """Build the Space for one of the metrics in the folder `metrics/`.
 
     The Space contains the metric's module and a copy of the unbag modules that it imports (`hub.vendoring`). The page
-    starts with the metric's `example.csv` and uses the descriptions of scores in the card.
-
-    Args:
-        name: Name of the metric.
-        repo: Space repository, `organization/name`. `evaluate` loads the module with the name of the Space.
+    starts with the metric's `example.csv` and uses the descriptions of scores in the card. `evaluate` loads the module
+    with the name of the Space, `repo`.
 
     Raises:
         ValueError: If the metric does not exist, or the name of the Space is not a valid module name.
