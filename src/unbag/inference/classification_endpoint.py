@@ -64,7 +64,7 @@ class EndpointRoute(NamedTuple):
     """Request and response format of an endpoint route."""
 
     name: str  # last part of the address
-    # from the model's name, pairs and a separator to the body of a request
+    # From the model's name, pairs and a separator to the body of a request.
     build: Callable[[str, Sequence[Pair], str], dict[str, Any]]
     # From a response and the number of pairs to their outputs, in the order of the pairs. Raises one of `MALFORMED` for
     # another format.

@@ -255,8 +255,7 @@ def _validate_signature(fn: Callable[..., Any]) -> None:
     except TypeError as error:
         raise ValueError(
             "expected a function that takes a list of premises and a list of hypotheses, got "
-            f"{_display_name(fn)}{signature} "
-            f"({error}); wrap it: lambda premises, hypotheses: …"
+            f"{_display_name(fn)}{signature} ({error}); wrap it: lambda premises, hypotheses: …"
         ) from None
 
 

@@ -106,7 +106,7 @@ class ProbeReport:
     # For a model of one output, or a reversed model of two: number of the `COUPLES` that its score ranks right by the
     # declared order, a tie counting half. None for other models. `best` is then the order that ranks the most right.
     ranked_declared: float | None = None
-    ranked_best: float | None = None  # the same for `best`
+    ranked_best: float | None = None
 
     @property
     def finding(self) -> str:
@@ -116,8 +116,7 @@ class ProbeReport:
             return (
                 f"the score of the model is interpreted as {declared} (high score, low score), which ranks "
                 f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs correctly (area under the curve "
-                f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} "
-                "correctly"
+                f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} correctly"
             )
         return (
             f"the model declares its outputs as {declared}, which is correct on {self.right_declared} of "

@@ -49,8 +49,8 @@ class ClassifierInTraining:
         if not hasattr(tokenizer, "model_max_length"):
             raise ValueError(
                 "expected a Trainer with the tokenizer of the model, got "
-                f"{'none' if tokenizer is None else type(tokenizer).__name__}; pass processing_class=tokenizer to the "
-                "Trainer"
+                f"{'none' if tokenizer is None else type(tokenizer).__name__}; "
+                "pass processing_class=tokenizer to the Trainer"
             )
         self.label_space = find_label_space(order)
         self._model, self._tokenizer, self._device = model, tokenizer, torch.device(device)

@@ -291,8 +291,7 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
     if vectors is not None and number >= vectors:
         raise ModelError(
             f"{source}: expected an embedding for every token, got {vectors:,} embeddings and a tokenizer with "
-            "token "
-            f"{number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
+            f"token {number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
             "(resize_token_embeddings)"
         )
 

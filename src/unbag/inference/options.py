@@ -37,7 +37,7 @@ class ModelOption:
     details: str = ""  # continuation of the description, for Python only
     default: Any = None  # value that the loaders use if the option is not given
     metavar: str | None = None  # name of the value in the command's help
-    minimum: int | None = None  # minimum of a whole number
+    minimum: int | None = None
     affects_predictions: bool = True  # whether the records of results contain the option
     parse: Callable[[Any], Any] | None = None  # from a value of the declared type to the value that the loaders take
 

@@ -103,8 +103,8 @@ class ModelColumn(NamedTuple):
 class PublishedPredictions:
     """Table of predictions of one or more models for n rows."""
 
-    name: str  # name of the file or table
-    sha256: str  # hash of the file or table
+    name: str
+    sha256: str
     keys: Mapping[str, Hashes]  # hashes of the ids, texts and row numbers by which rows can be matched, by column
     numeric: frozenset[str]  # names of the id columns whose values are all whole numbers
     gold: Sequence[str] | None  # gold label of each row; "" if missing, None without gold labels

@@ -57,8 +57,8 @@ class Chunk(NamedTuple):
 
     table: pa.Table  # columns `ID_COLUMNS`, one float32 column per label, and `UNANSWERED` if rows have no answer
     has_probabilities: bool  # False if a prediction is a bare label
-    truncated: int  # number of pairs that the model truncated
-    # dates on which an endpoint answered, and whether answers of this date are from an earlier run
+    truncated: int
+    # Dates on which an endpoint answered, and whether answers of this date are from an earlier run.
     answered: Mapping[str, bool]
 
 

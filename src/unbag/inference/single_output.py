@@ -40,7 +40,7 @@ class RankingResult(TypedDict):
     # Probability that a pair with the label scores above a pair without it, ties counting half; None if the set has
     # only one of the two kinds.
     auc: float | None
-    # lowest probability at which a pair is predicted as the label on this set; None if no pair is
+    # Lowest probability at which a pair is predicted as the label on this set; None if no pair is.
     threshold: float | str | None
     n_predicted_entailed: int  # number of pairs predicted as the label
     pairs: int
@@ -53,8 +53,8 @@ class ThresholdedPredictor:
     # Labels of the model's outputs, in the model's own order. For one output, the label above the threshold, then the
     # label below it.
     order: tuple[str, ...]
-    label_space: tuple[str, ...]  # labels of the columns of `predict`
-    # minimum probability of entailment, without effect on `predict`; None for the most probable label
+    label_space: tuple[str, ...]
+    # Minimum probability of entailment, without effect on `predict`; None for the most probable label.
     threshold: Threshold | None
     n_outputs: int
     _columns: list[int]

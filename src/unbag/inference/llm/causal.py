@@ -314,8 +314,7 @@ class CausalPredictor:
             if not premise and not hypothesis:
                 raise ModelError(
                     f"expected a prompt of at most {self.max_length} tokens, the maximum length of the model, got "
-                    f"{question.length}; use fewer "
-                    "few-shot examples (--num-fewshot)"
+                    f"{question.length}; use fewer few-shot examples (--num-fewshot)"
                 )
             premise, hypothesis = shorten_longer_sentence(premise, hypothesis, over)
             [question] = self._encoded([(premise, hypothesis)])

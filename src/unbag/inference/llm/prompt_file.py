@@ -60,7 +60,7 @@ class PromptFile:
     words: Words  # words for each label of a label space
     json_field: str | None  # field of the JSON answer that holds the word; None for answers as text
     system: str  # text of the system turn; empty for none
-    sha256: str  # hash of the file
+    sha256: str
     num_fewshot: int = 0
     tokens: Mapping[str, int] | None = None  # token id for each label in place of a word
     is_raw: bool = False  # whether the rendered template is the whole input of the model
@@ -102,8 +102,8 @@ class PromptFile:
         if variables != _SIDES:
             raise PromptError(
                 f"{path}: expected a template with the variables premise and hypothesis, got "
-                f"{', '.join(sorted(variables)) or 'none'}"
-                "; write {{ premise }} and {{ hypothesis }}"
+                f"{', '.join(sorted(variables)) or 'none'}; "
+                "write {{ premise }} and {{ hypothesis }}"
             )
         sha256 = hashlib.sha256(source.encode()).hexdigest()
         json_field = str(fields["json"]) if fields.get("json") else None
