@@ -121,6 +121,7 @@ def main() -> None:
     speeds: dict[str, list[float]] = {name: [] for name in systems}
     answers: dict[str, Labels] = {}
     for ask in systems.values():
+        # Warm up: the first call compiles kernels and allocates memory.
         ask(premises[:64], hypotheses[:64])
     wall, cpu = time.perf_counter(), time.process_time()
     for done in range(options.rounds):

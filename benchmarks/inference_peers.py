@@ -65,7 +65,7 @@ def onnxruntime(model: str, order: Sequence[str]) -> System:
     example = _example(tokenizer)
     settings = ort.SessionOptions()
     settings.intra_op_num_threads = torch.get_num_threads()
-    settings.log_severity_level = 3
+    settings.log_severity_level = 3  # errors only
     with TemporaryDirectory() as folder:
         file = str(Path(folder) / "model.onnx")
         rows, length = torch.export.Dim("rows"), torch.export.Dim("length")
@@ -79,12 +79,13 @@ def _loaded(model: str) -> tuple[Any, Any]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     network = AutoModelForSequenceClassification.from_pretrained(model, dtype=torch.float32).eval()
-    network.config.return_dict = False
+    network.config.return_dict = False  # exporters expect tuples as outputs
     return network, AutoTokenizer.from_pretrained(model)
 
 
 def _example(tokenizer: Any) -> dict[str, Any]:
     return dict(
+        # Two pairs, since torch.export treats a dimension of size 1 as constant.
         tokenizer(["A man sleeps.", "It rains."], ["He rests.", "It is wet today."], padding=True, return_tensors="pt")
     )
 

@@ -139,6 +139,7 @@ def median(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     """Fit and score. Return seconds, peak memory, accuracy and the LMS of the test pairs."""
+    # The file is our own: `tag` has written it in another process.
     data: dict[str, Pairs] = pickle.loads(path.read_bytes())
     pairs, labels = repaired(*data["train"], n_pairs)
     test, gold = data["test"][0], np.array(data["test"][1])
@@ -152,6 +153,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     else:
         from sklearn.linear_model import LogisticRegression
 
+        # scikit-learn's C is the inverse of the penalty.
         peer = LogisticRegression(C=1 / l2, max_iter=1000).fit(matrix, labels)
         probabilities, steps = peer.predict_proba(tested), int(peer.n_iter_[0])
     end = time.perf_counter()

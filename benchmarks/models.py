@@ -99,6 +99,7 @@ def in_turn(systems: dict[str, Callable[[], Any]], rounds: int) -> dict[str, lis
         run()
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     for number in range(rounds):
+        # Alternate the order, so that no system profits from its position.
         for name in list(systems)[:: 1 if number % 2 else -1]:
             begun = time.process_time()
             systems[name]()

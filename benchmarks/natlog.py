@@ -84,6 +84,7 @@ def main() -> None:
         found = []
         for shape in shapes:
             empty_caches()
+            # Without caches, each shape is searched from scratch, as by the solver.
             found.append(compute_relation(shape))
         return found
 
@@ -189,6 +190,7 @@ class Encoding:
         for i, one in enumerate(fits):
             if None not in phrases:
                 for part in relation.empty_regions:
+                    # A thing that fits neither noun is not in the model, so that region needs no constraint.
                     if any(part):
                         self.solver.add(z3.Not(z3.And(one[0] == part[0], one[1] == part[1])))
             if i < named:

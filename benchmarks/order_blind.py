@@ -141,6 +141,7 @@ def oracles(sets: Sequence[BuiltSet]) -> Iterator[Function]:
 
     def noisy_oracle(premises: Pairs, hypotheses: Pairs) -> list[str]:
         answers = zip(premises, hypotheses, oracle(premises, hypotheses), coin(premises, hypotheses), strict=True)
+        # Other digits of the checksum than `coin` uses, so that errors do not depend on the guess.
         return [guessed if guess(p, h) // 100 % 5 == 0 else known for p, h, known, guessed in answers]
 
     oracle.__qualname__, noisy_oracle.__qualname__ = "oracle", "noisy_oracle"
@@ -163,6 +164,7 @@ def markdown(verdicts: dict[str, list[verdict.SetVerdict]]) -> Iterator[str]:
 
 def number(value: float | None) -> str:
     """Format a score with three decimals."""
+    # Adding 0 turns −0.0 into 0.0.
     return "" if value is None else re.sub(r"^(-?)0\.", r"\1.", f"{round(value, 3) + 0:.3f}").replace("-", "−")
 
 

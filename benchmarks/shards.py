@@ -67,6 +67,7 @@ def main() -> None:
             if killed.process.poll() is not None:
                 raise SystemExit("the shard ended before it could be killed; give it more rows or --seconds")
             time.sleep(0.02)
+        # SIGKILL cannot be handled: the shard ends as it would when its machine fails.
         killed.process.send_signal(signal.SIGKILL)
         killed.process.wait()
         replacement = Run(here, "again", [*together, f"1/{SHARDS}"], args.seconds)
@@ -121,6 +122,7 @@ class Run:
     def _follow(self) -> None:
         while self.process.poll() is None:
             try:
+                # The kernel removes the peak with the process, so it is read while the process runs.
                 status = Path(f"/proc/{self.process.pid}/status").read_text()
             except OSError:
                 return
@@ -147,6 +149,7 @@ def write_pairs(path: Path, rows: int) -> None:
             {
                 "id": [f"pair-{place:09}" for place in places],
                 "premise": [given[place % n]["premise"] for place in places],
+                # Each pass over the pairs combines other premises with other hypotheses, so that all pairs differ.
                 "hypothesis": [given[(place + place // n) % n]["hypothesis"] for place in places],
                 "label": [given[place % n]["label"] for place in places],
             }

@@ -46,5 +46,7 @@ def make_links_absolute(text: str, home: str, version: str) -> str:
     if not home:
         return text
     return _LINK.sub(
-        lambda link: f"{link[1]}({home}/{'raw' if link[1].startswith('!') else 'blob'}/v{version}/{link[2]})", text
+        # Images need `raw`, since `blob` is an HTML page.
+        lambda link: f"{link[1]}({home}/{'raw' if link[1].startswith('!') else 'blob'}/v{version}/{link[2]})",
+        text,
     )

@@ -26,6 +26,7 @@ _SECTIONS: Final = {
 _BLOCK: Final = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^]]*)\]\([^)]*\)|\{[a-z]+\}`([^`<]*?)\s*(?:<[^>]*>)?`")
+# A full stop ends a sentence only before a capital letter, code or the name, so that "e.g. this" is not split.
 _SENTENCE: Final = re.compile(r"(.+?[.?!])(?=\s+(?:unbag\b|`|\W?[A-Z])|\s*$)")
 _RUN_IN_HEADING: Final = re.compile(r"\A\*\*[^*]{1,40}[.:]\*\*\s+")
 _NO_PROSE: Final = ("#", "|", "- ", "* ", "<", "![", "1. ", ">")

@@ -29,6 +29,7 @@ def build_notebook(page: str) -> dict[str, Any]:
         )
     cells.append(_text(page[at:]))
     for number, cell in enumerate(cells):
+        # Format 4.5 requires ids. Numbers keep the file equal between runs, unlike random ids.
         cell["id"] = f"cell-{number}"
     return {
         "cells": cells,

@@ -29,9 +29,8 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 _NO_AVX512: Final = "X86_V4 AVX512_ICL AVX512_SPR"
-_UNSET: Final = (
-    "OPENBLAS_L2_SIZE",
-)  # variables that may be set for the current processor; removed in all environments
+# Variables that may be set for the current processor; removed in all environments.
+_UNSET: Final = ("OPENBLAS_L2_SIZE",)
 
 ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "this processor": {},

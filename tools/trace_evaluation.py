@@ -74,6 +74,7 @@ class Tracer:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = [frame.f_locals.get(name) for name in names if name != "self"] if event == "call" else [result]
         found = [each for value in values if (each := find_representation(value)) is not None]
+        # Lambdas, comprehensions and module bodies are no functions of their own.
         if found and not code.co_name.startswith("<"):
             self.functions[f"{module}:{code.co_qualname}"] = None
             self.representations |= dict.fromkeys(found)

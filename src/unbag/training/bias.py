@@ -150,6 +150,7 @@ class MaskedBiasedModel:
         """Compute log-probabilities, shape (n, 3)."""
         values = self._model.compute_log_probabilities(examples).copy()
         is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
+        # A uniform distribution has no effect in a product of experts: it adds a constant to the logits.
         values[is_training] = -np.log(len(LABELS))
         return values
 
@@ -266,6 +267,7 @@ def compute_group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArra
     """
     group = assign_lms_groups(probabilities, gold)
     sizes = np.bincount(group, minlength=len(EDGES) + 1)
+    # Empty groups do not count, so that the mean weight is 1.
     weights: NDArray[np.float32] = (len(gold) / ((sizes > 0).sum() * sizes[group])).astype(np.float32)
     return weights
 

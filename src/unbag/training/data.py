@@ -327,7 +327,9 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
 def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
     """Compute the number of pairs per epoch, which is the length of the list from `mix_datasets`."""
     return sum(
-        int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in datasets
+        # Rounded as in `mix_datasets`, since the number of steps follows from it.
+        int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples))
+        for part in datasets
     )
 
 

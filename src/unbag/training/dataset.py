@@ -197,8 +197,10 @@ class TrainingPairs(Dataset[Item]):
         self.encoded = self._encoder.encode_all(self.examples)
         self.features = {}
         if self._features is not None:
+            # Features have the columns of `LABELS`, logits the order of the network.
             outputs = [LABELS.index(label) for label in self._order]
             self.features = {
+                # Selecting columns returns a Fortran-ordered array, in which the values of a pair are scattered.
                 name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
                 for name, values in self._features(self.examples).items()
             }
@@ -252,6 +254,8 @@ class HeldOutPairs(Dataset[Item]):
     def __init__(self, datasets: Sequence[PairDataset], encoder: PairEncoder, label_order: Sequence[str]) -> None:
         examples = [example for dataset in datasets for example in dataset.examples]
         self._encoded = encoder.encode_all(examples)
+        # Pairs of similar length need little padding. With the longest first, a lack of memory shows in the first
+        # batch.
         self._rows = np.argsort(-self._encoded.lengths, kind="stable")
         self._labels = np.array([label_order.index(example.label) for example in examples], np.intp)
         self._names = [dataset.name for dataset in datasets]

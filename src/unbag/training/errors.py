@@ -45,6 +45,7 @@ def explain_training_errors(config: TrainConfig) -> Iterator[None]:
                 f"fewer processes (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and "
                 f"{_RESUME}"
             ) from error
+        # Libraries report a full disk by errors of their own types. Callers expect the error number.
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, extract_first_line(error)) from error
         raise
@@ -52,14 +53,12 @@ def explain_training_errors(config: TrainConfig) -> Iterator[None]:
 
 @contextmanager
 def _wait_for_signal(config: TrainConfig) -> Iterator[None]:
-    """Wait briefly when the pipe of a dead worker breaks within this block, until the signal of its death arrives.
-
-    torch's signal handler raises an exception wherever this process is at that moment. It should be here, and not while
-    a lock is released.
-    """
+    """Wait briefly when the pipe of a dead worker breaks within this block, until the signal of its death arrives."""
     try:
         yield
     except Exception as error:
+        # torch's signal handler raises an exception wherever this process is at that moment. It should be here, and not
+        # while a lock is released.
         if _is_broken_pipe(error, config):
             time.sleep(_SIGNAL_SECONDS)
         raise

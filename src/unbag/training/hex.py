@@ -332,6 +332,7 @@ class HexTrainer(PairTrainer):
         products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(self.args.device), device=self.args.device)
         set_epoch = getattr(self.train_dataset, "set_epoch", None)
         if set_epoch is not None:
+            # Augmented pairs differ between epochs, so ω* is always fitted on the same one.
             set_epoch(0)
         self.model_wrapped.eval()
         for inputs in self.get_train_dataloader():

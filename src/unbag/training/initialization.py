@@ -143,7 +143,7 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
         raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
     values = {name: parse_option(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
-        if type(value) is int and value < 1:
+        if type(value) is int and value < 1:  # not isinstance: bool is a subclass of int
             raise ValueError(f"{name}: expected at least 1, got {value}")
         if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
             raise ValueError(
@@ -270,6 +270,7 @@ def _of_encoder(name: str) -> ModelComponents:
             "pad_token_id": made.pad_token_id,
             "max_position_embeddings": getattr(config, "max_position_embeddings", None),
         },
+        # safetensors rejects tensors that are not contiguous.
         {f"encoder.{key}": value.contiguous() for key, value in network.state_dict().items()},
         {
             "encoder": files.resolve().name if origin.commit is None else name,

@@ -201,6 +201,7 @@ def collect_out_of_fold_probabilities(built_set: BuiltSet, folds: Sequence[Mappi
     The record of each fold has `probabilities` by row id.
     """
     by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
+    # JSON stores the float32 values as exact doubles, so that they return bit for bit.
     return np.array([by_id[name] for name in read_column(built_set.rows, "id").to_pylist()], dtype=np.float32)
 
 

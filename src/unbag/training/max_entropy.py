@@ -68,6 +68,7 @@ def compute_max_entropy_terms(logits: Tensor, labels: Tensor, permutations: int 
     """
     logits = logits.float()  # in half precision, small probabilities would be missing from the entropy
     b = len(labels)
+    # Divided by b n, not by the number of permuted pairs, which differs between batches.
     return cross_entropy(logits[:b], labels), compute_entropies(logits[b:]).sum() / (b * permutations)
 
 

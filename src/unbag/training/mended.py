@@ -104,6 +104,7 @@ def compare_before_after(output_dir: Path) -> Comparison:
 
 def _as_json(comparison: Comparison) -> Record:
     """Build the JSON object of a comparison, without the paths of its files."""
+    # Paths depend on the machine, but equal runs must have equal records.
     named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
     return {**comparison.to_json(), "systems": named}
 

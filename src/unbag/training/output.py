@@ -136,8 +136,7 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
         raise ValueError(
             f"--output-dir: {output_dir} contains the output of another run: {'; '.join(others)}; use another folder"
         )
-    shutil.rmtree(
-        get_work_folder(output_dir), ignore_errors=True
-    )  # an interruption just before this line leaves it behind
+    # The folder remains if the run was interrupted just before its removal.
+    shutil.rmtree(get_work_folder(output_dir), ignore_errors=True)
     logger.warning("%s already contains the trained model; training is skipped", output_dir)
     return record

@@ -264,6 +264,7 @@ def _title(recipe: str, head: str) -> str:
 
 def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
     """Summarize the accuracies by model and head. The value of a pair is the mean over seeds."""
+    # Seeds are averaged within each pair: the interval is over pairs, and runs of one pair are not independent.
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
     estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, others)

@@ -94,6 +94,7 @@ def compute_run_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[
 
 
 def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
+    # An interval over examples does not cover the variation between seeds, so it is omitted for several runs.
     ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
     return {**compute_mean_and_deviation([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
 

@@ -169,13 +169,13 @@ def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: 
         save_steps=config.save_steps,
         save_total_limit=2,  # the one before the last is complete if a run is killed while it writes the last one
         logging_steps=config.logging_steps,
-        logging_nan_inf_filter=False,
+        logging_nan_inf_filter=False,  # `on_log` must see a loss that is infinite or NaN
         report_to=list(config.report_to) or "none",
         run_name=config.output_dir.name,
         project="unbag",
         trackio_static_space_id=False,
-        disable_tqdm=True,
-        remove_unused_columns=False,
+        disable_tqdm=True,  # `on_step` reports the progress
+        remove_unused_columns=False,  # `PairCollator` reads keys that are no arguments of the network
         label_names=["labels"],
         dataloader_num_workers=config.dataloader_num_workers,
         dataloader_multiprocessing_context=parallel.START_METHOD if config.dataloader_num_workers else None,
@@ -253,6 +253,7 @@ class RunCallback(TrainerCallback):
         state.best_global_step = best["step"]
         state.best_model_checkpoint = str(Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{best['step']}")
         if len(evaluations) - 1 - evaluations.index(best) >= patience:
+            # No checkpoint here, for the reason given in `on_step_end`.
             control.should_training_stop, control.should_save = True, False
         elif best["step"] == state.global_step < state.max_steps:
             control.should_save = True

@@ -114,6 +114,7 @@ def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDAr
     for w, word in enumerate(words):
         for sense, edges in compute_ancestor_distances(lexicon, senses[w], _FURTHEST - 1).items():
             for v in with_sense.get(sense, ()):
+                # `compute_ancestor_distances` returns the senses themselves at distance 0.
                 if edges == 0:
                     by_pair[w, v][SYNONYM] = 1.0
                     continue
