@@ -58,6 +58,7 @@ def _define_accuracy(label: str) -> MetricDefinition:
     """Define the accuracy on the pairs of one label. Most pairs are contradictions, so the accuracy says little."""
 
     def compute(scores: Scores) -> Estimate | None:
+        # Computed, since the scores name labels by their position, which depends on the labels of the model.
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
@@ -113,6 +114,7 @@ class BreakingNli(ChallengeSet):
         Pairs that share a premise are resampled together.
         """
         gold = predictions.to_label_positions(columns["label"])
+        # A model that gives several labels one probability has not decided. The order of the labels must not decide.
         right = (predictions.predicted == gold) & ~find_tied_rows(predictions)
         return RowScores(right, gold, columns.get("premise", range(len(gold))))
 
@@ -164,6 +166,7 @@ class BreakingNli(ChallengeSet):
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
         """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
         yield "accuracy", "share of correct pairs", scores["accuracy"]
+        # Without an interval, since the share of the most frequent label depends on no prediction.
         constant = build_point_estimate(scores["majority"], scores["n_examples"])
         yield "majority", "accuracy of the best constant prediction", constant
         for row in scores["by_label"]:
@@ -175,6 +178,7 @@ class BreakingNli(ChallengeSet):
 
     def build_figures(self, group: ResultGroup) -> list[Figure | None]:
         """Build figures of the accuracy by category and, if available, by word similarity and frequency."""
+        # One order for all models, so that the dots of a category are in one row.
         first = group.scored_models[0].result.scores["by_category"]
         best = sorted(first, key=lambda row: -(row["accuracy"].value or 0))
         order = {row["category"]: number for number, row in enumerate(best)}

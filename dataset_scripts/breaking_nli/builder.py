@@ -225,6 +225,7 @@ class BreakingNliBuilder(OfficialSetBuilder):
 
     def describe_provenance(self) -> dict[str, Any]:
         """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
+        # Everything outside the pairs that determines the rows, so that a stored result can be traced to its inputs.
         options: dict[str, Any] = {"attested_in": build_sources_record(self._training())}
         if self.config.bigrams:
             options["bigrams_of"] = [
@@ -257,6 +258,7 @@ class BreakingNliBuilder(OfficialSetBuilder):
             yield requirements.build_wordnet_requirement()
 
     def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
+        # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.find_official_file())}
         for name, premise, hypothesis, label, annotators, _ in examples:
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
@@ -338,6 +340,7 @@ class BreakingNliBuilder(OfficialSetBuilder):
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
         precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
+        # Three passes over the source, since holding the sentences of a large text would need too much memory.
         parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
         entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
@@ -362,6 +365,7 @@ class BreakingNliBuilder(OfficialSetBuilder):
         def similarity(old: str, new: str) -> float | None:
             for word in (old, new):
                 if word not in vectors:
+                    # The mean of one word is its vector. The table also handles words of several subword tokens.
                     [vectors[word]] = table.compute_means([(word,)])
             norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
             if not norms.all():

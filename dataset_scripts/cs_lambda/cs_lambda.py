@@ -267,6 +267,7 @@ class CsLambda(ChallengeSet):
         grid = create_result_table(self.title, result, *columns)
         grid.collapse_padding = True  # with intervals, the table fits 80 columns
         for subset in subsets:
+            # The subset λ = 0 is the whole set, so that its drop would always be 0.
             cells = [format_interval(subset["accuracy"]), format_interval(subset["drop"]) if subset["lambda"] else ""]
             cells += [format_value(subset["majority"]), *(format_value(subset.get(name)) for name in human)]
             grid.add_row(_get_name(subset), f"{subset['n']:,}", *cells)
@@ -287,8 +288,7 @@ class CsLambda(ChallengeSet):
         label = result.scores["labels"][hardest["majority_label"]]
         return (
             f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_percentage(accuracy)} of "
-            f"{accuracy.n:,} pairs "
-            f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
+            f"{accuracy.n:,} pairs (always {label}: {format_points(majority.value)} %); compared with all pairs, "
             f"{describe_accuracy_drop(hardest['drop'])}."
         )
 
@@ -352,6 +352,7 @@ class CsLambda(ChallengeSet):
             row, lambda side: mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
         )
         probabilities = {label: row[f"lexical_{label}"] for label in LABELS}
+        # A tie goes to the first label in the order of `LABELS`.
         likeliest = max(probabilities, key=probabilities.__getitem__)
         features = ", ".join(map(_describe_feature, row["misleading"]))
         note = f"lexical model: {likeliest} ({probabilities[likeliest]:.2f}); most misleading: {features}"
@@ -370,6 +371,7 @@ def _fit_models(source: PairSource, options: Any) -> tuple[Path, ...]:
         max_train_pairs=options.max_train_pairs,
         seed=options.seed,
     )
+    # With several folds, no model scores a pair that it was fitted on.
     return tuple(fit_or_load_scorer_models(recipe, source, n_folds=options.folds))
 
 
@@ -383,6 +385,7 @@ def _get_name(subset: dict[str, Any]) -> str:
 
 
 def _iter_points(scores: Any, key: str) -> Iterator[tuple[float | str, Estimate]]:
+    # High values of λ may have no pair in a small sample.
     return ((subset["lambda"], subset[key]) for subset in scores["subsets"] if subset["n"])
 
 

@@ -318,10 +318,9 @@ class Permuted(ChallengeSet):
         if scores["p_c"].value is None:
             return "no pair is correct in order, so no acceptance of correct pairs can be computed."
         return (
-            f"on the {scores['n_c']:,} pairs that are correct in order, "
-            f"{format_percentage(scores['p_c'])} of the {scores['q']} "
-            "permutations per pair keep their label (a bag of words or a constant prediction: 100 %; chance: "
-            f"{format_points(1 / scores['n_labels'])} %)."
+            f"on the {scores['n_c']:,} pairs that are correct in order, {format_percentage(scores['p_c'])} of the "
+            f"{scores['q']} permutations per pair keep their label (a bag of words or a constant prediction: 100 %; "
+            f"chance: {format_points(1 / scores['n_labels'])} %)."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -347,8 +346,7 @@ class Permuted(ChallengeSet):
             ),
             title="The Ω_x curve",
             about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
-            "that uses word order, the curve falls early. For a bag of words, the curve is constant at the "
-            "accuracy.",
+            "that uses word order, the curve falls early. For a bag of words, the curve is constant at the accuracy.",
             x="x, share of permutations accepted",
             y="Ω_x, share of examples",
             kind="curve",
@@ -407,6 +405,7 @@ def _iter_quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
     """Iterate over the boxes of the paper's Figure 2, as shares of the maximum entropy for any number of labels."""
     for name, place in _BOXES.items():
         if quartiles := scores.get(f"entropy_quartiles_{name}"):
+            # The maximum entropy of m labels is log m, in the natural logarithm of the scores.
             low, median, high = (share / log(scores["n_labels"]) for share in quartiles)
             yield place, Estimate(median, low, high, scores[f"n_{name}"])
 
@@ -440,6 +439,7 @@ class _Orders:
         is_original = read_numeric_column(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
         self.original_of = np.empty(len(originals), dtype=np.int64)
+        # Dictionary indices number the pairs in order of first occurrence, whatever the order of the rows.
         self.original_of[self.source[originals]] = originals
         self._source_of_permuted = self.source[self._permuted]
         self._q = np.bincount(self._source_of_permuted, minlength=len(originals))
@@ -447,6 +447,7 @@ class _Orders:
 
     def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the mean of `values` over the permutations of each pair, shape (pairs,)."""
+        # A sum per group without a loop over pairs; there may be millions of rows.
         total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
         means: NDArray[np.float64] = total / self._q
         return means
@@ -460,6 +461,7 @@ class _Orders:
         """Build an example that shows the original pair and one of its permutations."""
         original = int(self.original_of[source])
         first, row = self.pairs.get_row(original), self.pairs.get_row(index)
+        # In some modes, only one of the sentences is permuted.
         lines = build_pair_lines(first)
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:

@@ -176,6 +176,7 @@ class Recombined(ChallengeSet):
         """Build the rows. The entire source is read first to collect sentences for the documents."""
         options = pairs.options
         parser = Parser(options.pipeline)
+        # The pool depends on all sentences, so that each process builds the same one.
         pool = build_sentence_pool(draw_filler_sentences(pairs.source.iter_examples(), options.seed), parser)
         yield from iter_recombined_rows(
             pairs, pool, parser, sizes=options.parse_sizes(), seed=options.seed, counts=pairs.counts
@@ -245,9 +246,8 @@ class Recombined(ChallengeSet):
             most = f", most often those with another {worst[0]['operation']} ({rate})"
         return (
             f"predicts entailment for {format_percentage(scores['false_entailment_rate'])} of the unsupported claims"
-            f"{most}; all "
-            f"rows are correct for {format_percentage(scores['paired_accuracy'])} of the documents (a constant "
-            "prediction, or a model that uses only the claim: 0 %)."
+            f"{most}; all rows are correct for {format_percentage(scores['paired_accuracy'])} of the documents "
+            "(a constant prediction, or a model that uses only the claim: 0 %)."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:

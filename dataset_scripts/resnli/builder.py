@@ -13,8 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical import rearrangement as averaged
-from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearrange_examples
+from unbag.baselines.lexical.rearrangement import (
+    SPLITS,
+    Rearrangement,
+    SeparablePairsError,
+    fit_mean_embedding_model,
+    rearrange_examples,
+)
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig
@@ -70,8 +75,7 @@ class ResnliConfig(SourceConfig):
         """Validate the options.
 
         Raises:
-            ValueError: If an option has an invalid value; `UnsuitablePairsError` if the embeddings are for another
-                language than the pairs.
+            UnsuitablePairsError: If the embeddings are for another language than the pairs.
         """
         super().validate()
         if self.corpus and self.source_split is not None:
@@ -85,8 +89,7 @@ class ResnliConfig(SourceConfig):
         if self.sentence_language != "en" and not self.embeddings:
             raise UnsuitablePairsError(
                 f"embeddings: expected embeddings for the language {self.sentence_language!r}, got none (the default "
-                "is for "
-                "English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
+                "is for English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
             )
 
 
@@ -141,10 +144,9 @@ class ResnliBuilder(ChallengeSetBuilder):
         """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
 
         Raises:
-            DataError: If two pairs have the same id.
             UnsuitablePairsError: If one of the three labels does not occur, or there are too few pairs for the
                 embeddings.
-            ValueError: If there are too few pairs for the splits.
+            ValueError: If two pairs have the same id, or there are too few pairs for the splits.
         """
         table = embeddings.load_embeddings(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
@@ -173,8 +175,8 @@ class ResnliBuilder(ChallengeSetBuilder):
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         try:
-            fitted = averaged.fit_mean_embedding_model(counts, table.vectors, gold)
-        except averaged.SeparablePairsError as error:
+            fitted = fit_mean_embedding_model(counts, table.vectors, gold)
+        except SeparablePairsError as error:
             raise UnsuitablePairsError(str(error)) from None
         uncertainty = round_to_field(
             fitted.compute_uncertainty(counts, gold),

@@ -158,8 +158,7 @@ class Resnli(ChallengeSet):
         is_known = bool(result.model.get("training")) or result.model["name"] in BASELINES
         return (
             f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): "
-            f"{describe_accuracy_drop(scores['drop'])}."
-            f"{'' if is_known else ' ' + _UNKNOWN}"
+            f"{describe_accuracy_drop(scores['drop'])}.{'' if is_known else ' ' + _UNKNOWN}"
         )
 
     def build_figures(self, group: ResultGroup) -> list[Figure | None]:
@@ -191,6 +190,7 @@ class Resnli(ChallengeSet):
         """
         pairs = PredictedPairs(rows, predictions)
         partition = read_numeric_column(rows, "partition")
+        # A sample joins partitions, so that their number is only known from the rows.
         harder = 2 * partition >= partition.max()
         columns = {
             name: read_column(rows, name).to_pylist() for name in ("partition", "source_split") if name in rows.features

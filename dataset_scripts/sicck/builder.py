@@ -72,6 +72,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().validate()
+        # More folds than units would leave folds empty. The unit is the seed pair if whole seeds stay together.
         validate_int("folds", self.folds, minimum=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:

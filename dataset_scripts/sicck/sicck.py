@@ -125,6 +125,7 @@ class Sicck(ChallengeSet):
         Pairs from one seed are resampled together.
         """
         scored, predicted, gold = build_four_way_labels(columns, predictions)
+        # Gold ids are those of the four-way labels. The label column of the rows has the three-way ones.
         names, numbers = np.unique(gold, return_inverse=True)
         source = [columns["source_id"][row] for row in scored]
         return RowScores(predicted == gold, numbers, source, names=names.tolist())
@@ -226,14 +227,12 @@ def _iter_neutral_tables(by: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _compute_constant_f1(by_label: Mapping[str, Any]) -> float:
-    """Compute the macro F1 of the best constant prediction.
-
-    A constant prediction of a label with a share s of the pairs has precision s and recall 1 on that label, hence an
-    F1 of 2s / (1 + s), and 0 on all others.
-    """
+    """Compute the macro F1 of the best constant prediction."""
     gold = [each["gold"] for each in by_label.values() if each["gold"]]
     if not gold:
         return 0.0
+    # A constant prediction of a label with a share s of the pairs has precision s and recall 1 on that label, hence an
+    # F1 of 2s / (1 + s), and 0 on all others.
     share = max(gold) / sum(gold)
     return float(2 * share / (1 + share) / len(gold))
 
@@ -245,6 +244,7 @@ class _BothWays:
         self.pairs = PredictedPairs(rows, predictions)
         reverse = read_numeric_column(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
+        # By name, since the two rows of a pair need not be adjacent.
         back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
         labelled = [index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None]
         self.forth = np.array(labelled, dtype=np.int64)

@@ -279,6 +279,7 @@ class SoswapAddamod(ChallengeSet):
 def _list_attesting_sources(source: PairSource, options: Any) -> list[PairSource]:
     """List the sources in which combinations of adjectives and nouns are counted."""
     split = options.attested_split
+    # AddAmod adds only attested combinations of adjective and noun. A larger split attests more of them.
     return [source, *([replace(options, source_split=split).open_pairs()] if split else [])]
 
 

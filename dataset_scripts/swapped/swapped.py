@@ -143,6 +143,7 @@ class Swapped(ChallengeSet):
         swapped = to_boolean_array(columns["swapped"])
         gold = predictions.to_label_positions(columns["label"])
         right = predictions.predicted == gold
+        # As objects: a fixed-width string array would take the length of the longest id for each.
         names = np.array(columns["source_id"], dtype=object)
         after = dict(zip(names[swapped], right[swapped], strict=True))
         counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
@@ -176,8 +177,8 @@ class Swapped(ChallengeSet):
         before, after = scores["accuracy_before"], scores["accuracy_after"]
         return (
             f"correct on {format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
-            f"{format_percentage(after)} "
-            f"with premise and hypothesis exchanged: {describe_accuracy_drop(scores['drop'])}; "
+            f"{format_percentage(after)} with premise and hypothesis exchanged: "
+            f"{describe_accuracy_drop(scores['drop'])}; "
             f"{format_points(scores['agreement'].value)} % have the same prediction both times."
         )
 
@@ -200,6 +201,7 @@ class Swapped(ChallengeSet):
         """Select pairs whose prediction became wrong, became correct, or stayed wrong after the exchange."""
         pairs, originals = PredictedPairs(rows, predictions), _find_originals(rows)
         after, before = (np.array(list(indices), dtype=np.int64) for indices in (originals, originals.values()))
+        # Rows without an exchanged copy are never selected, so that their key has no effect.
         key = np.zeros(len(pairs.right))
         key[after] = round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
         kinds = (
@@ -221,6 +223,7 @@ class Swapped(ChallengeSet):
 def _find_originals(rows: Any) -> dict[int, int]:
     """Map the index of each exchanged row to that of the same pair as given."""
     names, swapped = read_column(rows, "source_id").to_pylist(), read_numeric_column(rows, "swapped").astype(bool)
+    # By source, since the rows of a pair need not be adjacent.
     as_given = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
     return {index: as_given[names[index]] for index in np.flatnonzero(swapped).tolist()}
 

@@ -21,7 +21,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import DATASET_FOLDER_FILES, is_dataset_folder, is_hub_id, open_data_file, resolve_hub_commit
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
-from unbag.data.text import tagging as pipelines
+from unbag.data.text import tagging
 from unbag.data.text.tagging import ALL
 from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
@@ -124,7 +124,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     REQUIRES_ENGLISH: ClassVar[bool] = False
     ACCEPTS_CONTRADICTION_LABELS: ClassVar[bool] = False
 
-    _span: int  # first row of the span of the source that `tables` is processing
+    _span: int  # first row of the span of the source that `iter_tables` is processing
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
@@ -186,7 +186,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """Validate that the files, pipelines and corpora in the options exist, and that the first row is valid."""
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
-            pipelines.validate_pipeline(pipeline)
+            tagging.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
             for source in self.open_sources():
                 source.validate_first_row()
@@ -323,7 +323,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _generate_tables(
         self, source: PairSource, spans: list[tuple[int, int | None]]
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        # Joined, so that the work that `tables` does before its first row is done once per process.
+        # Joined, so that the work that `iter_tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):
             self._span = start
             examples = source.iter_examples(start, stop)

@@ -223,6 +223,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
         read, other = dataset_builder.load_row_counts(), dataset_builder.get_exclusion_counts()
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
+        # Sets count only the rare reasons, so that the usual one has the rest.
         counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
         rejected: Counter[str] = Counter()
@@ -278,12 +279,12 @@ def list_set_summaries() -> list[dict[str, str]]:
     return [
         {
             "name": name,
-            "title": describe_options.title,
-            "summary": (inspect.getmodule(describe_options.get_builder_class()).__doc__ or "").strip().splitlines()[0],
-            "paper": describe_options.paper,
+            "title": challenge_set.title,
+            "summary": (inspect.getmodule(challenge_set.get_builder_class()).__doc__ or "").strip().splitlines()[0],
+            "paper": challenge_set.paper,
         }
         for name in challenge_sets.list_set_names()
-        for describe_options in [challenge_sets.get_challenge_set(name)]
+        for challenge_set in [challenge_sets.get_challenge_set(name)]
     ]
 
 

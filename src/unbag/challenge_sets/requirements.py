@@ -43,17 +43,17 @@ def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | N
 
 def build_pipeline_requirement(name: str) -> Requirement:
     """Build a `Requirement` for a spaCy pipeline. An empty name means the default English pipeline."""
-    from unbag.data.text import tagging as pipelines
+    from unbag.data.text import tagging
 
-    name = name or pipelines.PIPELINE
-    return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load_pipeline(name, ()))
+    name = name or tagging.PIPELINE
+    return Requirement(f"the spaCy pipeline {name}", lambda: tagging.load_pipeline(name, ()))
 
 
 def build_embeddings_requirement(name: str) -> Requirement:
     """Build a `Requirement` for a table of word embeddings."""
-    from unbag.baselines.lexical import embeddings as tables
+    from unbag.baselines.lexical import embeddings
 
-    return Requirement(f"the embeddings {name}", lambda: tables.find_embeddings(name))
+    return Requirement(f"the embeddings {name}", lambda: embeddings.find_embeddings(name))
 
 
 def build_wordnet_requirement() -> Requirement:

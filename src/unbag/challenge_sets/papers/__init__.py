@@ -41,6 +41,7 @@ class PaperTable:
     @property
     def source(self) -> str:
         """Citation of the table, e.g. "Nie et al. 2019, Table 5"."""
+        # Papers number tables without a dot, and sections like "4.2".
         kind = "section" if "." in self.number else "Table"
         return f"{self.paper}, {kind} {self.number}"
 
@@ -155,6 +156,7 @@ def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: 
             # The appended spaces make this a prefix match of whole words: "snli" matches "snli validation".
             if value is None or not measured_on or not f"{corpus} ".startswith(f"{measured_on} "):
                 continue
+            # A trained model of the paper is not the model that we evaluate, even with the same name.
             comparable = same_rows and measured_on == corpus and row[0] in table.untrained
             figures.append(PublishedScore(", ".join(map(str, keys.values())), value, table.source, comparable))
     return figures

@@ -143,8 +143,7 @@ class AdjectiveCounts:
     def find_shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
         """Look up the adjectives that occur at least `min_count` times with each of two nouns.
 
-        Returns:
-            The smaller of the two counts, by adjective.
+        The result maps each adjective to the smaller of its two counts.
         """
         if (counts := self._shared.get((first, second))) is None:
             one, other = self._counts.get(first, {}), self._counts.get(second, {})
@@ -174,12 +173,10 @@ class AdjectiveCounts:
 
 
 def _modifies(parse: Parse, i: int) -> bool:
-    """Check whether an adjective stands directly before its noun and modifies the noun itself.
-
-    Counterexamples: in "a short sleeve shirt" the sleeves are short, in "a dark blue shirt" the blue is dark, and in
-    "white water rafting" the water is part of a name.
-    """
+    """Check whether an adjective stands directly before its noun and modifies the noun itself."""
     noun = parse.heads[i]
+    # Counterexamples: in "a short sleeve shirt" the sleeves are short, in "a dark blue shirt" the blue is dark, and in
+    # "white water rafting" the water is part of a name.
     if parse.deps[i] != "amod" or parse.pos[noun] != "NOUN" or i > noun or parse.deps[noun] == "compound":
         return False
     between = range(i + 1, noun)
@@ -215,9 +212,6 @@ def build_addamod_pair(
         words: Vocabulary of the adjective and the nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
         is_written_text: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
-
-    Returns:
-        The pair, or the reason for the exclusion of the sentence.
     """
     if not has_matching_determiners(parse):
         return AddAmodExclusionReason.DETERMINER
@@ -442,15 +436,9 @@ def _text(parse: Parse) -> str:
 
 
 def modify_noun(parse: Parse, noun: str, adjective: str) -> Parse | None:
-    """Insert an adjective before a noun of a parsed sentence.
+    """Insert an adjective in lower case before a noun of a parsed sentence, which is given as written.
 
-    Args:
-        parse: Parsed sentence.
-        noun: A noun of the sentence, as written.
-        adjective: Adjective in lower case.
-
-    Returns:
-        The new parse, or None if the noun cannot take this adjective (an old boy, a small big dog).
+    Return None if the noun cannot take this adjective (an old boy, a small big dog).
     """
     found = next((each for each in _nouns(parse) if parse.words[each.head] == noun), None)
     return _insert(parse, adjective, found) if found is not None and found.takes(parse, adjective) else None

@@ -326,11 +326,8 @@ def is_counted_noun_unique(sentence: str, number: Argument) -> bool:
 def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tuple[str, str]] = frozenset()) -> bool:
     """Check whether replacing `old` with `new` in a claim yields a claim that does not follow from the evidence.
 
-    Args:
-        old: Argument of a claim.
-        new: Argument of another sentence.
-        verb_object_pairs: Pairs of verb and object that the corpus attests. An object replaces another object of a verb
-            that takes both, or one of its kind (wears clothes, plays an instrument).
+    An object replaces another object of a verb that takes both according to `verb_object_pairs`, the pairs of the
+    corpus, or one of its kind (wears clothes, plays an instrument).
 
     >>> def subject(noun): return Argument(ArgumentRole.SUBJECT, noun, noun, "", False, range(1))
     >>> is_valid_replacement(subject("man"), subject("girl")), is_valid_replacement(subject("boy"), subject("child"))

@@ -74,13 +74,8 @@ class PairGenerator(Protocol):
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """For each source sentence or pair, yield the candidate pairs, or the reason why there are none.
 
-        Args:
-            order: Indices of the sources to use.
-            seed: Random seed. The pairs of a source do not depend on the order.
-
-        Yields:
-            For each source, the candidates, or the reason for its exclusion. The caller takes one of the candidates, or
-            with a `group_size` above 1 all of them.
+        The pairs of a source depend on the seed, but not on the order of the sources. The caller takes one of the
+        candidates, or with a `group_size` above 1 all of them.
         """
         ...
 
@@ -88,7 +83,7 @@ class PairGenerator(Protocol):
 def sample_generated_pairs(
     generator: PairGenerator, *, epoch: int, n_pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
-    """Sample the generated pairs of one epoch.
+    """Sample the generated pairs of one epoch. They depend on the epoch, the seed and the sources.
 
     Each epoch visits the sources in its own random order until there are enough pairs. If one pass is not enough,
     another pass follows in a new order and with a new seed for the generator. No pair contains a sentence of an
@@ -96,7 +91,7 @@ def sample_generated_pairs(
 
     Args:
         generator: Generator of the pairs.
-        epoch: Number of the epoch. The pairs depend on the epoch, the seed and the sources.
+        epoch: Number of the epoch.
         n_pairs: Number of pairs, which is rounded down to whole groups, but at least to one.
         seed: Random seed (default: `DEFAULT_SEED`).
         counts: Counter of exclusion reasons, updated during the iteration (default: not counted).
@@ -132,6 +127,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
                 chosen = usable
             else:
                 chosen = [min(usable, key=lambda pair: labels[pair.label])]  # prefer the label with the fewest pairs
+            # With this limit, no label exceeds half of the pairs by more than one.
             if balanced and 2 * max(labels[pair.label] for pair in chosen) > labels.total() + 1:
                 counts[UNBALANCED] += 1
                 too_many = True
@@ -196,15 +192,11 @@ class SoswapAddamodPairGenerator:
         min_count: int = DEFAULT_MIN_COUNT,
         words: str = ALL,
     ) -> None:
-        """Initialize the generator.
+        """Initialize the generator. The parser has a cache on disk.
 
-        Args:
-            premises: Distinct sentences.
-            parser: Parser of the premises, with a cache on disk.
-            kind: `soswap` or `addamod`.
-            adjectives: Counts of adjectives by noun; required for AddAmod.
-            min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
-            words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        `kind` is `soswap` or `addamod`, which requires counts of adjectives by noun. An adjective occurs at least
+        `min_count` times with a noun. `words` is the vocabulary of the pairs: `all`, or one half
+        (`challenge_sets.perturbations.vocabulary_split`).
         """
         if kind not in LABEL_BY_KIND:
             raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")
@@ -292,6 +284,7 @@ class SwappedPairGenerator:
 
 def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
     """Check whether a premise contains information that its hypothesis lacks."""
+    # Words and lemmas, since the parser may give one word different lemmas in the two sentences.
     hypothesis_words = {*hypothesis.lower_words, *(lemma.lower() for lemma in hypothesis.lemmas)}
     new = {
         premise.lemmas[i].lower()
@@ -326,6 +319,7 @@ class ReversedPairGenerator:
                 yield NO_PROOF if label < 0 else [GeneratedPair(example.hypothesis, example.premise, LABELS[label])]
 
     def _prove(self, numbers: list[int]) -> None:
+        # If the prover does not confirm the known label of a pair, its label of the exchanged pair is not used either.
         self._proved[numbers] = -1
         confirmed = [i for i, label in self._labels(numbers, 1, 2) if label == self._examples[i].label]
         for i, label in self._labels(confirmed, 2, 1):

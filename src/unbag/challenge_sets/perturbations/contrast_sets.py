@@ -48,14 +48,10 @@ class ContrastSetGenerator:
     def __init__(
         self, premises: Sequence[str], parser: Parser, *, adjectives: AdjectiveCounts, substituter: Substituter
     ) -> None:
-        """Initialize the generator.
+        """Initialize the generator. The parser has a cache on disk.
 
-        Args:
-            premises: Distinct sentences.
-            parser: Parser of the premises, with a cache on disk.
-            adjectives: Counts of adjectives by noun.
-            substituter: Generator of the exclusive adjectives. Its `words` also restricts the adjectives and nouns of
-                AddAmod and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
+        The substituter generates the exclusive adjectives. Its `words` also restricts the adjectives and nouns of
+        AddAmod and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
         """
         self._premises, self._parser, self._adjectives = premises, parser, adjectives
         self._substituter = replace(substituter, q=_UNLIMITED)
@@ -75,11 +71,8 @@ def build_contrast_set(
 ) -> list[GeneratedPair] | str:
     """Build the contrast set of one sentence, or return the reason why there is none.
 
-    Args:
-        parse: Parsed sentence.
-        adjectives: Counts of adjectives by noun.
-        substituter: Generator of the exclusive adjectives, without a limit per sentence. Its `seed` and `words` also
-            apply to the other changes.
+    The substituter generates the exclusive adjectives and has no limit per sentence. Its `seed` and `words` also apply
+    to the other changes.
     """
     added = build_addamod_pair(parse, adjectives, seed=substituter.seed, words=substituter.words)
     if isinstance(added, str):
@@ -107,11 +100,9 @@ def build_contrast_set(
 
 
 def _excludes(parse: Parse, added: AddAmodPair, substitute: SubstitutedSentence) -> bool:
-    """Check whether a replacement is an adjective that excludes the added adjective and can modify its noun.
-
-    Both adjectives must be of one class that English orders, such as size, age or color. Other adjectives may say
-    something about the whole scene: on a crowded street, a city is not empty.
-    """
+    """Check whether a replacement is an adjective that excludes the added adjective and can modify its noun."""
+    # Both must be of one class that English orders, such as size, age or color. Other adjectives may say something
+    # about the whole scene: on a crowded street, a city is not empty.
     ranks = {get_adjective_rank(added.adjective), get_adjective_rank(substitute.new)}
     return (
         (substitute.old, substitute.label) == (added.adjective, CONTRADICTION)

@@ -32,11 +32,8 @@ class CorpusCounts(NamedTuple):
 def count_words_and_bigrams(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
     """Count the words and bigrams of a corpus, and the word pairs in its contradiction examples.
 
-    Memory use grows with the number of distinct bigrams, not with the number of sentences.
-
-    Args:
-        examples: Examples of the corpus.
-        vocabulary: Words, in lower case, whose pairs are counted (default: none).
+    Only pairs of lower-case words in the vocabulary are counted (default: none). Memory use grows with the number of
+    distinct bigrams, not with the number of sentences.
     """
     counts = CorpusCounts(Counter(), Counter(), Counter())
     paired = frozenset(vocabulary)

@@ -13,10 +13,6 @@ def deduplicate(items: Iterable[T], get_sentence: Callable[[T], str]) -> Iterato
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
     some MB. The probability of any collision among a million sentences is 3 in 100 million.
 
-    Args:
-        items: Items, e.g. examples.
-        get_sentence: Function that returns the sentence of an item.
-
     >>> list(deduplicate(["A dog", "a dog", "A dog"], str))
     ['A dog', 'a dog']
     """

@@ -41,12 +41,7 @@ class MiniTrees:
     """
 
     def __init__(self, radius: int = DEFAULT_RADIUS, definition: str = "code") -> None:
-        """Initialize empty counts.
-
-        Args:
-            radius: Number of neighbours on each side of a word (default: `DEFAULT_RADIUS`).
-            definition: `code` or `text` (default: `code`).
-        """
+        """Initialize empty counts of `radius` neighbours on each side of a word, by the given definition."""
         self.radius, self.definition = radius, validate_definition(definition)
         self._numbers: dict[str, int] = {}
         self._sums = np.zeros((1024, len(TAGS)))
@@ -63,13 +58,7 @@ class MiniTrees:
     ) -> "MiniTrees":
         """Build mini-tree statistics from the sentences of a corpus. At most a few thousand sentences are in memory.
 
-        Repeated sentences are counted each time.
-
-        Args:
-            sentences: Sentences of the corpus.
-            tagger: Tagger of the sentences.
-            radius: Number of neighbours on each side of a word (default: `DEFAULT_RADIUS`).
-            definition: `code` or `text` (default: `code`).
+        Repeated sentences are counted each time. `radius` and `definition` are those of the constructor.
         """
         trees = cls(radius, definition)
         for chunk in _chunks(sentences):

@@ -119,16 +119,10 @@ class SeedPair:
         *,
         tags: Sequence[Sequence[tuple[str, str]]] | None = None,
     ) -> "SeedPair | None":
-        """Build a seed pair by parsing both sentences of a pair.
+        """Build a seed pair by parsing both sentences of a pair, given its label (`data.labels.LABELS`).
 
-        Args:
-            premise: Premise.
-            hypothesis: Hypothesis.
-            label: Label of the pair, one of `data.labels.LABELS`.
-            tags: Tokens with universal tags of both sentences. Required for sentences whose verb has no auxiliary.
-
-        Returns:
-            The seed, or None if a sentence has an unsupported form or the label does not follow from the sentences.
+        `tags` has the tokens with universal tags of both sentences. Sentences whose verb has no auxiliary require them.
+        Return None if a sentence has an unsupported form or the label does not follow from the sentences.
         """
         first, second = (
             split_constituents(sentence, None if tags is None else tags[side])
@@ -143,12 +137,9 @@ class SeedPair:
 def modify_seed_pair(seed_pair: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
     """Generate the unmodified seed pair, then all modified pairs.
 
-    Each modifier is applied to each suitable part of the premise, of the hypothesis and of both.
-
-    Args:
-        seed_pair: Seed to modify.
-        combinations: Whether two parts are modified together too: subject and object with the same modifier, verb and
-            object with modifiers of one type (default: False).
+    Each modifier is applied to each suitable part of the premise, of the hypothesis and of both. With `combinations`,
+    two parts are modified together too: subject and object with the same modifier, verb and object with modifiers of
+    one type.
     """
     yield _pair(seed_pair, (), NONE)
     changes: list[Change] = [((part, modifier),) for part in PARTS for modifier in MODIFIERS if part in modifier.parts]
@@ -177,6 +168,7 @@ forward_entailment.
     change = tuple((part, MODIFIERS_BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
     premise, hypothesis = seed_pair.premise, seed_pair.hypothesis
     others = (hypothesis.subject, hypothesis.object)
+    # In an exchanged pair, the subject of the hypothesis corresponds to the object of the premise.
     subject, object_ = reversed(others) if seed_pair.shape.word_relations.exchanged else others
     return format_proof(
         build_modified_logical_form(seed_pair.shape, *split_change_by_sentence(change, pair.position)),
@@ -187,9 +179,7 @@ forward_entailment.
 
 
 def split_change_by_sentence(change: Change, position: str) -> tuple[Change, Change]:
-    """Determine the change of each sentence, given a change and the position where it applies.
-
-    The position is the premise, the hypothesis or both. Return the changes of the premise and of the hypothesis.
+    """Determine the changes of premise and hypothesis, given a change and its position (premise, hypothesis or both).
 
     The change of an unmodified sentence is empty.
     """
@@ -254,11 +244,7 @@ def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
 
 
 def build_modified_sentence(constituents: SeedConstituents, change: Change = ()) -> str:
-    """Build the text of a sentence from its constituents and their modifiers.
-
-    Args:
-        constituents: Parts of the sentence.
-        change: Modified parts with their modifiers (default: none).
+    """Build the text of a sentence from its constituents and the modified parts with their modifiers.
 
     >>> from unbag.baselines.natlog.seeds import split_constituents
     >>> dogs = split_constituents("two dogs are playing by an old tree")

@@ -265,14 +265,7 @@ def _is_written_as_name(parse: Parse, start: int, end: int) -> bool:
 
 
 def _stands_alone(parse: Parse, first: int, end: int, head: int) -> bool:
-    """Check that nothing but its title or article belongs to a name.
-
-    Args:
-        parse: Sentence.
-        first: Position of the title, the article or the first token of the name.
-        end: Position after the last token of the name.
-        head: Position of the name's head.
-    """
+    """Check that nothing but its title or article, the token `first`, belongs to the name with the given head."""
     if any(not first <= child < end for i in range(first, end) for child in parse.children(i)):
         return False
     if first and parse.pos[first - 1] in ("PROPN", "ADJ"):
@@ -308,6 +301,7 @@ def _has_role(parse: Parse, head: int, kind: NameKind) -> bool:
 
 def _is_past_event(parse: Parse, verb: int) -> bool:
     """Check that a token is a main verb of a sentence, in the past, and no verb of a state."""
+    # "Ann came and saw Bob": the second verb depends on the first one.
     main = parse.heads[verb] if parse.deps[verb] == "conj" else verb
     if (
         parse.deps[main] != "ROOT"
@@ -319,4 +313,5 @@ def _is_past_event(parse: Parse, verb: int) -> bool:
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")]
     if any(parse.lower_words[i] not in _AUXILIARIES for i in auxiliaries):
         return False
+    # A participle without an auxiliary may begin a reduced clause: "Ann, seen in Rome, …".
     return parse.tags[verb] == "VBD" or bool(auxiliaries)

@@ -98,6 +98,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
     common: set[str] = set()
     several: set[frozenset[str]] = set()
     for parse, entities in sentences:
+        # A word that the text also writes in lower case, such as "may", may be no name.
         common.update(word for word in parse.words if word.islower())
         for entity in filter(is_supported_entity, entities):
             start, end = find_name_span(parse, entity)
@@ -133,16 +134,8 @@ def replace_name(
 ) -> NameEdit | None:
     """Replace one name of a sentence by another name of the text, so that the new sentence contradicts the old one.
 
-    Return None if no replacement is certain to contradict.
-
-    The draw depends on the seed, the sentence and the names of the text alone.
-
-    Args:
-        parse: Sentence.
-        entities: Entities of the sentence.
-        names: Names of the text (`collect_names`).
-        seed: Random seed.
-        rejection_counts: Counter of rejected names by reason, which the call updates (default: not counted).
+    Return None if no replacement is certain to contradict. The draw depends on the seed, the sentence and the names of
+    the text (`collect_names`) alone. The call adds rejected names by reason to `rejection_counts`.
     """
     edits = []
     for entity in filter(is_supported_entity, entities):
@@ -162,11 +155,8 @@ def build_name_pairs(
 ) -> dict[str, SubstitutedSentence]:
     """Replace a name in each suitable sentence of a text. Returns a dict from premises to substituted sentences.
 
-    Args:
-        iter_sentences: Function that iterates over the sentences of the text. It is called twice, so that no sentence
-            is held in memory.
-        seed: Random seed.
-        rejection_counts: Counter of rejected names by reason, which the call updates (default: not counted).
+    `iter_sentences` is called twice, so that no sentence is held in memory. The call adds rejected names by reason to
+    `rejection_counts`.
     """
     names = collect_names(iter_sentences())
     relation = WordNetRelation.CO_HYPONYM
@@ -189,6 +179,7 @@ def are_names_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
     [True, False]
     """
     one, other = (_name_words(name) for name in (old, new))
+    # Too strict for Mary and Mark, but a wrong label is worse than a missing pair.
     if any(a[:_PREFIX] == b[:_PREFIX] for a in one for b in other):
         return True
     if _initials(old) == new.lower() or _initials(new) == old.lower():
@@ -218,6 +209,7 @@ def _edit_or_reason(
         return FEW
     start = int(rng.compute_key(seed, "name", parse, mention.start)) % len(candidates)
     present = set(parse.lower_words)
+    # Cyclic from a random start: one draw per name, whatever the number of rejected candidates.
     for new in (*candidates[start:], *candidates[:start]):
         if present.isdisjoint(_name_words(new)) and not are_names_possibly_coreferent(mention.text, new, names):
             return _edit(parse, mention, new)
@@ -247,5 +239,6 @@ def _sentence_reason(parse: Parse, entities: Sequence[Entity], mention: NameMent
 
 def _edit(parse: Parse, mention: NameMention, new: str) -> NameEdit:
     sentence = str(parse)
+    # Counted from the end, since a parse has no character offsets.
     start = len(sentence) - len(parse.text(mention.start, len(parse.words)))
     return NameEdit(sentence[:start] + new + sentence[start + len(mention.text) :], mention.text, new)

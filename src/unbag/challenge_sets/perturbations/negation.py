@@ -221,13 +221,9 @@ class NegatedPairGenerator:
     group_size = 1
 
     def __init__(self, premises: Sequence[str], parser: Parser, labeller: LabelProver, *, words: str = ALL) -> None:
-        """Initialize the generator.
+        """Initialize the generator. The parser has a cache on disk, and the labeler proves the labels.
 
-        Args:
-            premises: Distinct sentences.
-            parser: Parser of the premises, with a cache on disk.
-            labeller: Labeler that proves the labels.
-            words: Templates to use: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        `words` are the templates to use: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
         """
         self._premises, self._parser, self._labeller, self._words = premises, parser, labeller, words
 
@@ -303,10 +299,12 @@ def iter_negation_rows(
     words: str = ALL,
     counts: Counter[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Build the rows of the negation set from the premises of examples. The source is the first with a premise.
+    """Build the rows of the negation set from the distinct premises of a corpus.
+
+    The source of a row is the first example with its premise.
 
     Args:
-        examples: Examples of a corpus; a repeated premise yields pairs only once.
+        examples: Examples of the corpus.
         parser: Parser of the premises.
         seed: Random seed of added sentences, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
         words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
@@ -351,12 +349,9 @@ class NegationMirrorGenerator:
     group_size = 2
 
     def __init__(self, premises: Sequence[str], parser: Parser, *, words: str = ALL) -> None:
-        """Initialize the generator.
+        """Initialize the generator. The parser has a cache on disk.
 
-        Args:
-            premises: Distinct sentences.
-            parser: Parser of the premises, with a cache on disk.
-            words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
         """
         self._premises, self._parser, self._words = premises, parser, words
 

@@ -177,6 +177,7 @@ def _takes_clause(claim: Claim, sampler: ClaimSampler) -> bool:
 
 def _with_clauses(claim: Claim, auxiliary: str, rest: str) -> tuple[str, str]:
     """Build the claim with a relative clause: first *not* is in the claim, then in the clause."""
+    # "A man who is not tall": after an indefinite article, the clause is restrictive and has no commas.
     mark = "" if claim.parse.lower_words[0] in ("a", "an") else ","
     clause, negated = (f"{claim.relative_pronoun} {auxiliary}{other} {rest}" for other in ("", " not"))
     return (
@@ -208,6 +209,7 @@ def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     distractor = sampler.choose_distractor("double")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
+    # Without a definite subject, both "a man is sleeping" and "a man is not sleeping" can be true.
     if not (claim.has_auxiliary and claim.is_definite) or distractor is None or frames is None:
         return None
     if not sampler.choose([NOT], "not", str):
@@ -246,6 +248,7 @@ def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
         if chosen.from_negative
         else quantified("Some" if chosen.is_plural else "At least one", is_negated=True)
     )
+    # "At most three" contradicts "more than three", but not "more than two", which is the hypothesis.
     label = CONTRADICTION if chosen.is_exclusive else NEUTRAL
     return chosen.negative.lower(), _of_two(
         first, second, from_negative, quantified(chosen.from_positive), labels=(label, label)
@@ -285,16 +288,8 @@ def _modifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
 def _monotone(
     claim: Claim, sampler: ClaimSampler, own: tuple[str, str], other: tuple[str, str], place: str, name: str
 ) -> Mirrors:
-    """Build the mirrors that widen and that narrow the subject.
-
-    Args:
-        claim: The claim.
-        sampler: Sampler of the words.
-        own: Narrow and wide subject of the claim.
-        other: Narrow and wide subject of the other sentence.
-        place: Predicate of the other sentence.
-        name: Operation.
-    """
+    """Build the mirrors that widen and that narrow the subject; `own` and `other` are narrow and wide subjects."""
+    # Under "no", a noun may be replaced by a narrower one, and under "some" by a wider one, but not conversely.
     fitting = [each for each in DOWNWARD if each.is_plural == claim.is_plural]
     chosen = sampler.choose(fitting, f"determiner {name}", lambda each: each.negative.lower())
     if chosen is None:
@@ -352,15 +347,8 @@ def _of_two(
     *,
     labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
 ) -> tuple[MirrorPremises, MirrorPremises]:
-    """Build the mirrors of two premises, each with what follows from it and not from the other.
-
-    Args:
-        first: One premise.
-        second: The other premise.
-        from_first: Hypothesis that follows from the first.
-        from_second: Hypothesis that follows from the second.
-        labels: Three-way label of the second premise with `from_first`, and of the first with `from_second`.
-    """
+    """Build the mirrors of two premises, each with what follows from it and not from the other."""
+    # The labels are those of `second` with `from_first`, and of `first` with `from_second`.
     return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
 
 
@@ -388,11 +376,8 @@ OPERATIONS: Final = tuple(_MIRRORS)
 def build_negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
     """Build all negation pairs of a sentence, or return the reason why there are none.
 
-    Args:
-        parse: Parse of the sentence.
-        seed: Random seed of added sentences, frames, quantifiers, properties and adjectives.
-        words: Vocabulary of the claim's subject and verb, the added sentence and the negating phrase: `all`, or one
-            half (`vocabulary_split`).
+    `words` is the vocabulary of the claim's subject and verb, the added sentence and the negating phrase: `all`, or one
+    half (`vocabulary_split`).
     """
     claim = parse_claim(parse)
     if claim is None:

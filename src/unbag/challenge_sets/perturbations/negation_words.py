@@ -13,7 +13,7 @@ class DistractorSentence(NamedTuple):
     """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim."""
 
     noun: str  # a countable noun
-    place: str  # predicate, e.g. "on the table"
+    place: str  # phrase of place, e.g. "in the garage"
 
     def predicate(self, *, is_past: bool, is_plural: bool = False, is_negated: bool = False) -> str:
         """Build the predicate, e.g. "is not on the table."."""

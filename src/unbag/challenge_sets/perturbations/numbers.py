@@ -239,6 +239,7 @@ def find_numbers(sentence: str) -> list[NumberMention]:
             groups = match.groupdict()
             mention = _mention(kind, match, groups.get("scale") or "")
             overlaps = any(mention.start < each.end and each.start < mention.end for each in found)
+            # The patterns are sorted by precedence: "$12 million" is an amount of money and not a quantity.
             if not overlaps and _is_plain(sentence, mention):
                 found.append(mention)
     return sorted(found)
@@ -321,9 +322,11 @@ def _is_plain(sentence: str, mention: NumberMention) -> bool:
     """Check that a number is no part of a name, a label, a fraction or a range of its own kind."""
     before, after = sentence[: mention.start], sentence[mention.end :]
     if mention.kind is NumberKind.DATE:
+        # Every month has 28 days.
         return 1 <= mention.value <= 28 and bool(_AFTER_HEAD.match(after)) and not re.search(r"(?:\d|the) $", before)
     if mention.kind is NumberKind.YEAR:
         return bool(_AFTER_HEAD.match(after))
+    # "One" and "1" are often pronouns, and "zero" a negation.
     if _LABELS.search(before) or _follows_name(before) or mention.value < 2 or re.match(r" \(?[A-Z]", after):
         return False
     if _RANGE_AFTER.match(after) or _RANGE_BEFORE.search(before):
@@ -400,6 +403,7 @@ def _other_values(sentence: str, mention: NumberMention) -> list[str]:
     texts = []
     for value in _candidates(mention, number):
         text = _write(value, mention)
+        # In digits and in words, since the sentence may have the new number for something else.
         present = {text.lower(), str(value), _WORDS.get(int(value), text).lower()}
         if text and present.isdisjoint(re.findall(r"[\w,.\-]*\w", sentence.lower())):
             texts.append(_with_unit(sentence, mention, text))
@@ -409,6 +413,7 @@ def _other_values(sentence: str, mention: NumberMention) -> list[str]:
 def _candidates(mention: NumberMention, number: Decimal) -> Iterator[Decimal]:
     if mention.kind is NumberKind.YEAR:
         century = int(number) // 100
+        # At least three years apart, and in the same century, so that the new year is plausible.
         yield from (number + n for n in (-6, -5, -4, -3, 3, 4, 5, 6) if int(number + n) // 100 == century)
     elif mention.kind is NumberKind.DATE:
         yield from (Decimal(day) for day in range(2, 29) if abs(day - number) > 2)
@@ -416,6 +421,7 @@ def _candidates(mention: NumberMention, number: Decimal) -> Iterator[Decimal]:
         low, high = (12, 20) if mention.unit == "century" and number >= 12 else (3, 12)
         yield from (Decimal(n) for n in range(low, high + 1) if abs(n - number) > 1)
     else:
+        # Only larger values, since a smaller number may be true too: five dogs include three.
         for value in _larger(number):
             if mention.kind is not NumberKind.PERCENTAGE or value < 100:
                 yield value
@@ -449,6 +455,7 @@ def _write(value: Decimal, mention: NumberMention) -> str:
     if mention.kind in (NumberKind.YEAR, NumberKind.DATE):
         return str(value)
     decimals = len(mention.numeral.partition(".")[2])
+    # Four digits are written with and without a comma, so that the original decides.
     grouped = "," in mention.numeral or value >= 10_000
     return f"{value:,.{decimals}f}" if grouped else f"{value:.{decimals}f}"
 

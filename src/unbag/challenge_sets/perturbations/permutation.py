@@ -67,19 +67,11 @@ class Permuter:
     def permute_pair(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> tuple[PermutedSentences, PermutedSentences]:
-        """Compute the q permutations of a pair, with their BLEU scores and token orders.
+        """Compute the q permutations of a pair, premises and hypotheses, with their BLEU scores and token orders.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
         differs from permutations 0 … k - 1. The result depends only on the seed, the mode, the source id, the two
         sentences and k. The result does not depend on q, on other pairs, or on the process.
-
-        Args:
-            source_id: Id of the pair.
-            premise: Tokens of the premise.
-            hypothesis: Tokens of the hypothesis.
-
-        Returns:
-            The premises and the hypotheses, each with q texts.
 
         Raises:
             TooFewPermutationsError: If there are fewer than q different pairs. This happens with very short or very
@@ -148,12 +140,8 @@ class Permuter:
 def draw_derangement(tokens: TokenizedSentence, stream_key: tuple[object, ...], draw_index: int) -> str:
     """Shuffle the words of one sentence so that no word keeps its position.
 
-    A sentence of fewer than two words is returned unchanged.
-
-    Args:
-        tokens: Tokens of the sentence.
-        stream_key: Key of the random stream (`utils.rng.compute_key`).
-        draw_index: Index of the order in the stream.
+    A sentence of fewer than two words is returned unchanged. The key (`utils.rng.compute_key`) names the random stream,
+    and the index the order in this stream.
     """
     side = _Shuffler(tokens, compute_key(*stream_key), BOTH, moves=len(tokens.words) > 1)
     [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw_index)))
@@ -162,20 +150,16 @@ def draw_derangement(tokens: TokenizedSentence, stream_key: tuple[object, ...], 
 
 @lru_cache(maxsize=1 << 12)
 def _placements(n: int, barred: int) -> int:
-    """Count the permutations of n items in which each of `barred` items avoids one position of its own.
-
-    Uses inclusion and exclusion. With `barred` = n, these are the derangements: 0, 1, 2, 9, 44 from n = 1.
-    """
+    """Count the permutations of n items in which each of `barred` items avoids one position of its own."""
+    # Inclusion and exclusion. With `barred` = n, these are the derangements: 0, 1, 2, 9, 44 from n = 1.
     return sum((-1) ** i * comb(barred, i) * factorial(n - i) for i in range(barred + 1))
 
 
 @lru_cache(maxsize=1 << 12)
 def _clumped_count(words: int, run: int) -> int:
-    """Count the ways to choose a run of words and to move the run and the other words so that no word stays.
-
-    If the run moves by d positions, then min(d, `run`) of the other words lose their old position to the run. These
-    words may take any free position.
-    """
+    """Count the ways to choose a run of words and to move the run and the other words so that no word stays."""
+    # If the run moves by d positions, then min(d, `run`) of the other words lose their old position to the run. These
+    # words may take any free position.
     others = words - run
     return sum(2 * (others + 1 - d) * _placements(others, others - min(d, run)) for d in range(1, others + 1))
 
@@ -192,12 +176,10 @@ class _Shuffler:
         self._run = max(1, int(CLUMPS[mode] * len(self._texts))) if mode in CLUMPS else 1
         self._units = n - self._run + 1  # units that move: the run, and each of the other words
 
+    # Cached, and not computed in the constructor, since the computation is slow for long sentences.
     @cached_property
     def max_orders(self) -> int:
-        """Upper bound on the number of different word orders.
-
-        Computed on first use, because the computation is slow for long sentences.
-        """
+        """Upper bound on the number of different word orders."""
         n = len(self._words)
         if not self._moves:
             return 1
@@ -228,12 +210,10 @@ class _Shuffler:
     def _units_in_order(
         self, k: NDArray[np.int64], draw: NDArray[np.int64], start: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Draw orders of the units in which no word keeps its position, shape (len(k), units).
-
-        All such orders are equally likely, by rejection sampling: uniform permutations of the units, without those that
-        leave a word in its position. Unit number `start`, shape (len(k),), is the run. Because the run has several
-        words, its move shifts the other words, and can shift a word back to its old position.
-        """
+        """Draw orders of the units in which no word keeps its position, shape (len(k), units)."""
+        # All such orders are equally likely, by rejection sampling: uniform permutations of the units, without those
+        # that leave a word in its position. Unit number `start`, shape (len(k),), is the run. Because the run has
+        # several words, its move shifts the other words, and can shift a word back to its old position.
         ordered = np.empty((len(k), self._units), dtype=np.int64)
         pending = np.arange(len(k))  # permutations without a valid order so far
         place = np.arange(self._units)

@@ -59,15 +59,12 @@ def iter_permuted_set_tables(
         examples: Examples to permute.
         permuter: Generator of the permutations.
         min_words: Minimum number of words in both sentences.
-        language: Language code of the sentences (`data.text.tokens`).
+        language: Language code of the sentences (`data.text.tokens`). Chinese words require rjieba.
         characters: Whether Chinese is split into characters instead of words (default: False).
         ratios: Source of the columns `*_minitree`, the mini-tree overlap β^k of each sentence, the original included
             (default: these columns are null).
         counts: Counter that is updated while tables are consumed. The key `TOO_FEW` counts the examples with enough
             words but fewer than q different permutations.
-
-    Raises:
-        ImportError: If Chinese words are requested and rjieba is not installed.
     """
     counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []

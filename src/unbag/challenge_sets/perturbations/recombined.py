@@ -134,18 +134,11 @@ def join_sentences(sentences: Iterable[str]) -> str:
 def draw_filler_sentences(
     examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
 ) -> list[tuple[str, str]]:
-    """Draw the filler sentences of a pool from the premises of examples.
+    """Draw at most `size` filler sentences of a pool from the premises of examples, in drawn order.
 
-    The sentences with the smallest hashes are taken, so that the draw depends on neither the order of the examples nor
-    the number of times that a premise occurs.
-
-    Args:
-        examples: Pairs of a corpus.
-        seed: Random seed.
-        size: Maximum number of sentences.
-
-    Returns:
-        Source id of the first example with the premise, and the premise, in drawn order.
+    Each is a pair of the source id of the first example with the premise, and the premise. The sentences with the
+    smallest hashes are taken, so that the draw depends on neither the order of the examples nor the number of times
+    that a premise occurs.
     """
     # A heap of negated hashes has the largest hash on top, which is the next to go: no more than `size` are held.
     heap: list[tuple[int, str, str]] = []
@@ -191,7 +184,7 @@ def iter_recombined_rows(
 
     Args:
         examples: Pairs of a corpus.
-        pool: The sentences that documents are filled with.
+        pool: Sentences that documents are filled with.
         parser: Parser of the claims.
         sizes: Numbers of sentences of the documents, each at least 1.
         seed: Random seed.
@@ -249,12 +242,8 @@ def build_claim_rows(
 ) -> list[dict[str, Any]] | str:
     """Build all rows of one claim, or return the reason why there are none.
 
-    Args:
-        example: An entailed pair for which `find_example_exclusion_reason` finds no reason.
-        parse: Parse of its hypothesis.
-        pool: The sentences that documents are filled with.
-        sizes: Numbers of sentences of the documents.
-        seed: Random seed.
+    The example is an entailed pair for which `find_example_exclusion_reason` finds no reason. Its hypothesis, whose
+    parse is given, is the claim. `sizes` are the numbers of sentences of the documents.
     """
     arguments = find_claim_arguments(parse)
     if isinstance(arguments, ClaimExclusionReason):
@@ -391,13 +380,10 @@ class RecombinedPairGenerator:
     group_size = 1
 
     def __init__(self, examples: Sequence[Example], parser: Parser, *, sizes: Sequence[int] = SIZES) -> None:
-        """Draw the sentences that documents are filled with, and parse them.
+        """Draw the sentences that documents are filled with, and parse them. The parser has a cache on disk.
 
-        Args:
-            examples: Pairs of a corpus. Their entailed hypotheses are the claims; their premises are the evidence and
-                the other sentences.
-            parser: Parser of claims and sentences, with a cache on disk.
-            sizes: Numbers of sentences of the documents, each above 1 (default: `SIZES`).
+        The entailed hypotheses of the examples are the claims. Their premises are the evidence and the other sentences.
+        `sizes` are the numbers of sentences of the documents, each above 1 (default: `SIZES`).
         """
         self._examples, self._parser, self._sizes = examples, parser, sizes
         # The sampler looks up whole documents, so that official sentences inside them are excluded here.

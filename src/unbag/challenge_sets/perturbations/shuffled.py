@@ -31,15 +31,11 @@ def compute_num_shuffles(n_rows: int) -> int:
 
 
 def shuffle_rows(rows: Any, language: str, draw_index: int) -> Any:
-    """Shuffle the words of both sentences in each row. The rows keep their order.
+    """Shuffle the words of both sentences in each row of a `datasets.Dataset`. The rows keep their order.
 
     Words move as in the permuted set: punctuation keeps its position, and every other token leaves its position. A
-    sentence of fewer than two words is unchanged. The order of the words depends only on the row's id and the draw.
-
-    Args:
-        rows: `datasets.Dataset` with `COLUMNS`; other columns are dropped.
-        language: Language code that `data.text.tokens.validate_language` accepts.
-        draw_index: Index of the draw, from 0.
+    sentence of fewer than two words is unchanged. The order of the words depends only on the row's id and the index of
+    the draw, from 0.
 
     Returns:
         A `datasets.Dataset` with `COLUMNS`. The ids are those of the rows with the suffix `#shuffled-<draw>`.
@@ -51,6 +47,7 @@ def shuffle_rows(rows: Any, language: str, draw_index: int) -> Any:
     return rows.select_columns(list(COLUMNS)).map(
         partial(_shuffle_batch, language=language, draw=draw_index),
         batched=True,
+        # The rows are cheap to compute, and the cache key of `datasets` does not contain the version of the tokenizer.
         load_from_cache_file=False,
         keep_in_memory=False,
     )

@@ -284,14 +284,10 @@ def build_seed_source_id(row: SicckRow) -> str:
 def generate_sicck_pairs(
     examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None
 ) -> Iterator[SicckPair]:
-    """Generate modified pairs from all examples that `SeedPair.from_pair` can parse.
+    """Generate modified pairs from all labelled pairs that `SeedPair.from_pair` can parse.
 
-    For each example, the unmodified pair comes first.
-
-    Args:
-        examples: Labelled pairs.
-        combinations: Whether two parts are modified together too.
-        tagger: Tagger for sentences whose verb has no auxiliary. If None, such sentences are not seeds.
+    For each example, the unmodified pair comes first. With `combinations`, two parts are modified together too. Without
+    a tagger, sentences whose verb has no auxiliary are not seeds.
     """
     stream = iter(examples)
     while chunk := list(islice(stream, _CHUNK_SIZE)):
@@ -320,12 +316,7 @@ def generate_sicck_pairs(
 
 
 def iter_sicck_tables(pairs: Iterable[SicckPair], label_space: str) -> Iterator[pa.Table]:
-    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Omit pairs without a label in `label_space`.
-
-    Args:
-        pairs: Pairs.
-        label_space: Label space, one of `SPACES`.
-    """
+    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Omit pairs without a label in the space."""
     return columns.iter_tables((row for pair in pairs for row in _rows(pair, label_space)), SCHEMA)
 
 

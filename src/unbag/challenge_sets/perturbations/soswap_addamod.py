@@ -101,14 +101,10 @@ def iter_soswap_addamod_tables(
     operators: Mapping[str, PairOperator],
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
+    """Build the SOSwap and AddAmod rows from distinct premises of examples, as Arrow tables with the schema `SCHEMA`.
 
-    Args:
-        examples: Examples of a corpus; a repeated premise yields pairs only once.
-        parser: Parser of the premises.
-        operators: Operators by kind of pair (`build_soswap_addamod_operators`).
-        counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
-            pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
+    `counts` is updated while tables are consumed. Its keys are `premises`, and for each kind the generated pairs
+    (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     yield from columns.iter_tables(_rows(examples, parser, operators, counts), SCHEMA, size=_ROWS_PER_TABLE)
@@ -155,12 +151,9 @@ def swap_within_vocabulary_half(
 def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
-    """Count the adjectives of each noun in the sentences of examples. Repeated sentences count once.
+    """Count the adjectives of each noun in the premises and hypotheses of examples. Repeated sentences count once.
 
-    Args:
-        examples: Examples of a corpus; premises and hypotheses count.
-        parser: Parser of the sentences. Only sentences with an adjective are parsed.
-        adjectives: Counts to extend (default: new counts).
+    Only sentences with an adjective are parsed. Given counts are extended (default: new counts).
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))

@@ -144,11 +144,8 @@ class Substituter:
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
-        draws q of the replaceable words. A premise of more than `MAX_WORDS` words has no replacements.
-
-        Args:
-            premise: Sentence.
-            rejected: Counter of rejected candidates by reason, which the call updates (default: not counted).
+        draws q of the replaceable words. A premise of more than `MAX_WORDS` words has no replacements. The call adds
+        rejected candidates by reason to `rejected`.
         """
         rejected = Counter() if rejected is None else rejected  # not `or`, which would replace the caller's empty one
         sentence = tokenize_words(premise)
@@ -298,9 +295,7 @@ def split_phrase(phrase: str) -> list[str]:
 
 
 def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict[int, str] | None:
-    """Find the preposition to change, as {position: new preposition}; None if the preposition is ambiguous.
-
-    The result is empty if no preposition must change.
+    """Find the preposition to change, as {position: new preposition}, perhaps empty; None if it is ambiguous.
 
     >>> _preposition("he sits in the kitchen".split(), 4, "kitchen", "balcony")
     {2: 'on'}
@@ -405,14 +400,9 @@ def generate_substitution_rows(
 ) -> Iterator[SubstitutionRow]:
     """Generate rows with a replaced word from each distinct premise.
 
-    The source id of a row is the id of the first example with this premise.
-
-    Args:
-        examples: Examples of the corpus, in order.
-        substituter: Generator of the replacements.
-        rejection_counts: Counter of rejected candidates by reason, which the call updates.
-        build_further_pairs: Function that builds further pairs of a premise (default: none). A hypothesis that the
-            substituter generates too is used once.
+    The source id of a row is the id of the first example with this premise. The call adds rejected candidates by reason
+    to `rejection_counts`. `build_further_pairs` builds further pairs of a premise (default: none). A hypothesis that
+    the substituter generates too is used once.
     """
     for example in deduplicate(examples, attrgetter("premise")):
         substitutes = substituter.substitute(example.premise, rejection_counts)
@@ -435,10 +425,8 @@ def iter_substitution_tables(
 ) -> Iterator[pa.Table]:
     """Convert rows to Arrow tables with the schema `SCHEMA`, and add word frequency and similarity.
 
-    Args:
-        rows: Pairs.
-        measure_word_pair: Function that measures two single words in lower case. Phrases of several words are not
-            measured (section 5.2).
+    `measure_word_pair` measures two single words in lower case. Phrases of several words are not measured (section
+    5.2).
     """
     return columns.iter_tables((_record(row, measure_word_pair) for row in rows), SCHEMA)
 
@@ -470,12 +458,7 @@ class SubstitutedPairGenerator:
     group_size = 1
 
     def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
-        """Initialize the generator.
-
-        Args:
-            premises: Distinct sentences.
-            substituter: Generator of the replacements. Its `seed` and `q` have no effect.
-        """
+        """Initialize the generator with distinct sentences. The `seed` and `q` of the substituter have no effect."""
         self._premises, self._substituter = premises, substituter
 
     def __len__(self) -> int:

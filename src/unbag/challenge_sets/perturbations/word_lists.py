@@ -53,6 +53,7 @@ def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> li
 
 def _pairs(category: str, relation: WordNetRelation, text: str) -> list[WordList]:
     """Build one list per word pair or set, for replacements in both directions."""
+    # One text and not a tuple per pair, which would fill several pages.
     sets = [_words(line) for line in text.split("/")]
     return [WordList(category, relation, words, words) for words in sets]
 

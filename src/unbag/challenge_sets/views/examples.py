@@ -48,9 +48,7 @@ def build_pair_lines(
 ) -> list[ExampleLine]:
     """Build the lines of premise and hypothesis.
 
-    Args:
-        row: Row with the two sentences.
-        mark: Computes the highlighted spans of a sentence from its name, `premise` or `hypothesis` (default: none).
+    `mark` computes the highlighted spans of a sentence from its name, `premise` or `hypothesis` (default: none).
     """
     return [ExampleLine(side, row[side], mark(side) if mark else ()) for side in ("premise", "hypothesis")]
 
@@ -148,14 +146,8 @@ class PredictedPairs:
     ) -> ReportExample:
         """Build an example from a row.
 
-        Args:
-            kind: Reason for the choice, e.g. "most misleading, wrong".
-            index: Index of the row.
-            lines: Sentences of the example.
-            note: Further information on the example.
-            labels: Gold label and predicted label, if they differ from the row's own. Such a prediction has no
-                probability.
-            more: Other attributes of `ReportExample`.
+        `labels` are the gold label and the predicted label, if they differ from the row's own. Such a prediction has no
+        probability. `more` are other attributes of `ReportExample`.
         """
         prediction = self.get_prediction(index)
         gold, answer = labels or (self.predictions.label_space[self.gold[index]], prediction.answer)
@@ -164,11 +156,8 @@ class PredictedPairs:
         return ReportExample(kind, self.get_row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
     def select_shortest(self, rows: NDArray[Any]) -> list[int]:
-        """Select up to `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
-
-        Args:
-            rows: Indices of the rows to choose from, shape (m,).
-        """
+        """Select up to `CANDIDATES` of the given rows with the fewest characters. Ties keep the order of the rows."""
+        # As Arrow tables, since texts as Python strings would take several times the memory.
         sides = self.rows.select_columns(["premise", "hypothesis"]).with_format("arrow")
         lengths = np.concatenate(
             [
@@ -191,6 +180,7 @@ def truncate_line(line: ExampleLine, max_length: int) -> ExampleLine:
     if len(line.text) <= max_length:
         return line
     first = line.marks[0] if line.marks else TextMark(0, 0, "")
+    # A quarter of the text before the mark shows its context.
     start = 0 if first.end <= max_length else max(0, first.start - max_length // 4)
     end = start + max_length
     before, after = "…" if start else "", "…" if end < len(line.text) else ""

@@ -99,10 +99,8 @@ class TextTable(NamedTuple):
 def build_metrics_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
     """Build a table of metrics, with one row per metric and one column per model.
 
-    Args:
-        caption: Caption of the table.
-        columns: By the name of each model, its numbers as text, by their name and meaning. The rows are all numbers, in
-            order of first appearance; a model without one has a dash.
+    `columns` has for each model its numbers as text, by their name and meaning. The rows are all numbers, in order of
+    first appearance; a model without one has a dash.
 
     >>> build_metrics_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
     (('n', 'rows', '1', '–'),)
@@ -119,6 +117,7 @@ def build_figure_table(figure: Figure) -> TextTable:
     """Convert a figure to a table for screen readers. Long curves are sampled at evenly spaced positions."""
     ticks = figure.positions
     if len(ticks) > _MOST_ROWS:
+        # Fewer than the maximum, since rounding down the step adds rows.
         step = (len(ticks) - 1) // (_MOST_ROWS - 5)
         ticks = [tick for number, tick in enumerate(ticks) if number % step == 0 or number == len(ticks) - 1]
     cells: dict[tuple[str, float | str], list[str]] = {}
@@ -147,11 +146,8 @@ def build_group_figure(
 ) -> Figure | None:
     """Build a figure with one series per model of a result group. Return None if no model has values.
 
-    Args:
-        group: Group of results.
-        points: Function from a model's scores to its points.
-        references: Further series to draw.
-        attributes: Other attributes of the figure.
+    `points` computes the points from a model's scores. `references` are further series, and `attributes` those of the
+    figure.
     """
     series = []
     for scored in group.scored_models:

@@ -11,14 +11,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def create_result_table(title: str, result: Result, *columns: str, n_text_columns: int = 1) -> Table:
-    """Build an empty table whose heading names the model, the set and the corpus.
-
-    Args:
-        title: Display name of the set (`ChallengeSet.title`).
-        result: Result that the table shows.
-        columns: Headers of the columns.
-        n_text_columns: Number of leading text columns (default: 1). The others hold numbers and are right-aligned.
-    """
+    """Build an empty table whose heading names the model, the set and the corpus. `title` is that of the set."""
     return create_table(
         " · ".join([result.model["name"], title, result.corpus]), *columns, n_text_columns=n_text_columns
     )
@@ -52,6 +45,7 @@ def format_interval(estimate: Estimate) -> str:
 
 def format_value(estimate: Estimate | None) -> str:
     """Format a value. Return a dash if there are no examples, and an empty string for None."""
+    # An empty cell means that the value does not apply, and a dash that there are no examples.
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
@@ -97,19 +91,16 @@ def format_top_reasons(counts: Mapping[str, int]) -> str:
     >>> format_top_reasons({"a question": 1, "a negation": 24, "a passive": 1271, "a copula": 24})
     'a passive (1,271), a copula (24), a negation (24)'
     """
+    # Descending by number and ascending by name in one sort, hence the sign.
     sorted_counts = sorted((-n, reason) for reason, n in counts.items())
     return ", ".join(f"{reason} ({-n:,})" for n, reason in sorted_counts[:_MOST_REASONS])
 
 
 def summarize_rejections(result: Result, prefix: str) -> str:
-    """Summarize the most frequent reasons why sentences of a text yield no pair, with their counts.
+    """Summarize the three most frequent reasons why sentences of a text yield no pair, with their counts.
 
-    Args:
-        result: Result of a set whose record counts the rejected sentences by reason.
-        prefix: Prefix of the reasons in these counts, such as `addamod: `.
-
-    Returns:
-        Up to three reasons. Empty if the set was built from pairs, whose premises the cards of the sets describe.
+    The reasons have a prefix in these counts, such as `addamod: `. The summary is empty if the set was built from
+    pairs, whose premises the cards of the sets describe.
     """
     if "text" not in result.data.get("load_options", {}):
         return ""
@@ -146,6 +137,7 @@ def describe_accuracy_drop(drop: Estimate) -> str:
             f"a rise of {format_points(-drop.value)} points [{format_points(-drop.high)}, {format_points(-drop.low)}]"
         )
     size = f"a change of {_signed(-drop.value)} points [{_signed(-drop.high)}, {_signed(-drop.low)}]"
+    # An equivalence test: an interval that contains 0 shows no change only if it is narrow.
     if max(-drop.low, drop.high) <= MARGIN:
         return f"{size}, at most {100 * MARGIN:g} points in either direction"
     return f"{size}, inconclusive: too few pairs"

@@ -101,6 +101,7 @@ def build_verifier_table(result: Result) -> Table | None:
     n_positive, n_negative, n_sources = scores[kind.n_positive], scores[kind.n_negative], scores.get("n_sources")
     n_pairs = n_positive + n_negative
     counts = f"{n_positive:,} {kind.positive} pairs, {n_negative:,} others"
+    # The intervals resample sources, so that their number matters if pairs share one.
     if n_sources is not None and n_sources < n_pairs:
         counts += f", {n_sources:,} {'documents' if 'documents' in result.data else 'sources'}"
     grid = create_table(f"{kind.title}: {counts}", "", "n", "value [95 %]")
@@ -122,6 +123,7 @@ def summarize_verifier(result: Result) -> str | None:
         return None
     kind, scores = found
     area = "" if scores["auroc"] is None else f" with AUROC {scores['auroc'].value:.3f}"
+    # The targets ascend, so that the first reachable one is the strictest.
     safe = next((row for row in scores["safe_thresholds"] if row["threshold"] is not None), None)
     if safe is not None:
         recall = "" if safe["recall"] is None else f" and a recall of {format_points(safe['recall'].value)} %"
@@ -142,6 +144,7 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
     Return None for fewer than two models with verifier scores.
     """
     found = [(result, scores) for result in results if (scores := get_verification_scores(result)) is not None]
+    # Two results of one model, e.g. on two corpora, are no comparison of models.
     if len({result.model["name"] for result, _ in found}) < 2:
         return None
     safe = [{row["target"]: row for row in scores["safe_thresholds"]} for _, scores in found]
@@ -349,6 +352,7 @@ def _areas(group: ResultGroup, kind: _Kind) -> str:
     """Describe the area under the curve of each model, beside that of a perfect and of a random order."""
     parts = []
     for scored, its_kind, scores in _scored(group):
+        # A detector and a verifier have different labels, and thus different curves.
         if its_kind == kind and scores["risk_coverage"] is not None:
             areas = (scores["risk_coverage"][name] for name in ("aurc", "oracle", "random"))
             own, oracle, random = (f"{area:.3f}" for area in areas)

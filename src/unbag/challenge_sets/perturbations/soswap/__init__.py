@@ -55,9 +55,7 @@ class SwappedSentence(NamedTuple):
 def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> SwappedSentence | SoswapExclusionReason:
     """Swap the subject and object of a sentence, or return the reason why this is not possible.
 
-    Args:
-        parse: Parse of the sentence.
-        is_written_text: Whether to apply the further criteria for written text (default: only those for captions).
+    Further criteria apply to written text (default: only those for captions).
     """
     if parse.words and parse.words[-1] == "?":
         return SoswapExclusionReason.QUESTION

@@ -181,11 +181,9 @@ def find_verb_exclusion_reason(
 
 
 def _goes_to_a_place(parse: Parse, verb: int, between: range) -> bool:
-    """Check whether the noun that the parser reads as an object is a place: walks down a road, gets out of a van.
-
-    After verbs of motion, a particle is a preposition. After other verbs, the particle belongs to the verb (picks up a
-    box).
-    """
+    """Check whether the noun that the parser reads as an object is a place: walks down a road, gets out of a van."""
+    # After verbs of motion, a particle is a preposition. After other verbs, the particle belongs to the verb (picks up
+    # a box).
     moves = parse.lemmas[verb].lower() in MOTION
     return any(parse.lower_words[i] in DIRECTIONS and (moves or parse.deps[i] != "prt") for i in between)
 

@@ -98,6 +98,7 @@ def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusionReason:
             if subject is not None and _is_one_action(parse, bearer, verb):
                 sharing = [v for v in _linked_verbs(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
                 return TransitiveClause(verb, subject, object_, (bearer, *sharing))
+            # The parser found both parts, but the verb of the object may have another subject.
             later = later or subject is not None
     return SoswapExclusionReason.LATER_VERB if later else _missing_part(parse, root)
 
@@ -124,6 +125,7 @@ def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
     return (
         parse.deps[verb] == "conj"
         and above < verb
+        # Present tense and infinitive look the same, and taggers confuse them.
         and parse.tags[above].replace("VBP", "VB") == parse.tags[verb].replace("VBP", "VB")
         and "and" in (parse.lower_words[verb - 1], parse.lower_words[verb - 2])
         and not any(parse.pos[i] in ("PRON", "PUNCT") or parse.tags[i] == "VBG" for i in range(above + 1, verb))
@@ -164,6 +166,7 @@ def _other_structure(parse: Parse, root: int) -> SoswapExclusionReason | None:
         return SoswapExclusionReason.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
         return SoswapExclusionReason.PASSIVE
+    # "A man is in the water" has a copula without an attribute.
     if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
         return SoswapExclusionReason.COPULA
     if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:

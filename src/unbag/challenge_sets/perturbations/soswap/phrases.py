@@ -207,10 +207,8 @@ def _is_worn(parse: Parse, preposition: int) -> bool:
 
 
 def _is_out_of_place(parse: Parse, i: int, span: range) -> bool:
-    """Check whether a token before a noun starts another phrase, or is a plural that the parser reads as a compound.
-
-    Examples: "catches a wave", which the parser reads as a compound; "a girls shoe", which lacks its apostrophe.
-    """
+    """Check whether a token before a noun starts another phrase, or is a plural that the parser reads as a compound."""
+    # Examples: "catches a wave", which the parser reads as a compound; "a girls shoe", which lacks its apostrophe.
     if parse.tags[i] in ("DT", "PRP$") and parse.heads[i] in span:
         before = parse.lower_words[i - 1]
         return before not in _BEFORE_ARTICLES and parse.deps[i - 1] not in ("cc", "prep", "punct")

@@ -26,14 +26,7 @@ _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 def find_written_text_exclusion_reason(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
 ) -> SoswapExclusionReason | None:
-    """Check the exclusion criteria for written text. Return the reason for exclusion, or None if there is none.
-
-    Args:
-        parse: Parse of the sentence.
-        clause: Its clause with subject and object.
-        subject: Tokens of the subject phrase.
-        object_: Tokens of the object phrase.
-    """
+    """Check the exclusion criteria for written text. Return the reason for exclusion, or None if there is none."""
     if any(parse.pos[i] == "PUNCT" and word in _QUOTES for i, word in enumerate(parse.words)):
         return SoswapExclusionReason.QUOTED
     if "than" in parse.lower_words:
