@@ -250,6 +250,7 @@ def answered(args: argparse.Namespace, predictor: Any) -> float:
     """Measure how many pairs of the corpus a model predicts per second."""
     rows = build_requested_set(SetRequest("plain", args.corpus, max_examples=TIMED)).rows
     pairs = [read_column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
+    # Warm up, so that the costs of the first call are not counted.
     predictor.predict(*(side[:32] for side in pairs))
     begun = clock()
     predictor.predict(*pairs)

@@ -91,6 +91,7 @@ def coverage(trial: Trial, truth: float, simulations: int) -> float:
         found = trial(np.random.default_rng([1, number]), number)
         if found.low is None or found.high is None:
             raise ValueError(f"expected an interval in every simulation, got none in simulation {number}")
+        # The tolerance counts an end that equals the true value except for rounding.
         held += found.low - 1e-12 <= truth <= found.high + 1e-12
     return held / simulations
 

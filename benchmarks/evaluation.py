@@ -106,6 +106,7 @@ def predict(options: argparse.Namespace) -> dict[str, Any]:
     from unbag.inference.transformer import TransformerPredictor
 
     predictor = TransformerPredictor.load(options.model)
+    # Warm up, so that the costs of the first call are not counted.
     predictor.predict(["A man is sleeping."] * 8, ["A person is asleep."] * 8)
     rows, wall, cpu = 0, 0.0, 0.0
     of_sets: dict[str, list[float]] = {}
@@ -151,6 +152,7 @@ def main() -> None:
         print(json.dumps((evaluate if options.part == "evaluate" else predict)(options)))
         return
     with tempfile.TemporaryDirectory() as folder:
+        # Empty caches, as in the first run of a user.
         environment = {"UNBAG_CACHE": f"{folder}/unbag"}
         if not options.warm_hub:
             environment["HF_HOME"] = f"{folder}/hub"

@@ -63,6 +63,7 @@ def main() -> None:
         plain = plain_loop(predictor, premises, hypotheses, options.batch_size)
         run = partial(predictor.predict, premises, hypotheses)
         plain_run = partial(plain_loop, predictor, premises, hypotheses, options.batch_size)
+        # In turns, so that other load on the machine slows both.
         ours, theirs = zip(*[(seconds(run), seconds(plain_run)) for _ in range(options.rounds)], strict=True)
         record = {
             "file": file,

@@ -43,6 +43,7 @@ def drawn(rng: np.random.Generator, share: float, n: int, rows: int, simulations
     if rows == 1 or share in (0.0, 1.0):
         of_source = np.full((n, 1, simulations), share)
     else:
+        # The intraclass correlation of a beta-binomial distribution is 1 / (a + b + 1).
         scale = (1 - CORRELATION) / CORRELATION
         of_source = rng.beta(share * scale, (1 - share) * scale, (n, 1, simulations))
     return (rng.random((n, rows, simulations)) < of_source).astype(np.float64)
@@ -71,6 +72,7 @@ def coverage(quantity: str, share: float, n: int, rows: int, simulations: int) -
 
 
 def _held(ends: Floats, truth: float) -> float:
+    # The tolerance counts an end that equals the true value except for rounding.
     return float(np.mean((ends[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, 1])))
 
 

@@ -139,7 +139,7 @@ def median(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     """Fit and score. Return seconds, peak memory, accuracy and the LMS of the test pairs."""
-    # The file is our own: `tag` has written it in another process.
+    # Unpickling is safe here: `tag` has written the file in another process.
     data: dict[str, Pairs] = pickle.loads(path.read_bytes())
     pairs, labels = repaired(*data["train"], n_pairs)
     test, gold = data["test"][0], np.array(data["test"][1])

@@ -85,7 +85,7 @@ class Entry(NamedTuple):
     recipe: str = "mend"
 
 
-# Fixed before the first training (issue 42).
+# Fixed before the first training.
 GRID: Final[Mapping[str, Entry]] = {
     PLAIN: Entry(start=BASE, recipe="finetune"),
     LONGER: Entry(recipe="finetune"),
@@ -233,6 +233,7 @@ def _added(out: Path, kind: str, seed: int) -> Path:
 
 def _write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the time, equal content has equal bytes.
     path.write_bytes(gzip.compress(json.dumps(value).encode(), mtime=0))
 
 

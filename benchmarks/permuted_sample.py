@@ -55,6 +55,7 @@ def resample(
     values = defaultdict(list)
     for _ in range(rounds):
         examples = random.integers(0, len(right), n)
+        # q different permutations of each example, drawn without replacement.
         orders = random.permuted(np.tile(np.arange(accepted.shape[1]), (n, 1)), axis=1)[:, :q]
         for name, value in estimate(right[examples], accepted[examples[:, None], orders]).items():
             values[name].append(value)

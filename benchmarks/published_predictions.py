@@ -115,7 +115,7 @@ class Split(NamedTuple):
     name: str  # key of `SPLITS`
     systems: list[System]  # in the order of the results
     results: list[Result]  # results of `unbag.score` on CS_λ
-    predictions: Predictions  # of the systems on all rows of the split
+    predictions: Predictions  # on all rows of the split
     lms: Floats  # lexically misleading score of each row, shape (rows,)
     lexical: float  # accuracy of the lexical model that selects CS_λ
 
@@ -315,6 +315,7 @@ def compare_systems(split: Split, first: int, second: int, kind: str) -> Compari
         (len(lms), int((lms >= LAMBDA).sum())),
         accuracy,
         {LAMBDA: drop, 0.7: Estimate(*further[:3], misled)},
+        # A normal 95 % interval has a width of 2 · 1.96 standard errors, which gives the standard error.
         2 * NORMAL.cdf(-abs(drop.low + drop.high) / (drop.high - drop.low) * NORMAL.inv_cdf(0.975)),
     )
 
@@ -408,6 +409,7 @@ def pool_splits(split: Split, others: Sequence[Split]) -> Split | None:
         predictions=one._replace(
             right=np.concatenate([one.right, np.stack(right)], axis=1),
             label=np.concatenate([one.label, two.label]),
+            # The splits have different premises, so the indices of the second one are shifted.
             source=np.concatenate([one.source, two.source + one.source.max() + 1]),
         ),
         lms=np.concatenate([split.lms, other.lms]),

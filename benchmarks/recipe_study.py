@@ -232,6 +232,7 @@ def share(correct: NDArray[np.float64]) -> Sample:
 def calibration_error(found: SetPredictions, correct: NDArray[np.float64]) -> float:
     """Compute the expected calibration error (Guo et al. 2017): |accuracy − confidence|, mean over pairs."""
     confidence = found.probabilities.max(axis=1).astype(np.float64)
+    # A confidence of 1 belongs to the last bin.
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, correct - confidence, BINS)
     return float(np.abs(gaps).sum() / len(correct))
@@ -243,6 +244,7 @@ def write(measures: Measures, path: Path) -> None:
     columns: dict[str, Any] = {
         f"sample {number}": each.columns for number, each in enumerate(measures.samples.values())
     }
+    # An open file, because savez appends `.npz` to paths that do not end in it.
     with atomic_write(path) as tmp, tmp.open("wb") as file:
         np.savez_compressed(file, about=np.array(json.dumps(about)), **columns)
 

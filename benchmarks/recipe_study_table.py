@@ -80,6 +80,7 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
     tested = [row[name]["difference"] for row in table.values() for name in found if "difference" in row.get(name, {})]
     for each, p in zip(tested, correct_p_values([each["p"] for each in tested]), strict=True):
         each["p_holm"] = float(p)
+    # Bonferroni's correction, because Holm's does not give intervals.
     z = norm.isf(LEVEL / 2 / max(len(tested), 1))
     for each in tested:
         each["corrected"] = [each["value"] - z * each["error"], each["value"] + z * each["error"]]
@@ -99,6 +100,7 @@ def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> di
         if name == PLAIN:
             continue
         gaps = drawn[names == name].mean(axis=0) - drawn[names == PLAIN].mean(axis=0)
+        # A resample may have no example that the statistic divides by.
         gaps = gaps[~np.isnan(gaps)]
         gap = float(at[names == name].mean() - at[names == PLAIN].mean())
         error = float(gaps.std(ddof=1))

@@ -43,10 +43,7 @@ def count_by_group(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
 
 
 def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
-    """Parse the seed pairs of the official SICCK file, i.e. its rows without a modifier.
-
-    Returns a dict from seed ids to seed pairs.
-    """
+    """Parse the seed pairs of the official SICCK file, i.e. its rows without a modifier, by seed id."""
     seeds = {}
     for row in rows:
         if row.type == NONE:

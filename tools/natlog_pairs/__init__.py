@@ -43,7 +43,7 @@ class MonotonicityPair(NamedTuple):
     label: str  # `entailment` or `neutral`, which means "not entailed" here
     context: str  # text of the template
     way: str  # type of the difference between the specific and the general phrase
-    polarity: Polarity  # of the template
+    polarity: Polarity
     held_out: bool  # whether the template or the phrase type is held out
 
 

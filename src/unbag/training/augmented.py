@@ -81,10 +81,7 @@ class PairAugmenter:
         return made
 
     def build_record(self) -> dict[str, Any]:
-        """Build a JSON record of the augmented pairs in the first epoch.
-
-        The record counts the added pairs by kind and label, and the excluded candidates by reason.
-        """
+        """Count the added pairs of the first epoch by kind and label, and the excluded candidates by reason."""
         return {"words": self._words, "first_epoch": self._first}
 
 

@@ -343,6 +343,7 @@ def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
     """
     name, equals, text = entry.rpartition("=")
+    # In `my=pairs.csv` the equals sign is part of a file name.
     if not equals or (Path(entry).suffix and not _is_number(text)):
         return entry, 1.0
     if not _is_number(text) or not 0 < float(text) < math.inf:

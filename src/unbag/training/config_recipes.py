@@ -107,6 +107,7 @@ class DebiasConfig(TrainConfig):
         same = {
             name: getattr(self, name)
             for name in names
+            # These belong to the main run: checkpoints and trackers of two runs must not mix.
             if name not in ("resume_from_checkpoint", "push_checkpoints", "report_to")
         }
         return TrainConfig(**same | {"output_dir": out} | changed)
@@ -143,9 +144,8 @@ class ReweightingConfig(DebiasConfig):
 class FocalConfig(ReweightingConfig):
     """Training options of the debiased focal loss."""
 
-    gamma: float = declare_option(
-        "Exponent γ of the focal weights.", _BIAS, default=2.0
-    )  # the default in the authors' code
+    # The default in the authors' code.
+    gamma: float = declare_option("Exponent γ of the focal weights.", _BIAS, default=2.0)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -173,7 +173,7 @@ class ConfidenceConfig(DebiasConfig):
         return super().to_json() | {"teacher": strip_parent_folders(self.teacher) if self.teacher else None}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
-        """Build the configs of models that must be trained first. Keys are their purposes, such as `teacher`."""
+        """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
         return super().build_prerequisite_configs(work_dir) | (
             {} if self.teacher else {"teacher": self._plain(work_dir / "teacher")}
         )

@@ -29,7 +29,7 @@ hypotheses per premise, so training would otherwise contain the premise of a hel
 class PairDataset:
     """Dataset of training or held-out pairs from one corpus or file."""
 
-    name: str  # of the corpus or file
+    name: str
     examples: Sequence[Example]
     weight: float  # number of times that each pair occurs per epoch
     language: str  # one of `data.corpora.LANGUAGES`
@@ -274,9 +274,7 @@ def permute_words(dataset: PairDataset, *, seed: int) -> PairDataset:
 
 
 class WordShuffler:
-    """Transformation that shuffles the words of both sentences (Nie et al. 2019, section 3.2).
-
-    Each epoch has new random orders.
+    """Transformation that shuffles the words of both sentences in each epoch (Nie et al. 2019, section 3.2).
 
     All tokens are shuffled, with punctuation marks, into any order; in a permuted pair (`permute_words`) no word keeps
     its place. Premise and hypothesis are shuffled independently.

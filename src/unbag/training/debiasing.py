@@ -290,10 +290,7 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
 
 
 class ProductOfExpertsTrainer(DebiasedTrainer):
-    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities.
-
-    Only the network is published.
-    """
+    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities."""
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −log softmax(logits + s · log b)[gold] for each example."""

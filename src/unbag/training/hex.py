@@ -60,11 +60,9 @@ _FLOOR: Final = 1e-12
 
 
 def select_exact_dtype(device: torch.device) -> torch.dtype:
-    """Select the dtype for sums over a batch: float64, or float32 on devices without float64.
-
-    The products are k × k, so float64 costs nothing. In float32, squaring F_G would raise its error to the ridge's
-    size.
-    """
+    """Select the dtype for sums over a batch: float64, or float32 on devices without float64."""
+    # The products are k × k, so float64 costs nothing. In float32, squaring F_G would raise its error to the ridge's
+    # size.
     return torch.float32 if device.type == "mps" else torch.float64
 
 

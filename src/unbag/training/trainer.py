@@ -139,10 +139,7 @@ class PairTrainer(Trainer):
 
 
 def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: int) -> TrainingArguments:
-    """Build the arguments of `Trainer` for a run with `n_pairs` training pairs per epoch.
-
-    The checkpoints go to `output_dir`.
-    """
+    """Build the arguments of `Trainer` for a run with `n_pairs` training pairs per epoch."""
     parts = validate_batch_size(config)
     if n_pairs < connect_process_group().world_size:
         raise ValueError(f"expected at least one training pair per process, got {n_pairs}; use more pairs")
