@@ -54,7 +54,7 @@ SUBSTITUTED: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "substituted
 MORE_KINDS: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "negated", "substituted")}
 UNDECIDED: Final = {"alpha": 1.0}
 
-# Fixed before the first run of the study (issue 24): every recipe alone with its defaults, which are those of its paper
+# Fixed before the first run of the study: every recipe alone with its defaults, which are those of its paper
 # if it has any; then the candidates for `mend`: the strength and annealing of the bias, with and without the two other
 # parts. Nothing was added after the first table. Later trials are in `AFTERWARDS`.
 GRID: Final[Mapping[str, Entry]] = {
