@@ -210,6 +210,7 @@ class _Evaluation:
             scorers = {place: self._predict(built_set, model) for place, model in enumerate(self._models)}
             answered = {place: scorer for place, scorer in scorers.items() if scorer is not None}
             self._predicted.append(_PredictedSet(set_place, built_set, answered))
+            # While a second process fits the baseline, this process predicts further sets.
             if self._baseline is None or not self._baseline.is_fitting:
                 self._score()
         self._score()
@@ -226,6 +227,7 @@ class _Evaluation:
             return None
         record = model.build_record(built_set.language)  # a failed label probe ends the run
         try:
+            # A model that ignores word order predicts the same for shuffled words.
             is_own_control = self._shuffled and getattr(predictor, "is_order_invariant", False)
             control = built_set.control if self._shuffled and not is_own_control else None
             if self._shard is not None:

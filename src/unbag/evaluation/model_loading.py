@@ -256,6 +256,7 @@ def validate_model(model: Model) -> None:
         before, _, name = name.partition(":")
         if not name.strip():
             raise ValueError(f"{before}: expected a model name after the colon, got none; add the name")
+        # Only the server knows the names of its models.
         if find_model_type(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
@@ -384,6 +385,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     if is_lexical_model(model, revision=options.get("revision")):
         from unbag.baselines.lexical.predictors import LexicalPredictor
 
+        # `load_predictor` sets the threshold.
         options.pop("threshold", None)
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
             raise ValueError(f"{model}: a lexical model does not support the option {', '.join(wrong)}; omit it")
@@ -417,6 +419,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
             )
         others = {name: value for name, value in options.items() if name not in ("revision", "trust_remote_code")}
         return CrossEncoderPredictor.load(origin, **others)
+    # The weights are of the commit whose files were inspected, even if the branch moves meanwhile.
     return TransformerPredictor.load(model, **options | {"revision": origin.commit})
 
 

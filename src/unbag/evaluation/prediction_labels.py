@@ -53,6 +53,7 @@ def _infer_meanings(pairs: Sequence[tuple[str, str]], *, minimum: float = SAME_G
     theirs = {their for their, _ in counts}
     meanings = {their: label for their in theirs if (label := _resolve(their, resolve_gold_label))}
     for their in theirs - meanings.keys():
+        # Ties go to the last label in alphabetical order, so that the order of the rows does not matter.
         meanings[their] = max((n, our) for (each, our), n in counts.items() if each == their)[1]
     equal = sum(n for (their, our), n in counts.items() if are_equal_labels(meanings[their], our))
     if len(set(meanings.values())) < len(meanings) or equal < minimum * len(pairs):
@@ -114,11 +115,13 @@ def resolve_answers(
         answers = [columns[place] for place in scores.argmax(axis=1)]
     distinct = sorted({*answers, *(columns if model.values is None else ())})
     golds = [] if published.gold is None else [published.gold[row] for row in rows]
+    # Not strict, because `golds` is empty for a table without gold labels.
     known_golds = [(their, our) for their, our in zip(golds, ours, strict=False) if their]
     inferred = _infer_meanings(known_golds)
     stored = [_resolve(name, resolve_gold_label) for name in published.id_names or ()]
     stated = _parse_labels(labels) or {str(number): name for number, name in enumerate(stored) if name}
     named = {each: label for each in distinct if (label := _find_name(each, distinct))}
+    # Explicit meanings override names, and names override what the gold labels suggest.
     meanings = {each: inferred[each] for each in distinct if each in inferred} | named | stated
     if unknown := [each for each in distinct if each not in meanings]:
         raise DataError(
@@ -137,6 +140,7 @@ def resolve_answers(
             f"correct --labels{_list_accuracies(answers, ours, distinct)}"
         )
     warnings = []
+    # On altered pairs, a wrong order may fit better than the right one (`evaluation.label_check`).
     if is_unaltered and (
         better := _describe_better_orders(model.name, answers, ours, meanings, are_named=len(named) == len(distinct))
     ):

@@ -181,6 +181,7 @@ def _code_answers(models: Sequence[ModelColumn]) -> NDArray[np.intp]:
 
 def _join(ours: Hashes, theirs: Hashes, gold: NDArray[Any], answers: NDArray[np.intp], by: str) -> RowMatch:
     """Find the row with the same key for each row of a set."""
+    # A stable sort keeps rows with equal keys in the order of the table.
     order = np.argsort(theirs, kind="stable")
     in_order = theirs[order]
     first, end = (np.searchsorted(in_order, ours, side) for side in ("left", "right"))
@@ -238,6 +239,7 @@ def _match_by_order(
             "column label, or the columns premise and hypothesis"
         )
     places = _list_row_numbers(built)
+    # Rows that are not of the corpus get numbers beyond the end of the table.
     in_corpus = np.array([len(published) + row if place is None else place[1] for row, place in enumerate(places)])
     names = np.array(built.rows.features["label"].names)
     shares = []

@@ -63,9 +63,8 @@ def iter_model_requirements(
     elif model in BASELINES:
         yield from requirements.iter_train_split_requirements(train_data or DEFAULT_TRAINING["en"])
         yield requirements.build_pipeline_requirement("")
-    elif is_hub_id(
-        repository := model.removeprefix("causal:")
-    ):  # functions and endpoints still contain a colon, so they are not Hub ids
+    # Functions and endpoints still contain a colon, so they are not Hub ids.
+    elif is_hub_id(repository := model.removeprefix("causal:")):
         at = f" at {revision}" if revision else ""
         if repository == model and model_file is not None:
             name = f"the model {model}{at}, {model_file}"
@@ -114,6 +113,7 @@ def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
     for each in requirements:
         try:
             _quietly(each.get)
+        # The other downloads continue, so that one call reports all that fail.
         except (ValueError, ImportError, OSError) as error:
             reasons[each.name] = " ".join(str(error).split()) or type(error).__name__
     return reasons

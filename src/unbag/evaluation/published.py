@@ -114,6 +114,7 @@ def score_published_predictions(
         matches: dict[int, RowMatch] = {}
         for model_number, (table, model) in enumerate(models):
             try:
+                # Models of one table share its rows, which are matched once per set.
                 if id(table) not in matches:
                     matches[id(table)] = match_rows(table, built, by_order=by_order)
                 if words is None:
@@ -123,7 +124,7 @@ def score_published_predictions(
                 )
             except Exception as error:
                 failures.add(request.name, error, model.name)
-    in_order = [scored[place] for place in sorted(scored)]
+    in_order = [scored[place] for place in sorted(scored)]  # by model, then by set
     contents = write_scored_results([each for each, _ in in_order], Path(output_dir), failures.failures)
     results = [each.result for each, _ in in_order]
     comparison = None

@@ -137,6 +137,7 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[Fo
         if _slot(result) not in repeated and versions.get(result.model["name"], version) == version:
             entries.append(FolderEntry(result, number))
     has_all_models = {result.model["name"] for result in earlier} <= versions.keys()
+    # A run of all models determines their order. Otherwise, new models follow the earlier ones.
     in_order = [*new, *earlier] if has_all_models else [*earlier, *new]
     models = list(dict.fromkeys(result.model["name"] for result in in_order))
     slots = list(dict.fromkeys(map(_slot, [*earlier, *new])))
@@ -170,6 +171,7 @@ class RunFolder:
             self.path = StorageFolder(location).path
         else:
             self.path = Path(tempfile.mkdtemp(prefix="unbag-"))
+            # Unlike `__del__`, a finalizer also runs when Python exits.
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self.location = str(location or self.path)
         if is_url(self.location):
@@ -222,9 +224,8 @@ def _list_differences(before: Result, now: Result) -> list[str]:
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
     # `trust_labels` is recorded only after the label probe, so it is not compared.
     options = _as_json(model.get("options") or {})
-    if isinstance(
-        options.get("train_data"), list
-    ):  # paths may be relative to different folders, so only file names are compared
+    # Paths may be relative to different folders, so only file names are compared.
+    if isinstance(options.get("train_data"), list):
         options["train_data"] = [str(each).rpartition("/")[2] for each in options["train_data"]]
     return {name: value for name, value in options.items() if name != "trust_labels"}
 

@@ -51,6 +51,7 @@ def write_samples(
             index.
         labels: Predicted labels of the newly scored results, by index (default: none).
     """
+    # All files are read before any is written, because the new name of a file may be the old name of another.
     contents: dict[Path, bytes] = {}
     for new, old in previous_indices.items():
         for file_of in (_file, get_labels_file):

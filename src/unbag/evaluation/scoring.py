@@ -191,19 +191,24 @@ def write_scored_results(
         if replaced := result_folder.describe_replaced_results(earlier, done):
             logger.warning("%s: replacing earlier results: %s", output_dir, "; ".join(replaced))
         entries = result_folder.combine_results(earlier, done)
-        together = [entry.result for entry in entries]
-        stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
+        combined = [entry.result for entry in entries]
+        previous_indices = {
+            position: entry.number for position, entry in enumerate(entries) if entry.number is not None
+        }
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
-        evaluated = {result.set for result in together}
+        evaluated = {result.set for result in combined}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
-        selections = [*(_selections(output_dir) if stays else ()), *(scored.examples for scored in scored_results)]
-        contents = FolderContents.from_selections(together, selections, skipped)
+        selections = [
+            *(_selections(output_dir) if previous_indices else ()),
+            *(scored.examples for scored in scored_results),
+        ]
+        contents = FolderContents.from_selections(combined, selections, skipped)
         examples = [each for each in contents.examples if each is not None]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
         labels = {id(scored.result): scored.labels for scored in scored_results if scored.labels is not None}
-        of_rows = {place: labels[id(one)] for place, one in enumerate(together) if id(one) in labels}
-        samples.write_samples(together, output_dir, stays, of_rows)
-        results.write_results(together, output_dir / results.FILE, skipped)
+        labels_by_index = {place: labels[id(one)] for place, one in enumerate(combined) if id(one) in labels}
+        samples.write_samples(combined, output_dir, previous_indices, labels_by_index)
+        results.write_results(combined, output_dir / results.FILE, skipped)
     return contents
 
 

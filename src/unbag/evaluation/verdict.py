@@ -121,6 +121,7 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
         return score, None
     alone, wider = (compute_t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
     below, above = ((end - score.value) * wider / alone for end in (score.low, score.high))
+    # standard error, from half the width of the interval
     error = (score.high - score.low) / 2 / alone
     min_detectable = error * (wider + compute_t_quantile(POWER, sources - 1))
     return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).copy_with_sample(
@@ -213,6 +214,7 @@ def _ability(verdict: SetVerdict) -> str:
     """Describe the smallest score that a set can detect."""
     if verdict.score.value is None:
         return "too few rows"
+    # Rounded up, so that the set detects the stated score.
     rounded = 1.0 if verdict.min_detectable is None else math.ceil(verdict.min_detectable * 100) / 100
     return f"detects {rounded:.2f} or more" if rounded < 1 else "too few sources"
 

@@ -41,6 +41,7 @@ def merge_tasks(existing: bytes | None, set_name: str, split_by_config: Mapping[
         "name": f"{set_name}: {described.title}",
         "description": described.question,
         "evaluation_framework": FRAMEWORK,
+        # Entries that people have changed on the Hub are kept.
         **{key: value for key, value in current.items() if key != "tasks"},
         "tasks": list(tasks.values()),
     }

@@ -61,6 +61,7 @@ def _add(slug: str, upload: HubUpload) -> None:
     from huggingface_hub import HfApi
 
     call_with_retries(
+        # If a response was lost, the retry finds the item.
         lambda: HfApi().add_collection_item(slug, item_id=upload.repo, item_type=upload.kind, exists_ok=True)
     )
 

@@ -55,6 +55,8 @@ class SplitStatistics:
         self._labels.update(self._names[label] for label in table.column("label").to_pylist())
         self._sources.update(pc.unique(table.column("source_id")).to_pylist())
         pairs = zip(*(table.column(side).to_pylist() for side in SIDES), strict=True)
+        # The length marks the border, so that ("ab", "c") and ("a", "bc") differ. Texts from the web may contain lone
+        # surrogates, which plain UTF-8 rejects.
         texts = (f"{len(premise)}:{premise}{hypothesis}" for premise, hypothesis in pairs)
         hashes = (xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) for text in texts)
         self._pairs.append(np.fromiter(hashes, dtype=np.uint64, count=len(table)))
@@ -116,6 +118,7 @@ _SET: Final = "the set"
 _CITATION: Final = "citation"
 _CONFIG: Final = "config "
 _RECORD: Final = re.compile(r"Build record</summary>\s+```json\n(.*?)\n```", re.DOTALL)
+# size categories of the Hub, by their upper limit
 _SIZES: Final = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
 _SIZES_OF_MILLIONS: Final = {10_000_000: "1M<n<10M", 100_000_000: "10M<n<100M", float("inf"): "100M<n<1B"}
 _LISTED: Final = {
@@ -155,6 +158,7 @@ def merge_card(
     """
     metadata, text = split_card(existing_card)
     before = parse_build_records(text)
+    # The card of an earlier publication names the organization of the metric.
     named = re.search(r'evaluate\.load\("([\w.-]+)/', text)
     metrics_org = metrics_org or (named[1] if named else repo.partition("/")[0])
     text = set_card_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
@@ -233,6 +237,7 @@ def _merge_metadata(
         entries[configs[0].name]["default"] = True
     lists = {}
     for name, key in _LISTED.items():
+        # Values that come only from replaced records are removed, and values that people added stay.
         earlier, current = (_union([], (v for each in r.values() for v in each.get(name, []))) for r in (before, after))
         lists[key] = _union([value for value in _as_list(old.get(key)) if value not in earlier], current)
         if key == "license":

@@ -48,6 +48,7 @@ class ResultContext(NamedTuple):
 def fetch_result_context(results: Iterable[Result], organization: str, result_files: Iterable[Path]) -> ResultContext:
     """Fetch the benchmark tasks of results from the Hub. The newest of the results files determines the date."""
     targets = [target for result in results if (target := find_benchmark(result, organization)) is not None]
+    # Results files store no date.
     newest = max((path.stat().st_mtime for path in result_files), default=0.0)
     return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
 
@@ -102,6 +103,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
     """
     from huggingface_hub import EvalResult
 
+    # A dict keeps the last result for each target.
     by_target = {target: result for result in results if (target := find_benchmark(result, organization)) is not None}
     return [
         EvalResult(

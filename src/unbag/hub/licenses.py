@@ -62,6 +62,7 @@ def choose_license(name: str, inherited_license: str, requested_license: str | N
 OTHER: Final = "other"
 """License id of the Hub for terms without an id."""
 
+# A work that contains material under one of these may have any license.
 _PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
 
 
@@ -77,6 +78,7 @@ def derive_license(licenses: Sequence[str | None]) -> str:
     """
     usable = [license for license in dict.fromkeys(licenses) if license is not None and _can_be_passed_on(license)]
     if not licenses or len(usable) < len(set(licenses)):
+        # One source of unknown terms makes the terms of the whole unknown.
         return OTHER
     # Among the licenses that meet all conditions, the first with the fewest conditions is chosen.
     candidates = [license for license in usable if all(_meets_conditions(license, other) for other in usable)]

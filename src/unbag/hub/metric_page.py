@@ -93,7 +93,7 @@ def _parse_cell(value: Any) -> Any:
     text = "" if value is None or value != value else str(value).strip()  # pandas stores empty cells as NaN
     try:
         return json.loads(text) if text else None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # RecursionError for deeply nested brackets
         return text
 
 

@@ -130,6 +130,7 @@ def build_model_card(content: ModelCardContent) -> str:
         recipe=find_recipe(record["recipe"]).about,
         augmentation=_augmentation(record) if record["config"]["augment"] else "",
         data=_data_rows(data),
+        # An unescaped bar would end the cell of the Markdown table.
         settings=[[name, value.replace("|", "\\|")] for name, value in _settings(content).items()],
         curve=_curve_rows(record),
         interpolation=build_interpolation_section(record),
@@ -263,7 +264,7 @@ def _data_rows(data: Mapping[str, Any]) -> list[list[str]]:
 def _curve_rows(record: Mapping[str, Any]) -> list[list[str]]:
     """Build the table of evaluations on held-out pairs, with about 12 rows including the last evaluation."""
     evaluations = record["evaluations"]
-    every = -(-len(evaluations) // _CURVE_ROWS)
+    every = -(-len(evaluations) // _CURVE_ROWS)  # rounded up
     chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
     if record["best_evaluation"] not in chosen:
         chosen = sorted([*chosen, record["best_evaluation"]], key=lambda each: int(each["step"]))

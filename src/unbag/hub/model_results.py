@@ -42,6 +42,7 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     own = [
         result
         for result, name in zip(results, names, strict=True)
+        # A folder has no Hub id, so the hash of its files identifies the model.
         if name == repo or (name is None and result.model["revision"] == held)
     ]
     if not own:
@@ -62,6 +63,7 @@ def compute_remote_folder_revision(repo: str) -> str | None:
         if remote is None:
             return None
         hashes = {
+            # The Hub lists the hashes of large files, so that only small files are downloaded.
             path: file.lfs.sha256 if file.lfs else hashlib.sha256(remote.read(path) or b"").hexdigest()
             for path, file in remote.files.items()
             if is_model_file(path)

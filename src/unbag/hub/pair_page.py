@@ -84,6 +84,7 @@ def build_pair_variants(words: Any, premise: str, hypothesis: str) -> list[tuple
     return variants
 
 
+# The limit bounds the memory of the Space, since visitors can enter any model.
 @lru_cache(maxsize=2)
 def load_classifier(name: str, words: Any) -> tuple[Any, list[str]]:
     """Load a Hub model as a pipeline, with the label of each output. Code in the repository is not run.
@@ -94,17 +95,20 @@ def load_classifier(name: str, words: Any) -> tuple[Any, list[str]]:
     from huggingface_hub import HfApi
     from transformers import pipeline
 
+    # The size is checked before the download, since all visitors share one machine.
     files = HfApi().list_repo_tree(name)
     size = sum(getattr(file, "size", 0) for file in files if file.path.endswith(".safetensors"))
     if not 0 < size <= MAX_BYTES:
         limit, actual = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
         raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}; use a smaller model")
+    # Other weight formats are pickles, which can run code when they are loaded.
     classifier = pipeline(
         "text-classification", model=name, trust_remote_code=False, model_kwargs={"use_safetensors": True}
     )
     order = list(words.resolve_output_labels(classifier.model.config.id2label))
     if set(order) != set(words.LABELS):
         raise ValueError(f"{name}: expected the labels {', '.join(words.LABELS)}, got {', '.join(order)}")
+    # Without segment ids, some networks read both sentences as one (`inference.segments`).
     words.supply_segment_ids(classifier.model, classifier.tokenizer)
     return classifier, order
 
@@ -160,6 +164,7 @@ def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
     lexical = LexicalScorer(words, folder)
     labels = list(words.LABELS)
 
+    # gradio shows the docstring to language models, as the description of an MCP tool.
     def predict(premise: str, hypothesis: str, gold: str, name: str) -> tuple[Any, ...]:
         """Predict entailment, neutral or contradiction for an English pair, with a model and with a bag of words.
 

@@ -87,7 +87,7 @@ def build_result_rows(results: Iterable[Result], *, model: str | None = None) ->
                 f"--model: expected the Hub id of the model in the folder {folders[0].model['name']}, got none; "
                 "publish the model and pass its Hub id with --model"
             )
-        select_model_results(model, folders)
+        select_model_results(model, folders)  # raises if the files of the model on the Hub differ
     return [row for result in results for row in _rows_of_result(result, find_result_model_name(result) or str(model))]
 
 
@@ -139,8 +139,10 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
     """
     old = _read_rows(existing_file) if existing_file is not None else {}
     new = old | {_row_key(row): row for row in new_rows}
+    # Another version of pyarrow may write other bytes for equal rows, which would be a commit without a change.
     if existing_file is not None and new == old:
         return existing_file
+    # The order of the rows does not depend on the order of the additions.
     table = pa.Table.from_pylist([new[key] for key in sorted(new)], schema=SCHEMA)
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
@@ -148,6 +150,7 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
 
 
 def _read_rows(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    # The file may come from other people, and a small Parquet file can unpack to any size.
     parquet.validate_unpacked_size(io.BytesIO(content), FILE, len(content))
     table = pq.read_table(io.BytesIO(content))
     if table.schema.names != SCHEMA.names:

@@ -87,6 +87,7 @@ def _build_space(
     for path, content in files.items():
         notice = build_source_notice() if path.endswith(".py") else ""
         contents[path] = content if isinstance(content, Path) else f"{notice}{content}".encode()
+    # Modules that a later version no longer contains are deleted.
     return HubUpload(repo, "space", contents, message, owned_patterns=("*.py",))
 
 
@@ -102,6 +103,7 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     """
     folder = scripts.find_script_folder("metrics", name)
     owner, _, module = repo.rpartition("/")
+    # `evaluate` imports the file with the name of the Space, which must not replace the app or the bundle.
     if not module.isidentifier() or module in ("app", _SCORING):
         raise ValueError(f"--repo-id: expected a Space name that is a valid module name, got {repo!r}; use org/{name}")
     source, needed = rewrite_imports((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
@@ -158,6 +160,7 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
     files: dict[str, str | Path] = {
         f"{_WORDS}.py": bundle_modules(_WORD_MODULES, title="Words and their orders."),
+        # Without the record of the model, which contains local paths.
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False),
         "lexical.safetensors": lexical_model / WEIGHTS_FILE,
         "requirements.txt": f"gradio[mcp]=={GRADIO}\n"

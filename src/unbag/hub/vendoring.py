@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _OURS: Final = "unbag"
+# Top-level definitions and assignments, which share one namespace in a bundle.
 _DEFINITION: Final = re.compile(r"^(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = ", re.MULTILINE)
 
 
@@ -70,11 +71,13 @@ def bundle_modules(modules: Iterable[str], *, title: str, replacements: Mapping[
     for name, source in sources.items():
         for match in _DEFINITION.finditer(source):
             defined = match[1] or match[2]
+            # The second definition would silently replace the first one.
             if owners.setdefault(defined, name) != name:
                 raise ValueError(f"expected unique names, got {defined!r} in {owners[defined]} and {name}; rename one")
         for match in _find_imports(source):
             # An indented import may be the only statement of its block.
             source = source.replace(match[0], f"{match[1]}pass\n" if match[1] else "")
+            # The bundle has no import that would define the alias.
             if " as " in match[0]:
                 raise ValueError(f"{name}: expected an import without `as`, got `{match[0].strip()}`; change it")
         if other := re.search(rf"^ *(?:from|import) {_OURS}\b.*", source, re.MULTILINE):

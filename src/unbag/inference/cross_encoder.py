@@ -168,16 +168,18 @@ class CrossEncoderPredictor(PairClassifier):
     def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
         """Encode pairs to find their lengths, and keep their texts, which the model encodes itself."""
         self._pairs = list(zip(premises, hypotheses, strict=True))
+        # The tokens of the prompt count for the size of the batches.
         return super()._encode([self._prompt + premise for premise in premises], hypotheses)
 
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
         logits: torch.Tensor = self.model.predict(
             [self._pairs[row] for row in rows],
             batch_size=len(rows),
-            activation_fn=torch.nn.Identity(),
+            activation_fn=torch.nn.Identity(),  # logits, as of the other classifiers
             convert_to_tensor=True,
             show_progress_bar=False,
         )
+        # For a model of one output, the shape is (b,).
         return logits.reshape(len(rows), -1).float()
 
 

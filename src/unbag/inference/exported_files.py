@@ -65,6 +65,7 @@ def has_only_exported_models(model: str | Path, revision: str | None = None) -> 
             raise
         except (CachedRepoTreeNotFoundError, OSError, ValueError):
             return False
+    # transformers reads only weights at the top of a repository.
     top = [name for name in names if "/" not in name]
     has_weights = any(fnmatchcase(name, pattern) for name in top for pattern in _TORCH_WEIGHTS)
     return not has_weights and bool(find_exported_models(names))

@@ -96,6 +96,7 @@ class ClassifierInTraining:
         inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
         outputs = self._model(**inputs)
         logits = outputs["logits"] if isinstance(outputs, Mapping) else outputs[0]
+        # In half precision, the probabilities of a row would not sum to 1 within the tolerance.
         return logits.float().softmax(dim=-1)[:, self._columns].cpu().numpy()
 
 
@@ -109,14 +110,12 @@ def unwrap_model(model: Any) -> Any:
 
 @contextmanager
 def _evaluation_mode(model: Any) -> Iterator[None]:
-    """Set a model to evaluation mode within this block, and restore the mode of each module afterwards.
-
-    It is not `torch.inference_mode`: tensors that modules cache there (tables of positions, gathered weights) could not
-    be used in training afterwards.
-    """
+    """Set a model to evaluation mode within this block, and restore the mode of each module afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
+        # Not `torch.inference_mode`: tensors that modules cache there (tables of positions, gathered weights) could not
+        # be used in training afterwards.
         with torch.no_grad():
             yield
     finally:

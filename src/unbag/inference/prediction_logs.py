@@ -76,9 +76,11 @@ def _convert_lm_eval_sample(row: DataRow) -> dict[str, Any]:
         )
     answers = _list(values.get("filtered_resps") or values.get("resps"))
     requests = values.get("arguments") or []
+    # The last argument of a request is the continuation, which is the text of the choice.
     choices = [str((_list(each) or [""])[-1]).strip() for each in _list(requests)]
     target = str(values["target"]).strip()
     logs = [_read_log_likelihood(each) for each in answers]
+    # Multiple-choice tasks log one log-likelihood per choice, and other tasks a generated text.
     if len(logs) == len(choices) > 1 and None not in logs:
         prediction = choices[max(range(len(logs)), key=lambda place: logs[place] or 0.0)]
         target = choices[int(target)] if target.isdecimal() and int(target) < len(choices) else target
@@ -138,11 +140,13 @@ def _read_archive(path: Path) -> list[Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             files = [each for each in archive.infolist() if re.fullmatch(r"samples/[^/]+\.json", each.filename)]
+            # Sizes are compared before unpacking, since a small archive can unpack to any size.
             if sum(each.file_size for each in files) > _LARGEST:
                 raise DataError(
                     f"{path}: expected at most {_LARGEST:,} bytes of samples, got more; convert it to jsonl"
                 )
             return [parse_json(archive.read(each).decode()) for each in files]
+    # zipfile raises NotImplementedError for an unknown compression, and RuntimeError for an encrypted file.
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise DataError(
             f"{path}: expected a log of inspect-ai, got an error ({error}); convert it with "
@@ -162,6 +166,7 @@ def _convert_inspect_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     text = _find_input(sample.get("input"))
     if found := _PROMPT.search(text):
         kept = found.groupdict() | kept
+    # Some tasks store the premise in the metadata, and give the hypothesis as the input.
     elif "premise" in kept:
         kept.setdefault("hypothesis", text)
     return {

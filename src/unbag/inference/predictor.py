@@ -147,7 +147,7 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)
     if not good.all():
-        row = int(np.argmin(good))
+        row = int(np.argmin(good))  # the first invalid row
         raise ValueError(
             f"expected probabilities that sum to 1 in every row, got {array[row].tolist()} in row {row} "
             f"({int((~good).sum())} of {rows} rows are invalid); apply a softmax to logits, and run a model that "

@@ -144,9 +144,9 @@ class RayEngine:
             outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
                 _ChunkPredictor,
                 fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
-                batch_size=None,
+                batch_size=None,  # a batch is a block, and a block is a chunk
                 batch_format="pyarrow",
-                compute=self.ray.data.ActorPoolStrategy(min_size=1),
+                compute=self.ray.data.ActorPoolStrategy(min_size=1),  # without a maximum, it grows with the cluster
                 num_cpus=1,
                 num_gpus=predictor.num_gpus,
             )

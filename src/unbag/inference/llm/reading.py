@@ -113,6 +113,7 @@ def close_thoughts(prompt: str, template: str = "") -> str:
     marker = openings[-1][0]
     closing = {"<unused94>": "<unused95>", "<|channel>thought": "<channel|>"}.get(marker.lower())
     if closing is None:
+        # Markers are closed in two ways: <|begin_of_thought|> by <|end_of_thought|>, and <think> by </think>.
         end = re.sub("(?i)start|begin", lambda found: "END" if found[0].isupper() else "end", marker)
         closing = end if end != marker else re.sub(r"^([<\[◁]\|?)", r"\1/", marker)
     return f"{prompt}\n{closing}\n\n"
@@ -138,6 +139,7 @@ def find_visible_answer(text: str) -> tuple[int, int]:
     channels = list(_CHANNEL.finditer(text))
     if channels:
         last = channels[-1]
+        # The response was cut before its answer.
         if "final" not in (last[1], last[2]):
             return len(text), len(text)
         ending = _CHANNEL_END.search(text, last.end())
@@ -171,6 +173,7 @@ def find_label(text: str, label_words: Words = DEFAULT_WORDS) -> FoundLabel | No
     if found is None:
         return None
     position = start + found.position
+    # The position in the text with shortened runs is converted to that in the original text.
     for run in _RUN.finditer(text, start, end):
         if run.start() + _RUN_LENGTH > position:
             break
@@ -295,6 +298,7 @@ def _is_separate(text: str, end: int, phrase: str, *, whole: bool) -> bool:
         return False  # 1.5, 1/5, 1 %
     if not rest or rest[0] in "\n" or source:
         return True
+    # 的 follows an adjective, as in 正确的.
     if rest[0] == "的" or (rest[0] in "-_" and not re.match(r"[-_]\w", rest)):
         return True
     if rest[0].isalnum() or unicodedata.category(rest[0])[0] == "M" or rest[0] in "-_":
@@ -322,6 +326,7 @@ def _find_in_answer(answer: str, phrases: _Phrases) -> FoundLabel | None:
         subject = _SENTENCE.match(answer, sentences[-1].start())
         start = subject.end() if subject else sentences[-1].start()
         last = phrases.match(answer[: sentences[-1].end()], _skip_markup(answer, start, phrases), whole=True)
+    # The response contradicts itself.
     if begun and last and begun.label != last.label:
         return None
     return begun or last
@@ -463,6 +468,7 @@ def compute_label_probabilities(
         ]
         if len(candidates) == 1:
             mass[candidates[0]].append(math.exp(min(log, 0.0)))  # rounding may make it positive
+    # fsum rounds once, so that the order of the tokens does not matter.
     shares = [math.fsum(each) for each in mass.values()]
     total = math.fsum(shares)
     return [share / total for share in shares] if total >= LEAST_MASS else None
@@ -480,6 +486,7 @@ def find_answer_token(tokens: Sequence[str], text: str, words: Words, field: str
     """
     joined = "".join(tokens)
     visible = text[slice(*find_visible_answer(text))]
+    # Thoughts may contain the text of the answer too, so the last occurrence counts.
     offset = joined.rfind(visible.strip()) if visible.strip() else -1
     if offset < 0:
         return None
@@ -492,6 +499,7 @@ def find_answer_token(tokens: Sequence[str], text: str, words: Words, field: str
         offset = 0
     if not places:
         return None
+    # The last statement or field decides, as in `find_label` and `parse_json_label`.
     target, end = offset + places[-1], 0
     for index, token in enumerate(tokens):
         end += len(token)
