@@ -139,10 +139,7 @@ class Resnli(ChallengeSet):
         return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize the accuracy outside the training split, and the change from easiest to hardest partition.
-
-        If the training data of the model are unknown, the last sentence says so.
-        """
+        """Summarize the accuracy outside the training split, and the change from easiest to hardest partition."""
         scores = result.scores
         accuracy = scores.get("unseen", scores["accuracy"])
         pairs = f"the {accuracy.n:,} pairs not from train" if "unseen" in scores else f"all {accuracy.n:,} pairs"
@@ -184,10 +181,7 @@ class Resnli(ChallengeSet):
                 yield self.build_example(pairs, kind, index)
 
     def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-        """Select the shortest pairs from the partitions with above-median difficulty.
-
-        If the split of each pair is known, pairs from a training split are omitted.
-        """
+        """Select the shortest pairs from the harder half of the partitions, without those known to be from train."""
         pairs = PredictedPairs(rows, predictions)
         partition = read_numeric_column(rows, "partition")
         # A sample joins partitions, so that their number is only known from the rows.

@@ -133,6 +133,7 @@ class SicckBuilder(OfficialSetBuilder):
         """Iterate over both rows of each pair built from the seeds."""
         config = self.config
         if not config.is_official:
+            # Only sentences without an auxiliary verb need tags, since "the dog runs" could be a noun phrase.
             tagger = Tagger(config.pipeline) if config.pipeline else None
             pairs = sicck.generate_sicck_pairs(examples, combinations=config.combinations, tagger=tagger)
             return sicck.iter_sicck_tables(pairs, config.space)

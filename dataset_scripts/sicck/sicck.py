@@ -189,10 +189,7 @@ class Sicck(ChallengeSet):
         return [build_figure(column, name) for column, name in _GROUPS.items()]
 
     def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-        """Select the most confident wrong and correct four-way predictions.
-
-        A four-way prediction combines the predictions for both orders of the two sentences.
-        """
+        """Select the most confident wrong and correct four-way predictions, which combine both orders of a pair."""
         both_ways = _BothWays(rows, predictions)
         forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
         right = both_ways.predictions[forth] == both_ways.gold[forth]

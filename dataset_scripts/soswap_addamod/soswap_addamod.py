@@ -271,6 +271,7 @@ class SoswapAddamod(ChallengeSet):
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked phrases."""
         row = pairs.get_row(index)
+        # A row has the phrases of one kind only, and None for the other kind.
         moved = [row["subject"], row["object"], row["adjective"]]
         lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [*moved, row[f"{side}_noun"]], "moved"))
         return pairs.build_example(kind, index, lines)

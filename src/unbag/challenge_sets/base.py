@@ -320,10 +320,7 @@ class ChallengeSet:
         return {}
 
     def get_builder_class(self) -> Any:
-        """Return the `datasets` builder class of the set.
-
-        The return type is `Any`, because the base class has no type annotations.
-        """
+        """Return the `datasets` builder class of the set."""
         from unbag.challenge_sets.set_builder import create_builder_class
 
         set_class: Any = type(self)  # mypy does not find the class hashable
@@ -435,10 +432,7 @@ class ChallengeSet:
         return name, f"https://{address}" if found else ""
 
     def list_metrics_with_role(self, role: Role) -> list[MetricDefinition]:
-        """List the metrics with the given role. The role specifies where a metric is shown, e.g. in `unbag compare`.
-
-        The skill score, if included, comes first.
-        """
+        """List the metrics with the given role, e.g. those of `unbag compare`. The skill score comes first."""
         return [metric for metric in (SCORE, *self.metric_definitions) if role in metric.roles]
 
     @property
@@ -454,10 +448,7 @@ class ChallengeSet:
         )
 
     def map_metrics_by_path(self) -> dict[str, MetricDefinition]:
-        """Build a dict that maps the path of each metric in the nested scores to the definition of the metric.
-
-        The dict includes the skill score and the verifier metrics.
-        """
+        """Map the paths of all metrics, skill score and verifier metrics included, to their definitions."""
         verifier = VERIFIER if self.has_verification else ()
         metrics = (SCORE, *self.metric_definitions, *verifier)
         return {metric.path: metric for metric in metrics} | {

@@ -20,10 +20,7 @@ _READ: Final = "read"
 
 
 def save_range_counts(folder: Path, count_type: str, range_id: int, counts: Mapping[str, int]) -> None:
-    """Store named counts for one range of source rows.
-
-    Earlier counts of the same type for the same range are overwritten.
-    """
+    """Store named counts for one range of source rows. Earlier counts of this type and range are overwritten."""
     # One file per range: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{count_type}-{range_id}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))

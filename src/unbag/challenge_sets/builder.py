@@ -145,10 +145,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Build rows from the examples of one range of the source.
-
-        Yields tables with the schema `SCHEMA` and a few thousand rows each.
-        """
+        """Build rows from the examples of one range of the source, as tables with a few thousand rows each."""
         raise NotImplementedError
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
@@ -228,10 +225,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def list_creators(self) -> dict[PairPart, list[str]]:
-        """List the creators of the sentences and of the labels, for the dataset card.
-
-        User-provided data adds no creators.
-        """
+        """List the creators of the sentences and labels for the dataset card. User-provided data adds none."""
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
@@ -250,10 +244,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             build_stats.save_range_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def load_build_counts(self) -> dict[str, int]:
-        """Load the counts that `save_build_counts` stored, summed over all processes.
-
-        Return an empty dict if none are stored.
-        """
+        """Load the counts that `save_build_counts` stored, summed over all processes; empty if none are stored."""
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_row_counts(self) -> Counter[str]:

@@ -37,10 +37,8 @@ class OfficialConfig(SourceConfig):
         return bool(self.name.split("-")[0] == OFFICIAL)
 
     def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows.
-
-        The option `file` is omitted, because the checksum guarantees that all copies of the file are equal.
-        """
+        """Collect the options that determine the rows."""
+        # Without `file`, because the checksum guarantees that all copies of the file are equal.
         return {name: value for name, value in super().get_set_options().items() if name != "file"}
 
     def validate(self) -> None:

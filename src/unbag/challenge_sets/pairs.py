@@ -36,7 +36,7 @@ class Pairs:
 
     examples: Iterator[Example]
     source: PairSource  # source of the pairs, for sets that read all of it first
-    options: Any  # options of the set and of the pairs
+    options: Any
     counts: Counter[str]  # counts to store with the set, such as excluded pairs by reason
 
     def __iter__(self) -> Iterator[Example]:

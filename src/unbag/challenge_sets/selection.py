@@ -133,11 +133,9 @@ class PairSelection:
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the given options that several sets declare, with the names of these sets.
-
-        Options with a set prefix (`SET.NAME`) are omitted, because they apply to one set only.
-        """
+        """Collect the given options that several sets declare, with the names of these sets."""
         options_of = {name: loading.list_set_options(name) for name in names}
+        # No set declares an option `SET.NAME`, which applies to one set only.
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
 

@@ -61,7 +61,7 @@ TYPES: Final = (UNIVERSAL, EXISTENTIAL, NEGATION, ADJECTIVE_ADVERB)
 class Modifier(NamedTuple):
     """A modifier from Table 2 of the SICCK paper: a quantifier, negation, adjective or adverb."""
 
-    name: str  # modifier as written
+    name: str
     type: str  # one of `TYPES`
     parts: tuple[str, ...]  # parts that take the modifier, of `PARTS`
     quantifier: Quantifier | None = None  # quantifier that the modifier adds to a noun phrase; None for other modifiers

@@ -15,7 +15,7 @@ class ReportModel:
     """A model in the report."""
 
     name: str
-    record: dict[str, Any]  # record of the model in its results
+    record: dict[str, Any]
     is_baseline: bool
 
 

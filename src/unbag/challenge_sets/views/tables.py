@@ -18,10 +18,7 @@ def create_result_table(title: str, result: Result, *columns: str, n_text_column
 
 
 def create_table(title: str, *columns: str, n_text_columns: int = 1, caption: str | None = None) -> Table:
-    """Build an empty table.
-
-    The first `n_text_columns` columns are left-aligned text, and the others are right-aligned numbers.
-    """
+    """Build an empty table of `n_text_columns` left-aligned text columns and further, right-aligned number columns."""
     table = Table(
         *columns,
         title=title,

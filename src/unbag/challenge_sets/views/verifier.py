@@ -90,10 +90,7 @@ def get_verification_scores(result: Result) -> Mapping[str, Any] | None:
 
 
 def build_verifier_table(result: Result) -> Table | None:
-    """Build the table of verifier metrics: AUROC, and accuracy and error rates at the model's own threshold.
-
-    Return None if undefined.
-    """
+    """Build the table of AUROC, and of the metrics at the model's own threshold. Return None if undefined."""
     found = _find_scores(result)
     if found is None:
         return None
@@ -114,10 +111,7 @@ def build_verifier_table(result: Result) -> Table | None:
 
 
 def summarize_verifier(result: Result) -> str | None:
-    """Summarize a verifier or detector in one sentence: false positives and recall, at a safe threshold if possible.
-
-    Return None if its scores are undefined.
-    """
+    """Summarize false positives and recall, at a safe threshold if possible. Return None if they are undefined."""
     found = _find_scores(result)
     if found is None:
         return None
@@ -165,7 +159,7 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
 
 
 def describe_thresholds(result: Result) -> list[str]:
-    """Describe the threshold for each target rate of false entailments or contradictions, in one sentence per target.
+    """Describe the threshold for each target rate of false positives, in one sentence per target.
 
     For a model without probabilities, a single sentence says that there is no threshold.
     """

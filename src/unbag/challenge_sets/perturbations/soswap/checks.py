@@ -167,6 +167,7 @@ def find_verb_exclusion_reason(
     # Verbs that differ in number cannot share a subject, so the parse is wrong.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
         return SoswapExclusionReason.BROKEN
+    # A disagreement means that the parser misread the verb or the subject.
     if not all(has_number_agreement(parse, finite, clause.subject) for finite in finites):
         return SoswapExclusionReason.DISAGREES
     # "gives her a flower" has an indirect object before the direct one; "gives a flower to her" does not.

@@ -75,10 +75,7 @@ def _of_complement(parse: Parse, head: int) -> int | None:
 
 
 def has_number_agreement(parse: Parse, finite: int, subject: int) -> bool:
-    """Check whether a verb agrees with its subject in number. Uncertain cases count as agreement.
-
-    A disagreement means that the parser misread the verb or the subject.
-    """
+    """Check whether a verb agrees with its subject in number. Uncertain cases count as agreement."""
     if parse.tags[finite] == "VBZ":  # parsers sometimes read "a man in a hat and boots" as two subjects
         return parse.tags[subject] != "NNS" or _of_complement(parse, subject) is not None
     collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of_complement(parse, subject) is not None
