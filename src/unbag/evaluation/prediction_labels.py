@@ -219,11 +219,7 @@ def _format_accuracies(right: Mapping[tuple[tuple[str, str], ...], NDArray[np.bo
 def _describe_better_orders(
     model: str, answers: Sequence[str], gold: Sequence[str], meanings: Mapping[str, str], *, are_named: bool
 ) -> str:
-    """Describe the accuracies of all orders of the labels if another one fits better; otherwise "".
-
-    Names of labels are rarely wrong. For them, another order counts only if it is significantly better, since chance
-    decides between the orders of a model that guesses. A much better order of unnamed labels is an error.
-    """
+    """Describe the accuracies of all orders of the labels if another one fits better; otherwise ""."""
     used = {their: our for their, our in meanings.items() if our != NONE}
     if len(set(used.values())) < len(used):  # several spellings of a label
         answers, used = [meanings[each] for each in answers], {our: our for our in used.values()}
@@ -233,6 +229,8 @@ def _describe_better_orders(
     right = {order: _find_right(answers, gold, order) for order in _iter_orders(list(used), space)}
     stated = right[tuple(used.items())]
     best = max(right.values(), key=lambda mask: int(mask.sum()))
+    # Names of labels are rarely wrong. For them, another order counts only if it is significantly better, since chance
+    # decides between the orders of a model that guesses.
     if best.sum() <= stated.sum() or (are_named and mcnemar_test(stated, best).p >= ORDER_LEVEL):
         return ""
     if not are_named and best.mean() >= ENOUGH and best.mean() - stated.mean() >= MARGIN:

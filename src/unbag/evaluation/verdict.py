@@ -112,14 +112,12 @@ def compute_model_verdict(results: Sequence[Result]) -> list[SetVerdict]:
 
 
 def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimate, float | None]:
-    """Widen a 95 % interval to hold jointly with other intervals, and compute the smallest detectable score.
-
-    Both sides are multiplied by the ratio of the quantiles of Student's t. This preserves the asymmetry of a bootstrap
-    interval, and needs no additional resamples for any number of sets.
-    """
+    """Widen a 95 % interval to hold jointly with other intervals, and compute the smallest detectable score."""
     if score.value is None or score.low is None or score.high is None or sources < 2:
         return score, None
     alone, wider = (compute_t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
+    # Both sides are multiplied by the ratio of the quantiles of Student's t. This preserves the asymmetry of a
+    # bootstrap interval, and needs no additional resamples for any number of sets.
     below, above = ((end - score.value) * wider / alone for end in (score.low, score.high))
     # standard error, from half the width of the interval
     error = (score.high - score.low) / 2 / alone

@@ -162,12 +162,10 @@ def _build_config(
 def _write_split(
     rows: Any, folder: Path, stem: str, statistics: SplitStatistics
 ) -> tuple[dict[str, Path], dict[str, int]]:
-    """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes.
-
-    With the same version of pyarrow, equal rows produce equal bytes, regardless of the cache layout. Publishing the
-    same rows again therefore creates no commit.
-    """
+    """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes."""
     n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
+    # With the same version of pyarrow, equal rows produce equal bytes, regardless of the cache layout. Publishing the
+    # same rows again therefore creates no commit.
     schema = rows.features.arrow_schema  # its metadata contain only the label names, so that the bytes are reproducible
     paths: dict[str, Path] = {}
     n_bytes = 0

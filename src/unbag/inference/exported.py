@@ -223,14 +223,12 @@ def _open_onnx(path: Path) -> tuple[Run, Shapes, dict[str, str]]:
 
 @cache
 def _openvino_core() -> "openvino.Core":
-    """Return the only core of this process, which is never freed.
-
-    The first model of a core installs an alternate signal stack; freeing the core unmaps it and restores the previous
-    one. Of two cores freed in the order of their creation, the second restores the unmapped stack of the first, and the
-    next signal (Ctrl-C, the end of a child process) is a segmentation fault. Seen with openvino 2026.4.
-    """
+    """Return the only core of this process, which is never freed."""
     import openvino
 
+    # The first model of a core installs an alternate signal stack; freeing the core unmaps it and restores the previous
+    # one. Of two cores freed in the order of their creation, the second restores the unmapped stack of the first, and
+    # the next signal (Ctrl-C, the end of a child process) is a segmentation fault. Seen with openvino 2026.4.
     return openvino.Core()
 
 

@@ -83,15 +83,13 @@ class BatchSplitter:
 
 
 def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longest: int) -> tuple[bool, T | None]:
-    """Run the model, and return whether the rows fit, with the predictions.
-
-    The error ends with this function, so that the caller can free the tensors that its traceback held.
-    """
+    """Run the model, and return whether the rows fit, with the predictions."""
     try:
         return True, run(rows)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
+        # The error ends here, so that the caller can free the tensors that its traceback held.
         if len(rows) > 1:
             return False, None
         raise OutOfMemoryError(

@@ -167,11 +167,7 @@ def _build_block(job: PredictionJob, chunk: int) -> pa.Table:
 
 
 class _ChunkPredictor:
-    """Actor that predicts and stores chunks.
-
-    The model is loaded with the first chunk, so that loading errors reach the driver as an outcome. Ray would retry an
-    actor whose constructor fails.
-    """
+    """Actor that predicts and stores chunks."""
 
     def __init__(
         self,
@@ -181,6 +177,8 @@ class _ChunkPredictor:
         store: PredictionStore,
         folder: str,
     ) -> None:
+        # The model is loaded with the first chunk, so that loading errors reach the driver as an outcome. Ray would
+        # retry an actor whose constructor fails.
         self._model, self._options, self._identity = model, options, identity
         self._store, self._folder = store, folder
 
