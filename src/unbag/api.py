@@ -264,9 +264,7 @@ def score(
             callbacks=EvaluationCallbacks(on_progress=update_bars),
         )
     folder.upload()
-    report = Report(outcome.results, folder, contents=outcome.contents)
-    report.comparison = outcome.comparison
-    return report
+    return Report(outcome.results, folder, contents=outcome.contents, compare=outcome.compare)
 
 
 def _warn(failure: EvaluationFailure) -> None:

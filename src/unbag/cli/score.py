@@ -90,9 +90,10 @@ def score(
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
-    from unbag.evaluation.published import list_sets_of_pairs, score_published_predictions
+    from unbag.evaluation.published import COMPARISON_FILE, list_sets_of_pairs, score_published_predictions
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.prediction_store import PREDICTIONS
+    from unbag.utils.files import write_json
 
     if run_dir is not None:
         if predictions or names or by_order or threshold is not None or pairs != PairOptions():
@@ -155,13 +156,15 @@ def score(
         by_order=by_order,
         keep_going=len(predictions) * len(targets) > 1,
     )
+    if comparison := outcome.compare():
+        write_json(comparison.to_json(), folder.path / COMPARISON_FILE)
     show_results(
         outcome.results,
         folder.path,
         as_json=as_json,
         contents=outcome.contents,
         output_location=output_location,
-        comparison=outcome.comparison,
+        comparison=comparison,
     )
     folder.upload()
     print_failures(outcome.skipped, with_model=True, is_named=True)

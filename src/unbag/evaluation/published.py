@@ -39,7 +39,7 @@ from unbag.inference.prediction_files import (
 )
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.single_output import Threshold, apply_threshold, build_labels_only_message, parse_threshold
-from unbag.utils.files import get_cache_folder, write_json
+from unbag.utils.files import get_cache_folder
 from unbag.utils.safe_io import DataError, validate_writable
 
 COMPARISON_FILE: Final = "comparison.json"
@@ -52,7 +52,13 @@ logger = logging.getLogger(__name__)
 class PublishedOutcome(EvaluationOutcome):
     """Outcome of `score_published_predictions`."""
 
-    comparison: Comparison | None = None  # of the models on their common examples; None for one model
+    examples: Sequence[Sequence[str]] = ()  # ids of the scored examples of each result
+
+    def compare(self) -> Comparison | None:
+        """Compare the models on their common examples. Returns None for one model."""
+        if len({result.model["name"] for result in self.results}) < 2:
+            return None
+        return compare_common_examples(self.results, self.examples)
 
 
 def score_published_predictions(
@@ -127,11 +133,7 @@ def score_published_predictions(
     in_order = [scored[place] for place in sorted(scored)]  # by model, then by set
     contents = write_scored_results([each for each, _ in in_order], Path(output_dir), failures.failures)
     results = [each.result for each, _ in in_order]
-    comparison = None
-    if len({result.model["name"] for result in results}) > 1:
-        comparison = compare_common_examples(results, [examples for _, examples in in_order])
-        write_json(comparison.to_json(), Path(output_dir) / COMPARISON_FILE)
-    return PublishedOutcome(results, failures.failures, contents, comparison)
+    return PublishedOutcome(results, failures.failures, contents, [examples for _, examples in in_order])
 
 
 def _build_record(table: PublishedPredictions, model: ModelColumn, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import io
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -32,10 +33,7 @@ class Report(Sequence[Result]):
         results: One result per set, in the requested order. Empty in all processes except the first one.
         skipped: Sets without a result, with the reasons.
         folder: Folder with `results.json`, the examples and the samples.
-        comparison: Comparison of several models whose predictions were scored together; otherwise None.
     """
-
-    comparison: Comparison | None = None
 
     def __init__(
         self,
@@ -44,15 +42,17 @@ class Report(Sequence[Result]):
         skipped: Iterable[SkippedSet] = (),
         *,
         contents: FolderContents | None = None,
+        compare: Callable[[], Comparison | None] = lambda: None,
     ) -> None:
         """Create a report from the results in a folder, with the contents of the folder if they are in memory.
 
-        A temporary folder is deleted together with the report.
+        A temporary folder is deleted together with the report. `compare` computes `comparison`.
         """
         self.results = list(results)
         self.skipped = list(skipped)
         self._run_folder = folder  # a temporary folder exists as long as this object
         self._contents = contents
+        self._compare = compare
         self.folder = folder.path if isinstance(folder, RunFolder) else folder
 
     @overload
@@ -64,6 +64,14 @@ class Report(Sequence[Result]):
 
     def __len__(self) -> int:
         return len(self.results)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """Comparison of several models whose predictions were scored together; otherwise None.
+
+        Computed on first use, since the bootstrap of many models takes minutes.
+        """
+        return self._compare()
 
     @property
     def verdict(self) -> str:
