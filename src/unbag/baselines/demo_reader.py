@@ -22,7 +22,7 @@ from safetensors import safe_open
 from threadpoolctl import threadpool_limits
 
 from unbag.data import labels
-from unbag.inference.predictor import validate_pairs
+from unbag.inference.predictor import LabelSource, validate_pairs
 from unbag.utils.hashing import hash_file
 
 WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
@@ -69,6 +69,7 @@ class DemoNetworkPredictor:
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
+    label_source: ClassVar[LabelSource] = "fitted"
 
     def __init__(self, path: Path = WEIGHTS) -> None:
         with safe_open(path, framework="np") as file:

@@ -86,6 +86,7 @@ def resolve_answers(
     *,
     labels: Sequence[str] = (),
     is_unaltered: bool = True,
+    has_threshold: bool = False,
 ) -> ResolvedAnswers:
     """Find the meaning of the labels of a model, and arrange its predictions in the order of a set.
 
@@ -96,6 +97,7 @@ def resolve_answers(
         gold: Names of the gold labels of the set, n rows.
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`; `none` for no answer).
         is_unaltered: Whether the rows are pairs of the corpus, so that a model is expected to be right.
+        has_threshold: Whether a threshold replaces the labels of the table, which may then contradict its scores.
 
     Raises:
         DataError: If the meaning of a label is unknown, or contradicts the gold labels of the table.
@@ -151,7 +153,9 @@ def resolve_answers(
             "which are used"
         )
     confidence = None if model.confidence is None else model.confidence[rows]
-    predictions, note = _build_predictions(model, answers, scores, columns, meanings, confidence)
+    predictions, note = _build_predictions(
+        model, answers, scores, columns, meanings, confidence, has_threshold=has_threshold
+    )
     warnings += [note] if note else []
     record = {"label_order": ",".join(f"{their}={our}" for their, our in meanings.items() if their not in named)}
     return ResolvedAnswers(predictions, is_predicted, record if record["label_order"] else {}, warnings)
@@ -272,6 +276,8 @@ def _build_predictions(
     columns: Sequence[str],
     meanings: Mapping[str, str],
     confidence: NDArray[np.float64] | None,
+    *,
+    has_threshold: bool,
 ) -> tuple[SetPredictions, str]:
     """Build the predictions from labels and scores. Returns a note if the scores contradict the labels."""
     note = ""
@@ -280,7 +286,7 @@ def _build_predictions(
     if scores is not None and np.isnan(scores).any():
         scores, note = None, "the scores are not used, because some rows have none"
     if scores is not None and model.values is not None:
-        column_labels = _name_columns(scores, columns, named, meanings)
+        column_labels = _name_columns(scores, columns, named, meanings, has_threshold=has_threshold)
         if column_labels is None:
             scores, note = None, "the scores are not used, because the largest one is not that of the predicted label"
     elif scores is not None:
@@ -308,7 +314,12 @@ def _build_predictions(
 
 
 def _name_columns(
-    scores: NDArray[np.float64], columns: Sequence[str], named: Sequence[str], meanings: Mapping[str, str]
+    scores: NDArray[np.float64],
+    columns: Sequence[str],
+    named: Sequence[str],
+    meanings: Mapping[str, str],
+    *,
+    has_threshold: bool,
 ) -> list[str] | None:
     """Find the labels of the columns of scores from the predicted labels. None if they do not agree in all rows."""
     likeliest = scores.argmax(axis=1)
@@ -316,7 +327,10 @@ def _name_columns(
     if len(space) != scores.shape[1]:
         return None
     labels = [meanings.get(each) or _resolve(each, resolve_label) for each in columns]
-    if sorted(filter(None, labels)) != sorted(space):
+    if sorted(filter(None, labels)) == sorted(space):
+        if has_threshold:  # the labels of the file may result from another threshold
+            return [str(label) for label in labels]
+    else:
         pairs = Counter(zip(likeliest.tolist(), named, strict=True))
         counts = [{label: n for (place, label), n in pairs.items() if place == each} for each in range(len(columns))]
         labels = [max(each, key=each.__getitem__) if each else None for each in counts]

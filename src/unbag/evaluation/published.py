@@ -169,7 +169,13 @@ def _score(
     names = built.rows.features["label"].names
     is_unaltered = built.name in list_sets_of_pairs() and not built.config.get("min_lms")
     resolved = resolve_answers(
-        table, model, match.positions, [names[label] for label in gold], labels=labels, is_unaltered=is_unaltered
+        table,
+        model,
+        match.positions,
+        [names[label] for label in gold],
+        labels=labels,
+        is_unaltered=is_unaltered,
+        has_threshold=threshold is not None,
     )
     part, mask = select_complete_examples(built, resolved.is_predicted)
     is_original = find_original_rows(built)

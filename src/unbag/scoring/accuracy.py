@@ -44,6 +44,7 @@ def accuracy(
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
         source_id: Source of each example, such as its document, shape (n,). Examples with the same source are not
             independent (default: one source per example).
+        n_labels: Number of labels (default: 3).
         resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
         seed: Unused; accepted because all metrics have the same signature.
 
@@ -82,7 +83,8 @@ def score_accuracy(
 ) -> SetAccuracyScores:
     """Compute the accuracy on the rows of a challenge set, overall and per gold label.
 
-    The columns are `label`, and optionally `source_id`.
+    Args:
+        columns: Columns of n rows: `label`, and optionally `source_id`.
     """
     scores = accuracy(
         predictions.predicted,

@@ -64,6 +64,7 @@ class CategoryAccuracyScores(TypedDict):
     the number of examples. The value is None without examples.
 
     Attributes:
+        n_examples: Number of examples.
         accuracy: Share of all examples predicted correctly (Table 3).
         majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction; 0.874 on
             the official pairs.
@@ -127,6 +128,7 @@ def category_accuracy(
         premise: Premise of each example, shape (n,). Examples with the same premise are not independent (default: all
             examples are independent).
         resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Returns:
         Fractions in [0, 1]; higher is better.
@@ -222,6 +224,9 @@ def score_breaking_nli(
     its WordNet baseline finds no relation. The scores by similarity and frequency cover contradictions only, as in
     section 5 of the paper. They are present if the set was built with these columns. The agreement of annotators is
     present if the pairs have their labels.
+
+    Args:
+        columns: Columns of n rows: `label` and `category`, and optionally `premise` and properties of the words.
     """
     votes = [
         [int(predictions.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())

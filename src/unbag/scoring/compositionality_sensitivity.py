@@ -87,6 +87,7 @@ def compositionality_sensitivity(
             and -1 are missing labels.
         thresholds: Thresholds λ in [0, 1] in addition to 0, in any order; duplicates are removed (default: 0.5, 0.6,
             0.7).
+        n_labels: Number of labels (default: 3).
         resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
         seed: Unused; accepted because all metrics have the same signature.
 
@@ -165,7 +166,8 @@ def score_cs_lambda(
 ) -> CsLambdaScores:
     """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
-    The columns are `label` and `lms`, and optionally `annotator_labels`.
+    Args:
+        columns: Columns of n rows: `label` and `lms`, and optionally `annotator_labels`.
     """
     annotations = columns.get("annotator_labels", ())
     votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]

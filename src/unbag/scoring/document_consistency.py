@@ -34,7 +34,11 @@ class DocumentScores(TypedDict):
 
 
 class DocumentSizeScores(DocumentScores):
-    """Scores on the rows whose documents have k sentences."""
+    """Scores on the rows whose documents have k sentences.
+
+    Attributes:
+        k: Number of sentences.
+    """
 
     k: int
 
@@ -50,7 +54,11 @@ class EvidencePositionScores(DocumentScores):
 
 
 class DocumentOperationScores(DocumentScores):
-    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups."""
+    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups.
+
+    Attributes:
+        operation: Name of the operation.
+    """
 
     operation: str
 
@@ -59,6 +67,8 @@ class DocumentConsistencyScores(DocumentScores):
     """Scores on all rows, and by document size, evidence position and operation.
 
     Attributes:
+        n_examples: Number of rows.
+        n_groups: Number of groups.
         by_k: `DocumentSizeScores` of each document size, in ascending order.
         by_position: `EvidencePositionScores` of each third, for documents with at least three sentences.
         by_operation: `DocumentOperationScores` of each operation with not-entailed rows, in order of first occurrence.

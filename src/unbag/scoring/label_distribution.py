@@ -19,6 +19,7 @@ class LabelFractions(TypedDict):
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
 
     Attributes:
+        n_examples: Number of pairs.
         shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"). The
             shares sum to 1.
         accuracy: Share of pairs predicted correctly; higher is better. If all pairs have the same gold label, it equals

@@ -147,6 +147,7 @@ def natural_logic(
         missing: Name that stands for a missing prediction. It counts as a wrong prediction of every other label, so
             that it never improves a score (default: no such name).
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Returns:
         Fractions in [0, 1]; higher is better.

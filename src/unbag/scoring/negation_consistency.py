@@ -34,7 +34,11 @@ class NegationScores(TypedDict):
 
 
 class NegationOperationScores(NegationScores):
-    """Scores on the rows that one operation (type of negation) produced."""
+    """Scores on the rows that one operation (type of negation) produced.
+
+    Attributes:
+        operation: Name of the operation.
+    """
 
     operation: str
 
@@ -43,6 +47,8 @@ class NegationConsistencyScores(NegationScores):
     """Scores on all rows, and for each operation (type of negation).
 
     Attributes:
+        n_examples: Number of rows.
+        n_mirrors: Number of mirrors.
         by_operation: `NegationOperationScores` of each operation, in order of first occurrence.
     """
 

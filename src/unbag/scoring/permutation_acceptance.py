@@ -84,6 +84,8 @@ class PermutationAcceptanceScores(AcceptanceScores, AcceptanceBins):
     """Permutation acceptance, accuracy, entropies and bins. A value is None if it would be computed from no examples.
 
     Attributes:
+        n_examples: Number of examples.
+        q: Number of permutations per example.
         n_labels: Number of labels that the model chooses from. Its natural logarithm is the maximum entropy.
         n_c: Number of examples in D^c.
         n_f: Number of examples in D^f.
@@ -165,10 +167,13 @@ def permutation_acceptance(
     the same label, every omega equals the share of that label.
 
     Args:
+        columns: Predictions, gold labels and properties of the rows.
         n_labels: Number of labels that the model chooses from (default: 3).
         entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
             examples have equal weight. `permutations` weights an example by its number of accepted permutations.
+        curve: Whether to compute `curve` (default: False).
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Returns:
         Fractions in [0, 1] and entropies in nats. Lower acceptance is better; higher accuracy is better.

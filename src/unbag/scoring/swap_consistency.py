@@ -44,6 +44,7 @@ class SwapConsistencyScores(SwapScores):
     """Consistency when premise and hypothesis are swapped, on contradiction and neutral pairs.
 
     Attributes:
+        n_examples: Number of pairs.
         n_excluded: Number of pairs with another label, which are excluded.
         by_label: `SwapScores` of `neutral` and of `contradiction` pairs.
         overall: `SwapAccuracies` over *all* pairs, with entailment pairs in their original order both times. Table 1 of

@@ -29,6 +29,8 @@ class UncertaintyPartitionsScores(TypedDict):
     [-1, 1] (lower is better).
 
     Attributes:
+        n_examples: Number of examples.
+        n_partitions: Number of partitions.
         accuracy: Share of all examples predicted correctly (Table 3).
         easiest: Accuracy on the first partition.
         hardest: Accuracy on the last partition.

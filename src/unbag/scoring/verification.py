@@ -97,6 +97,8 @@ class VerificationScores(TypedDict):
     """Scores of a verifier: those of `BinaryScores` for the label entailment. An `Estimate` is (value, low, high, n).
 
     Attributes:
+        n_entailed: Number of pairs with the gold label entailment.
+        n_not_entailed: Number of all other pairs.
         n_sources: Number of sources, such as documents, of all pairs.
         auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
             better.
@@ -176,6 +178,7 @@ def verification(
         source_id: Source of each pair, such as its document, shape (n,) (default: one source per pair).
         threshold: Minimum probability of pairs that are predicted as entailed, a number or its text (default: 0.5).
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Returns:
         Scores as in `compute_verification_scores`.
