@@ -233,7 +233,8 @@ def score(
     >>> pairs = {"premise": ["A dog runs."], "hypothesis": ["It moves."], "prediction": ["entailment"]}
     >>> score(pairs, "plain", data=get_demo_file("validation"), lexical_baseline=False, progress=False)
     Traceback (most recent call last):
-    unbag.utils.safe_io.DataError: predictions: expected rows of the set plain …
+        ...
+    unbag.utils.safe_io.DataError: predictions: expected rows of the set plain ...
     """
     pairs = PairSelection(
         corpus=corpus,

@@ -119,14 +119,3 @@ def test_oversized_training_step_error_names_option(finetune, options, monkeypat
     assert "\n" not in str(refused.value)
     record, _ = finetune(gradient_accumulation_steps=2)  # the advice of the message
     assert record["steps"] == 12
-
-
-def test_training_evaluation_batch_is_halved(finetune, options, tmp_path, monkeypatch, caplog):  # noqa: F811
-    expected, _ = finetune(max_steps=2)
-    from transformers import BertForSequenceClassification
-
-    limited = with_little_memory(BertForSequenceClassification, 12, KINDS["GPU"], [])
-    monkeypatch.setattr(BertForSequenceClassification, "forward", limited)
-    found, _ = finetune(max_steps=2, output_dir=tmp_path / "again")
-    assert sum("not enough memory for a batch" in record.message for record in caplog.records) == 1
-    assert found["evaluations"][-1]["all"] == pytest.approx(expected["evaluations"][-1]["all"], abs=1e-4)

@@ -286,10 +286,11 @@ def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
         if superficially == "zero":
             objective.branch.decoder.weight.zero_()
             get_last_layer(objective).bias.zero_()
-    encoded = encode(PAIRS[:b])
+    encoded, computed = encode(PAIRS[:b]), []
+    get_last_layer(objective).register_forward_hook(lambda _module, _inputs, output: computed.append(output.dtype))
     with torch.autocast("cpu", torch.bfloat16):
-        assert objective.network(**encoded).logits.dtype == torch.bfloat16
         loss = objective(LABELS[:b], **encoded)
+    assert computed == [torch.bfloat16]
     loss.loss.backward()
     assert loss.logits.dtype == torch.float32
     assert loss.logits.isfinite().all()

@@ -132,7 +132,7 @@ def open_inspect_log(path: Path) -> DataTable | None:
         if isinstance(sample, dict) and sample.get("epoch", 1) == 1
     ]
     if not rows:
-        raise DataError(f"{path}: expected samples, got none; log samples (--log-samples)")
+        raise DataError(f"{path}: expected samples, got none; run `inspect eval --log-samples` to store them")
     return _build_table(rows)
 
 

@@ -4,15 +4,17 @@ All three are independent of the recipes and work with any `Trainer`. The conten
 are pure functions of seed and epoch, so that a resumed run sees the same batches.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import Dataset, Sampler
+from torch.utils.data import Dataset, Sampler, get_worker_info
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
@@ -101,6 +103,13 @@ class PairEncoder:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
+def _print_unless_disconnected(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    """Print a traceback in a loading process, unless the training ended before it."""
+    # The process passes tensors in a thread, which raises an error when the training closes its end of the pipe.
+    if not issubclass(kind, ConnectionError | EOFError):
+        sys.__excepthook__(kind, error, where)
+
+
 @dataclass(frozen=True)
 class PairCollator:
     """Collator that pads the items of a batch.
@@ -113,6 +122,8 @@ class PairCollator:
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
         """Build `labels`, the padded inputs of the network, and the features."""
+        if get_worker_info() is not None:
+            sys.excepthook = _print_unless_disconnected
         tokens = [item["tokens"] for item in items]
         tokens += [pair for item in items for pair in item.get("extra", ())]
         batch = self.encoder.pad(tokens)
