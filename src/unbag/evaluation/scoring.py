@@ -77,7 +77,7 @@ def score_predictions(
     threshold = model.threshold
     names = built_set.rows.features["label"].names
     labels = read_column(built_set.rows, "label").to_numpy()
-    answers = _answers(stored_predictions, slice(None), model.may_abstain)
+    answers = _answers(stored_predictions, model.may_abstain)
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
         abstained_share = estimate_unanswered_share(answers.unanswered, built_set)
@@ -94,15 +94,13 @@ def score_predictions(
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
-        draws = [_answers(control, slice(start, start + n), model.may_abstain) for start in parts]
+        control_answers = _answers(control, model.may_abstain)
+        draws = [control_answers.select(slice(start, start + n)) for start in parts]
     if threshold is not None:
         answers, *draws = (each.align_to_gold(names) for each in (answers, *draws))
         answers, counts["ranking"], cutoff = apply_threshold(answers, labels, threshold)
         draws = [predict_by_cutoff(each, cutoff) for each in draws]
-    is_unanswered = (
-        control is not None and model.may_abstain and any(each is not None for each in control.load_unanswered())
-    )
-    if draws and is_unanswered:
+    if draws and control is not None and model.may_abstain and any(control.load_unanswered()):
         # A control without answers would have a low score, which would raise the skill score of the model.
         gold = labels[built_set.skill_score_mask]
         draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
@@ -136,8 +134,8 @@ def _format_range(days: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
-def _answers(predicted: StoredPredictions, rows: slice, may_abstain: bool) -> SetPredictions:
-    probabilities = predicted.load_probabilities()[rows]
+def _answers(predicted: StoredPredictions, may_abstain: bool) -> SetPredictions:
+    probabilities = predicted.load_probabilities()
     # Predictors abstain by predicting equal probabilities for all labels.
     unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_abstain else None
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
