@@ -279,13 +279,8 @@ def _validate_run(
     predictions_csv: Path | None,
 ) -> tuple[list[SetRequest | BuiltSet], list[ModelVariant]]:
     """Validate the inputs before anything is loaded or built. Returns the requests and the variants of the models."""
-    if shard is not None and connect_process_group().world_size > 1:
-        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
-    validate_shard_options(shard, predictions_csv)
-    if shard is not None and model_options.get("no_cache"):
-        raise ValueError(
-            "--no-cache: expected a single process, got a shard, which needs the answers of the others; omit --shard"
-        )
+    if shard is not None:
+        _validate_shard_options(model_options, predictions_csv)
     validate_writable(output_dir, folder=True)
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.list_variants(models, model_options)
@@ -306,6 +301,21 @@ def _validate_run(
         PromptFile.load(file)  # validates the file
     validate_corpus_names(model_options.get("train_data") or ())
     return requests, variants
+
+
+def _validate_shard_options(model_options: Mapping[str, Any], predictions_csv: Path | None) -> None:
+    """Validate the options that a shard cannot have, because it is a single process that predicts only some rows."""
+    if connect_process_group().world_size > 1:
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
+    if predictions_csv is not None:
+        raise ValueError(
+            "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
+            "command without --shard to reuse their predictions"
+        )
+    if model_options.get("no_cache"):
+        raise ValueError(
+            "--no-cache: expected a single process, got a shard, which needs the answers of the others; omit --shard"
+        )
 
 
 def _validate_requests(
@@ -353,15 +363,6 @@ def _start_fitting(baseline: LexicalBaseline, requests: Sequence[SetRequest]) ->
     if len(requests) >= _MIN_UNBUILT and len(languages) == 1 and parallel.get_num_proc() == 1:
         [language] = languages
         baseline.start_fitting(language, requests)
-
-
-def validate_shard_options(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
-    """Validate that `--predictions-csv` and `--shard` are not combined, because a shard predicts only some rows."""
-    if shard is not None and predictions_csv is not None:
-        raise ValueError(
-            "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
-            "command without --shard to reuse their predictions"
-        )
 
 
 def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:

@@ -59,14 +59,14 @@ def score_predictions(
     stored_predictions: StoredPredictions,
     model: ScoredModel,
     *,
-    baseline: BaselinePredictions | None = None,
+    baseline: BaselinePredictions = BaselinePredictions(),  # noqa: B008 (immutable)
     control: StoredPredictions | None = None,
     table: PredictionTable | None = None,
 ) -> ScoredResult:
     """Score the predictions for all rows of a set.
 
     Args:
-        baseline: Predictions of the lexical baseline; None if it was not evaluated.
+        baseline: Predictions of the lexical baseline, empty if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
             model that is invariant to word order; None without the control.
         table: Table to which the predictions are added.
@@ -145,17 +145,16 @@ def score_set_predictions(
     built_set: BuiltSet,
     predictions: SetPredictions,
     model: Mapping[str, Any],
-    baseline: BaselinePredictions | None = None,
+    baseline: BaselinePredictions = BaselinePredictions(),  # noqa: B008 (immutable)
     shuffled_predictions: Sequence[SetPredictions] = (),
 ) -> Result:
     """Score the predictions of a model and build the result.
 
     Args:
         model: Record of the model.
-        baseline: Predictions of the lexical baseline; None if it was not evaluated.
+        baseline: Predictions of the lexical baseline, empty if it was not evaluated.
         shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
     """
-    baseline = baseline or BaselinePredictions()
     return Result(
         set=built_set.request.name,
         config=built_set.config,
