@@ -141,22 +141,7 @@ def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
 
 def _to_texts(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the values of a file to the texts of the command line, by parameter name. A switch keeps its bool."""
-    values = _typed(path, record, keys)
-    switches = {param.name for param in keys.values() if getattr(param, "is_flag", False)}
-    for key, param in keys.items():
-        if param.name in switches and not isinstance(values.get(str(param.name), False), bool):
-            raise typer.BadParameter(
-                f"{path}: {key}: expected true or false, got {values[param.name]!r}; use a boolean"
-            )
-    # Values are passed as text and parsed like the command line. Otherwise `true` and 1.5 would pass as integers.
-    return {
-        name: value if name in switches or isinstance(value, list) else str(value) for name, value in values.items()
-    }
-
-
-def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the values of a file to command-line values, by parameter name."""
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in record.items():
         param = keys[key]
         is_list = getattr(param, "multiple", False) or param.nargs == -1
@@ -171,9 +156,14 @@ def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> di
             raise typer.BadParameter(
                 f"{path}: expected one value for {key}, got {value!r}; use a list only for repeatable options"
             )
-        values[param.name] = [_joined(each) for each in (value if isinstance(value, list) else [value])]
-        if not is_list:
-            [values[param.name]] = [value]
+        is_switch = getattr(param, "is_flag", False)
+        if is_switch and not isinstance(value, bool):
+            raise typer.BadParameter(f"{path}: {key}: expected true or false, got {value!r}; use a boolean")
+        # Values are passed as text and parsed like the command line. Otherwise `true` and 1.5 would pass as integers.
+        if is_list:
+            values[param.name] = [_joined(each) for each in (value if isinstance(value, list) else [value])]
+        else:
+            values[param.name] = value if is_switch else str(value)
     return values
 
 
