@@ -130,7 +130,7 @@ def evaluate_all(
     if parallel.get_num_proc() > 1 and group.rank == 0:
         prebuild_sets([each for each in valid if isinstance(each, SetRequest)], callbacks.for_step(BUILDING))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    baseline = LexicalBaseline(fitted_to, callbacks.on_progress) if lexical_baseline and shard is None else None
+    baseline = LexicalBaseline(fitted_to, callbacks) if lexical_baseline and shard is None else None
     if baseline is not None and group.world_size == 1 and engine is None:
         _start_fitting(baseline, to_build)
     try:

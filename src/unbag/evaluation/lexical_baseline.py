@@ -18,10 +18,10 @@ from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet, SetRequest, prebuild_sets
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import SetPredictions
+from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
-from unbag.utils.progress import OnProgress
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import SynchronizedArray
@@ -60,12 +60,16 @@ class LexicalBaseline:
     Args:
         options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalTrainingOptions`
             that differ from the defaults.
-        progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
+        callbacks: Callbacks of the evaluation. Training pairs and predicted rows are reported as steps of it.
     """
 
-    def __init__(self, options: Mapping[str, Any], progress_callback: OnProgress | None = None) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
+    ) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
-        self._on_progress = progress_callback
+        self._callbacks = callbacks
         self._by_language: dict[str, Predictor | None] = {}
         self._background: _BackgroundFit | None = None
 
@@ -100,7 +104,7 @@ class LexicalBaseline:
         predictor = self._by_language[built_set.language]
         if predictor is None:
             return BaselinePredictions()
-        progress = self._progress(f"{built_set.request.name}, lexical")
+        progress = self._callbacks.for_step(f"{built_set.request.name}, lexical")
         predicted = predict_rows(built_set.rows, predictor, store, progress=progress)
         if connect_process_group().rank:  # the first process scores
             return BaselinePredictions()
@@ -118,7 +122,7 @@ class LexicalBaseline:
         return LexicalTrainingOptions(**options)
 
     def _fit(self, language: str) -> Predictor | None:
-        progress = self._progress(FITTING)
+        progress = self._callbacks.for_step(FITTING)
         try:
             if (recipe := self.build_recipe(language)) is None:
                 return None
@@ -134,10 +138,6 @@ class LexicalBaseline:
                 error,
             )
             return None
-
-    def _progress(self, name: str) -> Progress | None:
-        callback = self._on_progress
-        return None if callback is None else lambda done, total: callback(name, done, total)
 
 
 class _BackgroundFit:

@@ -105,7 +105,7 @@ def score_published_predictions(
     records = {model.name: _build_record(table, model, options) for table, model in models}
     result_folder.validate_result_folder(Path(output_dir), records, {each.name for each in requests})
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
-    baseline = LexicalBaseline({}, callbacks.on_progress) if lexical_baseline else None
+    baseline = LexicalBaseline({}, callbacks) if lexical_baseline else None
     failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
     scored: dict[tuple[int, int], tuple[ScoredResult, Sequence[str]]] = {}
     for set_number, request in enumerate(requests):
