@@ -17,7 +17,6 @@ from unbag.challenge_sets.views.examples import (
     ReportExample,
     build_pair_lines,
     mark_phrases,
-    select_top_rows,
 )
 from unbag.challenge_sets.views.figures import (
     Figure,
@@ -225,10 +224,9 @@ class BreakingNli(ChallengeSet):
         """Select the most confident wrong predictions, then the most confident correct ones."""
         pairs = PredictedPairs(rows, predictions)
         groups = read_column(rows, "category").to_pylist()
-        for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
-            indices = np.flatnonzero(wanted)
-            for index in select_top_rows(indices, pairs.confidence, per_group=_PER_CATEGORY, groups=groups):
-                yield self.build_example(pairs, kind, index)
+        return self.iter_wrong_and_right(
+            pairs, "most confident", pairs.confidence, per_group=_PER_CATEGORY, groups=groups
+        )
 
     def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
         """Select the shortest pairs."""

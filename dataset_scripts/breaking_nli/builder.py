@@ -119,6 +119,7 @@ class BreakingNliConfig(OfficialConfig):
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
+    UNRECORDED_DEFAULTS: ClassVar[frozenset[str]] = frozenset({"words"})
 
     train_data: Sequence[str] | None = None
     embeddings: str | None = None
@@ -131,14 +132,6 @@ class BreakingNliConfig(OfficialConfig):
     q: int = DEFAULT_Q
     seed: int = DEFAULT_SEED
     words: str = vocabulary_split.ALL
-
-    def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, except `words` if it has its default."""
-        return {
-            name: value
-            for name, value in super().get_set_options().items()
-            if (name, value) != ("words", vocabulary_split.ALL)
-        }
 
     def validate(self) -> None:
         """Validate the options."""

@@ -41,7 +41,6 @@ from unbag.challenge_sets.views.examples import (
     ReportExample,
     build_pair_lines,
     mark_phrases,
-    select_top_rows,
 )
 from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ResultGroup, build_group_figure
 from unbag.challenge_sets.views.tables import (
@@ -334,9 +333,7 @@ class CsLambda(ChallengeSet):
         """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
         pairs = PredictedPairs(rows, predictions)
         lms = read_numeric_column(rows, "lms").astype(np.float64)
-        for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
-            for index in select_top_rows(np.flatnonzero(wanted), lms):
-                yield self.build_example(pairs, kind, index)
+        return self.iter_wrong_and_right(pairs, "most misleading,", lms)
 
     def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
         """Select the shortest pairs of the subset CS_0.7."""

@@ -18,7 +18,6 @@ from unbag.challenge_sets.views.examples import (
     PredictedPairs,
     ReportExample,
     build_pair_lines,
-    select_top_rows,
 )
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
 from unbag.challenge_sets.views.tables import (
@@ -176,9 +175,7 @@ class Resnli(ChallengeSet):
         """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
         pairs = PredictedPairs(rows, predictions)
         uncertainty = read_numeric_column(rows, "uncertainty").astype(np.float64)
-        for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
-            for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
-                yield self.build_example(pairs, kind, index)
+        return self.iter_wrong_and_right(pairs, "hardest,", uncertainty)
 
     def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
         """Select the shortest pairs from the harder half of the partitions, without those known to be from train."""

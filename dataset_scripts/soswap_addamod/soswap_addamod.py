@@ -32,7 +32,6 @@ from unbag.challenge_sets.views.examples import (
     ReportExample,
     build_pair_lines,
     mark_phrases,
-    select_top_rows,
 )
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
 from unbag.challenge_sets.views.tables import (
@@ -258,9 +257,9 @@ class SoswapAddamod(ChallengeSet):
         pairs = PredictedPairs(rows, predictions)
         kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
         for kind, title in _TITLES.items():
-            for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
-                for index in select_top_rows(np.flatnonzero(wanted & (kinds == kind)), pairs.confidence):
-                    yield self.build_example(pairs, f"{title}, most confident {outcome}", index)
+            yield from self.iter_wrong_and_right(
+                pairs, f"{title}, most confident", pairs.confidence, among=kinds == kind
+            )
 
     def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
         """Select the shortest pairs."""

@@ -115,11 +115,14 @@ def test_summary_states_lowest_safe_target_and_recall():
 def test_several_verifiers_are_compared_by_auroc_and_recall():
     made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
     text = render(verifier.build_verifier_comparison(made))
+    assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in text
     assert "recall at 5 %" in text
     assert text.index("sharp") < text.index("dull")
     assert f"{made[1].scores[VERIFICATION]['auroc'].value:.3f}" in text
     assert max(map(len, text.splitlines())) <= 80
     assert verifier.build_verifier_comparison(made[:1]) is None
+    labels_only = [build_verified_result(name, has_probabilities=False) for name in ("sharp", "dull")]
+    assert verifier.build_verifier_comparison(labels_only) is None
 
 
 def test_label_only_sentences_state_missing_probabilities():

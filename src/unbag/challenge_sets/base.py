@@ -419,6 +419,25 @@ class ChallengeSet:
             for index in select_top_rows(wrong, pairs.confidence, per_group=1, groups=sources):
                 yield self.build_example(pairs, f"{value}, surest wrong", index)
 
+    def iter_wrong_and_right(
+        self,
+        pairs: PredictedPairs,
+        kind: str,
+        key: NDArray[Any],
+        *,
+        among: NDArray[np.bool_] | bool = True,
+        per_group: int = PER_KIND,
+        groups: Sequence[Any] | None = None,
+    ) -> Iterator[ReportExample]:
+        """Iterate over the wrong, then the correct predictions with the highest key. `kind` precedes the outcome.
+
+        `among` is a mask of the rows to choose from (default: all). `per_group` and `groups` are those of
+        `select_top_rows`.
+        """
+        for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
+            for index in select_top_rows(np.flatnonzero(wanted & among), key, per_group=per_group, groups=groups):
+                yield self.build_example(pairs, f"{kind} {outcome}", index)
+
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example from a row, with the reason for its choice."""
         return pairs.build_example(kind, index, build_pair_lines(pairs.get_row(index)))

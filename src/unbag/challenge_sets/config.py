@@ -30,9 +30,11 @@ class SourceConfig(datasets.BuilderConfig):
         encoding: Encoding of a text file in `data` without a byte-order mark (default: UTF-8).
         join_passages: Whether to join a premise that is a list of passages by blank lines.
         FILES: Options that may name a file or folder of the user, whose content changes the rows.
+        UNRECORDED_DEFAULTS: Options that a result records only if they differ from their default.
     """
 
     FILES: ClassVar[tuple[str, ...]] = ("data", "text")
+    UNRECORDED_DEFAULTS: ClassVar[frozenset[str]] = frozenset()
 
     corpus: str = ""
     source_split: str | None = None
@@ -72,7 +74,9 @@ class SourceConfig(datasets.BuilderConfig):
 
     def get_set_options(self) -> dict[str, Any]:
         """Collect the options that are specific to the set. Options that select the pairs are omitted."""
-        return {name: getattr(self, name) for name in sorted(list_set_option_names(type(self)))}
+        names = sorted(list_set_option_names(type(self)))
+        unrecorded = {name for name in self.UNRECORDED_DEFAULTS if getattr(self, name) == getattr(type(self), name)}
+        return {name: getattr(self, name) for name in names if name not in unrecorded}
 
     def load_options(self) -> dict[str, Any]:
         """Collect the data loading options to store in the results: those with non-default values, except paths."""

@@ -180,27 +180,6 @@ class ResultsRecord(TypedDict):
     skipped: NotRequired[list[SkippedRecord]]
 
 
-class _RequestRecord(TypedDict):
-    name: str
-    config: str | None
-    options: dict[str, Any]
-    max_examples: int | None
-    seed: Seed
-
-
-class TaskRecord(TypedDict):
-    """Schema of the task file that all shards of an evaluation share."""
-
-    schema: int
-    request: _RequestRecord
-    model: _Model
-    threshold: float | str | None
-    may_abstain: bool
-    key: str
-    fitted_to: dict[str, Any] | None
-    control_key: str | None
-
-
 def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
     """Read and validate the record in a JSON file.
 

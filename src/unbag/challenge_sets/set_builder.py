@@ -43,14 +43,6 @@ def _restore(set_class: type, is_config: bool, state: Mapping[str, Any]) -> Any:
 class _SetConfig(_RestoredFromSet, SourceConfig):
     """Options of the pairs. A subclass has those of the set too."""
 
-    def get_set_options(self) -> dict[str, Any]:
-        defaults = {name: getattr(type(self), name) for name in self.challenge_set.unrecorded_defaults}
-        return {
-            name: value
-            for name, value in super().get_set_options().items()
-            if name not in defaults or value != defaults[name]
-        }
-
 
 def _validate_config(config: Any) -> None:
     """Validate the options of the pairs and of the set."""
@@ -131,7 +123,12 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
     if hasattr(options, _PIPELINE):
         files = (*files, _PIPELINE)
     # Without a docstring, `dataclass` would set the signature as one.
-    own = {"__doc__": options.__doc__, "FILES": files, "validate": _validate_config}
+    own = {
+        "__doc__": options.__doc__,
+        "FILES": files,
+        "UNRECORDED_DEFAULTS": challenge_set.unrecorded_defaults,
+        "validate": _validate_config,
+    }
     config: Any = dataclass(type(f"{title}Config", (options, _SetConfig), own | shared))
     version = datasets.Version(challenge_set.version)
     configs = build_source_configs(

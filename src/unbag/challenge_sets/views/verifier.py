@@ -135,16 +135,19 @@ def summarize_verifier(result: Result) -> str | None:
 def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
     """Build the table of AUROC and recall at the lowest target rate that any model reaches, one row per model.
 
-    Return None for fewer than two models with verifier scores.
+    Return None for fewer than two models with verifier scores, or if none of them has probabilities.
     """
     found = [(result, scores) for result in results if (scores := get_verification_scores(result)) is not None]
     # Two results of one model, e.g. on two corpora, are no comparison of models.
-    if len({result.model["name"] for result, _ in found}) < 2:
+    if len({result.model["name"] for result, _ in found}) < 2 or all(scores["auroc"] is None for _, scores in found):
         return None
     safe = [{row["target"]: row for row in scores["safe_thresholds"]} for _, scores in found]
     targets = [target for rows in safe for target, row in rows.items() if row["threshold"] is not None]
-    heads = [f"recall at {100 * min(targets):g} %", "threshold"] if targets else []
-    title = "Recall at a maximum rate of false positives" if targets else "Verifiers"
+    heads, title = [], "Unchanged pairs, as for a verifier"
+    if targets:
+        rate = f"{100 * min(targets):g} %"
+        heads = [f"recall at {rate}", "threshold"]
+        title = f"Unchanged pairs: recall with at most {rate} false positives (95 % confidence)"
     grid = create_table(title, "", "AUROC [95 %]", *heads)
     for (result, scores), rows in zip(found, safe, strict=True):
         cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
