@@ -164,6 +164,20 @@ def test_logits_in_lists_become_probabilities(score):
     assert brier == pytest.approx(((1 - expected) ** 2 + 2 * ((1 - expected) / 2) ** 2) / 3, rel=1e-5)
 
 
+def test_nearly_equal_probabilities_give_the_largest_label(score):
+    scores = {name: [0.33333334 if name == label else 0.33333333 for *_, label in PAIRS] for name in LABELS}
+    [result] = score(build_columns(**scores))
+    assert result.scores["accuracy"].value == 1
+
+
+@pytest.mark.parametrize(("entailed", "others"), [((120.0, 0.0), (100.0, 0.0)), ((0.0, -300.0), (0.0, -290.0))])
+def test_large_logits_keep_their_order(score, entailed, others):
+    logits = [list(entailed if label == "entailment" else others) for *_, label in PAIRS]
+    [result] = score(build_columns(logits=logits), labels=["entailment", "not_entailment"], threshold="break-even")
+    assert result.model["ranking"]["auc"] == 1
+    assert result.model["ranking"]["n_predicted_entailed"] == N / 3
+
+
 def test_table_with_a_column_per_model_gives_a_result_per_model(score):
     gold = [label for *_, label in PAIRS]
     report = score(build_columns(gold=gold, good=gold, constant=["neutral"] * N, some=[*gold[:30], *[None] * 30]))

@@ -305,12 +305,8 @@ def _build_predictions(
             has_probabilities = True
     else:
         probabilities = scores[:, [(column_labels or []).index(label) for label in space]]
-    return (
-        SetPredictions(
-            probabilities.astype(np.float32), space, has_probabilities, unanswered if unanswered.any() else None
-        ),
-        note,
-    )
+    # In float64, which keeps the order of nearly equal probabilities and of logits above 87.
+    return SetPredictions(probabilities, space, has_probabilities, unanswered if unanswered.any() else None), note
 
 
 def _name_columns(

@@ -1,7 +1,8 @@
 """Log odds of a label: the scores that rank pairs, and the decimal thresholds that reproduce a decision.
 
 Near 0 and 1, different probabilities round to the same number: in float32, the sigmoid of every logit above 17 is 1.
-The log odds ln(p / q), with the probability q of all other labels, keep the order up to logits of 87 in float32.
+The log odds ln(p / q), with the probability q of all other labels, keep the order up to logits of 87 in float32, and of
+708 in float64.
 """
 
 import math
@@ -20,7 +21,7 @@ distance of two float32 logits above 16."""
 _SLACK: Final = 1.5e-7  # each float32 probability has a relative error of up to 6e-8, so that 0.7 reaches 0.7
 _CERTAIN: Final = 0.999  # above it, 1 - p in float64 loses digits of p as it was written
 _MIN_DECIMALS: Final = 6  # a rounding error of the model changes such a threshold by 1e-6 at most
-_DIGITS: Final = 80  # for log odds up to 100 with their six decimals
+_DIGITS: Final = 30  # of a threshold, beyond the leading zeros or nines that its log odds determine
 
 
 def compute_log_odds(probabilities: ArrayLike, complements: ArrayLike | None = None) -> Floats:
@@ -84,10 +85,11 @@ def express_threshold(score: float, next_lower: float) -> float | str:
     """
     if math.isinf(score):
         return 1.0 if score > 0 else 0.0
-    with localcontext(prec=_DIGITS):
+    digits = _DIGITS + math.ceil(abs(score) / math.log(10))
+    with localcontext(prec=digits):
         exact = 1 / (1 + Decimal(-score).exp())
         first = max(_MIN_DECIMALS, -exact.adjusted())
-        for decimals in range(first, first + _DIGITS):
+        for decimals in range(first, first + digits):
             # The nearest value may exceed the score; rounding down then finds one below it.
             for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR):
                 share = exact.quantize(Decimal(1).scaleb(-decimals), rounding).normalize()
