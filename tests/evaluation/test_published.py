@@ -170,6 +170,16 @@ def test_nearly_equal_probabilities_give_the_largest_label(score):
     assert result.scores["accuracy"].value == 1
 
 
+def test_label_of_equal_scores_is_the_stated_one(score):
+    labels = [label for *_, label in PAIRS]
+    scores = {
+        name: [0.5 if name in (label, LABELS[label == LABELS[0]]) else 0.0 for label in labels] for name in LABELS
+    }
+    [result] = score(build_columns(prediction=labels, **scores))
+    assert result.scores["accuracy"].value == 1
+    assert result.scores["verification"]["auroc"].value == 0.5  # scores are not changed by the labels
+
+
 @pytest.mark.parametrize(("entailed", "others"), [((120.0, 0.0), (100.0, 0.0)), ((0.0, -300.0), (0.0, -290.0))])
 def test_large_logits_keep_their_order(score, entailed, others):
     logits = [list(entailed if label == "entailment" else others) for *_, label in PAIRS]

@@ -294,8 +294,8 @@ def _build_predictions(
     space = find_smallest_space(meanings.values() if scores is None else column_labels or ())
     has_probabilities = scores is not None
     unanswered = np.array([label == NONE for label in named], dtype=np.bool_)
+    places = np.array([0 if label == NONE else space.index(label) for label in named])
     if scores is None:
-        places = [0 if label == NONE else space.index(label) for label in named]
         probabilities = np.eye(len(space))[places]
         probabilities[unanswered] = 1 / len(space)
         # The probability of one of three labels does not determine the other two.
@@ -305,6 +305,11 @@ def _build_predictions(
             has_probabilities = True
     else:
         probabilities = scores[:, [(column_labels or []).index(label) for label in space]]
+        if model.values is not None:
+            # The smallest possible step makes the stated label the predicted one if other labels have the same score.
+            largest = probabilities == probabilities.max(axis=1, keepdims=True)
+            tied = np.flatnonzero(largest[np.arange(len(places)), places] & (largest.sum(axis=1) > 1))
+            probabilities[tied, places[tied]] = np.nextafter(probabilities[tied, places[tied]], 1)
     # In float64, which keeps the order of nearly equal probabilities and of logits above 87.
     return SetPredictions(probabilities, space, has_probabilities, unanswered if unanswered.any() else None), note
 
