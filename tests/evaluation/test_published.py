@@ -188,6 +188,18 @@ def test_large_logits_keep_their_order(score, entailed, others):
     assert result.model["ranking"]["n_predicted_entailed"] == N / 3
 
 
+def test_threshold_on_gold_labels_of_contradiction_applies_to_contradiction(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    labels = ["contradiction" if row % 3 == 0 else "not_contradiction" for row in range(N)]
+    rows = [{"premise": p, "hypothesis": h, "label": label} for (p, h, _), label in zip(PAIRS, labels, strict=True)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    contradicted = [0.4 if label == "contradiction" else 0.2 for label in labels]
+    scores = {"entailment": [0.5] * N, "neutral": [0.5 - each for each in contradicted], "contradiction": contradicted}
+    [result] = unbag.score(build_columns(**scores), data=path, threshold=0.3, lexical_baseline=False, progress=False)
+    assert result.scores["accuracy"].value == 1
+    assert result.model["ranking"]["auc"] == 1
+
+
 def test_table_with_a_column_per_model_gives_a_result_per_model(score):
     gold = [label for *_, label in PAIRS]
     report = score(build_columns(gold=gold, good=gold, constant=["neutral"] * N, some=[*gold[:30], *[None] * 30]))

@@ -211,10 +211,10 @@ def _score(
         n = int(answers.unanswered.sum())
         share = estimate_unanswered_share(answers.unanswered, part)
         record |= {"n_abstained": n, "abstained_share": share, "unanswered": {"without label": n}}
+    answers = answers.align_to_gold(names)
     if threshold is not None:
         answers, record["ranking"], _ = apply_threshold(answers, gold[mask], threshold)
         record |= {"threshold": str(threshold), "label_order": ",".join(resolved.predictions.label_space)}
-    answers = answers.align_to_gold(names)
     baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
     result = score_set_predictions(part, answers, record, baseline)
     return build_scored_result(result, part, answers), read_column(part.rows, "source_id").unique().to_pylist()
