@@ -6,7 +6,7 @@ Columns are recognized by their usual names. Ids and texts become 64-bit hashes,
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
@@ -78,7 +78,6 @@ _SCORE_WORDS: Final = re.compile(
 )
 _NEVER_MODELS: Final = re.compile(r"^label\d*$|(?:^|_)(?:gold|true|corrected|original|annotat\w*)(?:_|$)")
 _SAMPLE: Final = 2_000  # rows that are inspected for columns with labels
-_BATCH: Final = 10_000
 
 
 class ModelColumn(NamedTuple):
@@ -450,10 +449,3 @@ def _column_key(name: str) -> str:
     """Convert a column name to a form without case and separators: `predictedLabel` and `Predicted label` are equal."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", normalise_column_name(name))
     return re.sub(r"[\W_]+", "_", spaced.lower()).strip("_")
-
-
-def iter_id_hashes(ids: Any) -> Iterator[int]:
-    """Iterate over the hashes of an Arrow array of ids."""
-    for start in range(0, len(ids), _BATCH):
-        for text in ids[start : start + _BATCH].to_pylist():
-            yield hash_key(text)
