@@ -6,9 +6,8 @@ Columns are recognized by their usual names. Ids and texts become 64-bit hashes,
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -116,7 +115,12 @@ class PublishedPredictions:
 
     def locate(self, row: int) -> str:
         """Describe the location of a row, for error messages."""
-        return next(islice(self.table.read(), row, None), DataRow(row, self.name, {})).location
+        return _locate(self.table, row, self.name)
+
+
+def _locate(table: DataTable, row: int, name: str) -> str:
+    """Describe the location of a row; the name of the table for a row that it does not contain."""
+    return next(table.read(row, row + 1), DataRow(row, name, {})).location
 
 
 def hash_key(text: str) -> int:
@@ -188,10 +192,7 @@ def read_published_predictions(
             certain = get_cell(row, layout.confidence)
             confidence.append(np.nan if certain in (None, "") else _number(row, layout.confidence, certain))
 
-    def locate(number: int) -> str:
-        return next(islice(table.read(), number, None)).location
-
-    matrix = _score_matrix(scores, where, locate) if layout.scores else None
+    matrix = _score_matrix(scores, where, table) if layout.scores else None
     if layout.labels:
         models = [
             ModelColumn(
@@ -360,7 +361,7 @@ def _find_model_columns(table: DataTable, candidates: Sequence[str]) -> list[str
     """Find the columns that contain only names of labels, one column per model."""
     free = [each for each in candidates if not _NEVER_MODELS.search(_column_key(each))]
     values: dict[str, set[str]] = {each: set() for each in free}
-    for row in islice(table.read(), _SAMPLE):
+    for row in table.read(0, _SAMPLE):
         for each in free:
             values[each].add(_text(row.values.get(each)))
     return [each for each in free if (given := {text for text in values[each] if text}) and all(map(_is_label, given))]
@@ -413,11 +414,13 @@ _NUMBER_PATTERN: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|
 _TOLERANCE: Final = 0.02  # of the sum of rounded probabilities
 
 
-def _score_matrix(scores: Sequence[Sequence[float]], where: str, locate: Callable[[int], str]) -> NDArray[np.float64]:
+def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTable) -> NDArray[np.float64]:
     """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN."""
     width = next((len(each) for each in scores if len(each)), 0)
     if wrong := next((number for number, each in enumerate(scores) if len(each) not in (0, width)), None):
-        raise DataError(f"{locate(wrong)}: expected {width} scores, got {len(scores[wrong])}; correct the row")
+        raise DataError(
+            f"{_locate(table, wrong, where)}: expected {width} scores, got {len(scores[wrong])}; correct the row"
+        )
     if width not in (2, 3):
         raise DataError(f"{where}: expected two or three scores per row, got {width}; correct the file")
     matrix = np.array([each if len(each) else [np.nan] * width for each in scores], dtype=np.float64)
@@ -427,7 +430,8 @@ def _score_matrix(scores: Sequence[Sequence[float]], where: str, locate: Callabl
         if len(wrong_rows := np.flatnonzero(known & ~is_distribution)):
             got = ", ".join(f"{value:g}" for value in matrix[wrong_rows[0]])
             raise DataError(
-                f"{locate(int(wrong_rows[0]))}: expected probabilities that sum to 1, got {got}; correct the row"
+                f"{_locate(table, int(wrong_rows[0]), where)}: expected probabilities that sum to 1, got {got}; "
+                "correct the row"
             )
         return matrix
     matrix = np.exp(matrix - matrix.max(axis=1, keepdims=True))
