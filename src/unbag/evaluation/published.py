@@ -224,13 +224,12 @@ def _name_models(
     tables: Sequence[PublishedPredictions], sources: Sequence[PredictionSource]
 ) -> list[tuple[PublishedPredictions, ModelColumn]]:
     """Pair each model with its table. Models of the same name get the path or number of their table."""
-    models = [(table, model) for table in tables for model in table.models]
-    names = [model.name for _, model in models]
-    paths = {id(table): str(source) for table, source in zip(tables, sources, strict=True)}
+    models = [(table, source, model) for table, source in zip(tables, sources, strict=True) for model in table.models]
+    names = [model.name for *_, model in models]
     named = []
-    for number, (table, model) in enumerate(models):
+    for number, (table, source, model) in enumerate(models):
         if names.count(model.name) > 1:
-            where = paths[id(table)] if isinstance(sources[tables.index(table)], str | Path) else f"{number + 1}"
+            where = str(source) if isinstance(source, str | Path) else f"{number + 1}"
             model = model._replace(name=where if len(table.models) == 1 else f"{where}:{model.name}")
         named.append((table, model))
     return named
