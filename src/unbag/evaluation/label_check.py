@@ -154,17 +154,25 @@ class LabelOrderCheck(NamedTuple):
     warning: str | None  # None unless another label order fits much better
 
 
+def find_corpus_pairs(built_set: BuiltSet) -> NDArray[np.bool_] | None:
+    """Compute a mask of the rows that are unchanged pairs of the corpus, shape (n,). None for sets without such rows."""
+    wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
+    if wanted is None:
+        return None
+    chosen = np.ones(len(built_set.rows), dtype=np.bool_)
+    for name, value in wanted.items():
+        chosen &= read_numeric_column(built_set.rows, name) == value
+    return chosen
+
+
 def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
     """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
-    wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
-    if wanted is None or tuple(built_set.rows.features["label"].names) != LABELS:
+    chosen = find_corpus_pairs(built_set)
+    if chosen is None or tuple(built_set.rows.features["label"].names) != LABELS:
         return None
-    chosen = np.ones(len(built_set.rows), dtype=np.bool_)
-    for name, value in wanted.items():
-        chosen &= read_numeric_column(built_set.rows, name) == value
     labels = read_column(built_set.rows, "label").to_numpy()[chosen]
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None

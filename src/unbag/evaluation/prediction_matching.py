@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets
 from unbag.challenge_sets.request import BuiltSet
-from unbag.data.columns import read_column, read_column_values, read_numeric_column
+from unbag.data.columns import read_column, read_column_values
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import open_hub_table
+from unbag.evaluation.label_check import find_corpus_pairs
 from unbag.evaluation.prediction_labels import SAME_GOLD, count_equal_golds
 from unbag.inference.prediction_files import (
     EXACT,
@@ -126,11 +126,8 @@ def find_original_rows(built: BuiltSet) -> NDArray[np.bool_]:
     sources = read_column(built.rows, "source_id")
     if len(sources.unique()) == len(sources):
         return np.ones(len(sources), dtype=np.bool_)
-    wanted = challenge_sets.get_challenge_set(built.name).corpus_pairs
-    chosen = np.full(len(sources), wanted is not None)
-    for name, value in (wanted or {}).items():
-        chosen &= read_numeric_column(built.rows, name) == value
-    return chosen
+    found = find_corpus_pairs(built)
+    return np.zeros(len(sources), dtype=np.bool_) if found is None else found
 
 
 def _list_row_numbers(built: BuiltSet) -> list[tuple[str, int] | None]:
