@@ -129,11 +129,12 @@ def build_outputs(shared: Path | None, *, quick: bool) -> Found:
         some = [replace(each, max_examples=_EXAMPLES) for each in build_demo_requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
         models, options = (DemoNetworkPredictor(), "majority"), build_demo_training_options(here)
-        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options).results
+        outcome = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
-        results = run_demo(here)
+        outcome = run_demo(here)
         some = build_demo_requests(here)
-    write_tables(results, here)
+    assert outcome.contents is not None
+    write_tables(outcome.results, here, outcome.contents)
     found = {}
     for request in some:
         found[f"demo {request.name}"] = _exported(request)

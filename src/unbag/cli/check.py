@@ -331,7 +331,7 @@ def _evaluate(
     print_failures(outcome.skipped, with_model=False, is_named=True)
     if outcome.skipped:
         raise typer.Exit(1)
-    if outcome.results:
+    if outcome.contents is not None:
         write_tables(outcome.results, folder.path, outcome.contents)
     return folder.path
 

@@ -44,15 +44,16 @@ def demo(
     from unbag.reports import html, terminal
 
     with show_progress(len(list_set_names()), is_visible=not as_json, quiet=True) as callbacks:
-        results = run_demo(output_dir, callbacks)
+        outcome = run_demo(output_dir, callbacks)
     if as_json:
-        show_results(results, output_dir, as_json=True)
+        show_results(outcome, output_dir, as_json=True)
         return
-    write_tables(results, output_dir)
+    assert outcome.contents is not None
+    write_tables(outcome.results, output_dir, outcome.contents)
     terminal.print_views(
         [
             _describe_models(),
-            *terminal.build_summary_views(results),
+            *terminal.build_summary_views(outcome.results),
             *_describe_disagreement(compare_demo_models(output_dir)),
         ],
         create_cli_console(),

@@ -165,10 +165,9 @@ def evaluate(
     if outcome.results or parsed_shard is not None:  # Only the first process has results.
         config_file.write_config(ctx, folder.path)
     show_results(
-        outcome.results,
+        outcome,
         folder.path,
         as_json=as_json,
-        contents=outcome.contents,
         cross_domain=cross_domain,
         are_tables_printed=not cross_domain,
         output_location=location,

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import EvaluationFailure
+    from unbag.challenge_sets.results import Result
     from unbag.evaluation.comparison import Comparison
+    from unbag.evaluation.outcome import EvaluationOutcome
     from unbag.evaluation.result_folder import FolderContents
     from unbag.reports.formats import ExportedTable, Format
     from unbag.utils.progress import OnProgress
@@ -172,11 +174,10 @@ def progress(*, is_visible: bool) -> Iterator["OnProgress | None"]:
 
 
 def show_results(
-    results: Any,
+    outcome: "EvaluationOutcome",
     folder: Path,
     *,
     as_json: bool,
-    contents: "FolderContents | None" = None,
     cross_domain: bool = False,
     are_tables_printed: bool = False,
     output_location: str | None = None,
@@ -188,18 +189,16 @@ def show_results(
 
     Args:
         as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
-        contents: Contents of the folder (default: they are read).
         are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
         output_location: Final location of the folder, such as a URL (default: `folder`).
         comparison: Comparison of the models of the run, whose tables then replace those of each result.
     """
-    if not results:
+    contents = outcome.contents
+    if contents is None:
         return
-    from unbag.evaluation.result_folder import FolderContents
     from unbag.reports import terminal
 
-    contents = contents or FolderContents.read(folder)
-    views, summary = write_tables(results, folder, contents, cross_domain=cross_domain, comparison=comparison)
+    views, summary = write_tables(outcome.results, folder, contents, cross_domain=cross_domain, comparison=comparison)
     if as_json:
         from unbag.challenge_sets.results import build_results_record
         from unbag.evaluation.metrics import compute_verdicts, summarize_verdicts
@@ -210,7 +209,7 @@ def show_results(
         print_json(build_results_record(contents.results, contents.skipped) | more)
         return
     # With --quiet and several sets, only the summary is printed.
-    is_summarized = bool(summary) and len(results) > 1 if is_quiet() else are_tables_printed
+    is_summarized = bool(summary) and len(outcome.results) > 1 if is_quiet() else are_tables_printed
     terminal.print_views(summary if is_summarized else [*views, *summary], create_cli_console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
     separator = "\n  " if len(f"in {output_location or folder}: {files}") > _COLUMNS else " "
@@ -218,9 +217,9 @@ def show_results(
 
 
 def write_tables(
-    results: Any,
+    results: "Sequence[Result]",
     folder: Path,
-    contents: "FolderContents | None" = None,
+    contents: "FolderContents",
     *,
     cross_domain: bool = False,
     comparison: "Comparison | None" = None,
@@ -230,23 +229,22 @@ def write_tables(
     Returns the tables of this run, and the summary of all results in the folder.
 
     Args:
-        contents: Contents of the folder, which may have results of earlier runs (default: they are read).
+        results: Results of this run.
+        contents: Contents of the folder: these results, and those of earlier runs.
         comparison: Comparison of the models of the run. Its table replaces those of the results, which are still
             written to the file.
     """
-    from unbag.evaluation.result_folder import FolderContents, combine_results
     from unbag.reports import html, terminal
 
-    contents = contents or FolderContents.read(folder)
     views = of_results = terminal.build_result_views(results, cross_domain=cross_domain)
     if comparison is not None:
         from unbag.reports.comparison import build_model_table
 
         views = [build_model_table(results, comparison), *terminal.build_remark_views(results)]
         of_results = [*views, *of_results]
-    entries = combine_results(contents.results, results)
-    others = [entry.result for entry in entries if entry.number is not None]
-    summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
+    of_run = set(map(id, results))
+    others = [each for each in contents.results if id(each) not in of_run]
+    summary = [] if cross_domain else terminal.build_summary_views(contents.results)
     terminal.write_views([*of_results, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
     html.write_report([contents], folder / html.FILE)
     return views, summary

@@ -159,10 +159,9 @@ def score(
     if comparison := outcome.compare():
         write_json(comparison.to_json(), folder.path / COMPARISON_FILE)
     show_results(
-        outcome.results,
+        outcome,
         folder.path,
         as_json=as_json,
-        contents=outcome.contents,
         output_location=output_location,
         comparison=comparison,
     )

@@ -13,13 +13,12 @@ from unbag.baselines.demo_reader import DemoNetworkPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
-from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
 from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
 from unbag.data.sources import Example
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.model_loading import load_predictor
-from unbag.evaluation.outcome import EvaluationCallbacks
+from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import enable_offline_mode
 
@@ -62,21 +61,20 @@ def list_demo_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
 def run_demo(
     output_dir: Path,
     callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
-) -> list[Result]:
+) -> EvaluationOutcome:
     """Evaluate the demo network and the bag-of-words models on all challenge sets of the demo.
 
     Pairs and results are written to the folder. The process does not access the network after this call.
     """
     enable_offline_mode()
     write_demo_data(output_dir)
-    outcome = evaluate_all(
+    return evaluate_all(
         (DemoNetworkPredictor(), *MODELS[1:]),
         list_demo_sets(output_dir),
         output_dir=output_dir,
         callbacks=callbacks,
         **build_demo_training_options(output_dir),
     )
-    return outcome.results
 
 
 def build_demo_training_options(output_dir: Path) -> dict[str, Any]:

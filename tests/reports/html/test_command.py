@@ -4,8 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import cli
-from unbag.challenge_sets import results
 from unbag.cli import output
+from unbag.evaluation.outcome import EvaluationOutcome
+from unbag.evaluation.result_folder import FolderContents
 from unbag.reports import html
 
 
@@ -19,10 +20,7 @@ def test_command_rebuilds_report_from_several_folders(folders, report, run):
 
 
 def test_run_writes_report_next_to_results(folders, capsys):
-    output.show_results(_results(folders[1]), folders[1], as_json=False)
+    contents = FolderContents.read(folders[1])
+    output.show_results(EvaluationOutcome(list(contents.results), [], contents), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "examples.json" in capsys.readouterr().out
-
-
-def _results(folder):
-    return results.read_results(folder / results.FILE)
