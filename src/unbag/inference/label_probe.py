@@ -267,14 +267,12 @@ def _compute_chance(right: int, pairs: int, n_labels: int) -> float:
     return float(tail / n_labels**pairs)
 
 
-def find_fitting_label_order(
-    predictor: CallablePredictor, n_outputs: int, language: str = "en"
-) -> tuple[str, ...] | None:
+def find_fitting_label_order(predictor: CallablePredictor, n_outputs: int) -> tuple[str, ...] | None:
     """Find the label order for a function with an unexpected number of outputs. Return None if no order fits.
 
     One output is a score for each pair; two or three are columns.
     """
-    premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
+    premises, hypotheses, golds = zip(*PAIRS["en"], strict=True)
     declared = LABELS if n_outputs == len(LABELS) else list_two_label_orders()[0]
     try:
         outputs = np.asarray(predictor.call_function(list(premises), list(hypotheses)), dtype=np.float64)

@@ -69,15 +69,13 @@ def write_json(value: Any, path: Path) -> None:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_json_object(
-    path: Path, *, expected: str = "an object of JSON", max_bytes: int = LARGEST_JSON
-) -> dict[str, Any]:
-    """Load a JSON object from an untrusted file of at most `max_bytes` (default: 2^30).
+def read_json_object(path: Path, *, expected: str = "an object of JSON") -> dict[str, Any]:
+    """Load a JSON object from an untrusted file of at most `LARGEST_JSON` bytes.
 
     `expected` describes the content for the error message.
     """
     try:
-        value = parse_json(validate_file(path, max_bytes=max_bytes).read_text(encoding="utf-8"))
+        value = parse_json(validate_file(path, max_bytes=LARGEST_JSON).read_text(encoding="utf-8"))
     except DataError as error:  # its message names the file
         raise ValueError(f"{error}; expected {expected}") from None
     except (OSError, ValueError) as error:
