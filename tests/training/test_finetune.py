@@ -1,6 +1,7 @@
 """Tests of training in one process: changed weights and written files."""
 
 import json
+import os
 import re
 import statistics
 
@@ -135,6 +136,24 @@ def test_bfloat16_training_learns(finetune):
     assert record["precision"] == "bf16"
     assert {value.dtype for value in weights.values()} == {torch.float32}
     assert record["best_evaluation"]["all"]["accuracy"] > 0.9
+
+
+def test_float32_training_after_bfloat16_has_same_weights(finetune, tmp_path):
+    runs = [
+        finetune(precision=precision, max_steps=2, output_dir=tmp_path / str(number))
+        for number, precision in enumerate(("no", "bf16", "no", None))
+    ]
+    assert [record["precision"] for record, _ in runs] == ["no", "bf16", "no", "no"]
+    first, half, *others = [weights["classifier.weight"] for _, weights in runs]
+    assert all(torch.equal(first, other) for other in others)
+    assert not torch.equal(first, half)
+
+
+@pytest.mark.parametrize(("precision", "expected"), [("no", "no"), (None, "bf16")])
+def test_precision_overrides_accelerate_config(finetune, monkeypatch, precision, expected):
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
+    assert finetune(precision=precision, max_steps=2)[0]["precision"] == expected
+    assert os.environ["ACCELERATE_MIXED_PRECISION"] == "bf16"
 
 
 def test_finished_run_is_not_repeated(finetune, options):

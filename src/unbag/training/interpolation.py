@@ -24,7 +24,7 @@ class WeightInterpolation:
     """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
-        """Copy the weights before training. They must not be sharded (see `sharding.describe_sharding`).
+        """Copy the weights before training. They must not be sharded (see `trainer.describe_sharding`).
 
         Raises:
             ValueError: If the network has a new head, or its weights are sharded.

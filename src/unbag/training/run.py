@@ -228,6 +228,9 @@ def _build_trainer(
     classifier.network._no_split_modules = [name for name in layers if not name.endswith("Embeddings")]
     use_cache = vars(classifier.network.config).get("use_cache")
     environment = {"TENSORBOARD_LOGGING_DIR": str(work / LOGS / "unbag")}
+    if config.precision:
+        # `Trainer` has no argument for float32, and would use the precision of accelerate's config instead.
+        environment["ACCELERATE_MIXED_PRECISION"] = config.precision
     if not torch.accelerator.is_available() and os.environ.get("FSDP_VERSION", "1") == "1":
         # Without a GPU, accelerate shards nothing, but FSDP 1 would look for a GPU to broadcast weights.
         environment |= {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}

@@ -238,7 +238,7 @@ class RunCallback(TrainerCallback):
             if not math.isfinite(logs["loss"]):
                 raise DivergedError(
                     f"the loss at step {state.global_step} is {logs['loss']}; use a --learning-rate below "
-                    f"{self._config.learning_rate}, or a --precision other than {args.mixed_precision or 'no'}"
+                    f"{self._config.learning_rate}, or a --precision other than {args.mixed_precision}"
                 )
 
     def on_evaluate(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
