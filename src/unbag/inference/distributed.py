@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GLOO: Final = "gloo/transport"  # gloo's errors have no type of their own, but name this source file
-_COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
+COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
 """Timeout of a collective operation. The usual minutes are too short: a chunk of a large model on a slow machine takes
 hours. If a process fails, the launcher terminates the others immediately, so no process waits that long."""
 
@@ -111,7 +111,7 @@ def create_partial_state() -> "PartialState":
         from accelerate import PartialState
     except ImportError as error:
         raise ImportError("running several processes requires accelerate: pip install 'unbag[models]'") from error
-    return PartialState(cpu=not torch.cuda.is_available(), timeout=_COLLECTIVE_TIMEOUT)
+    return PartialState(cpu=not torch.cuda.is_available(), timeout=COLLECTIVE_TIMEOUT)
 
 
 def is_lost_connection(error: BaseException) -> bool:

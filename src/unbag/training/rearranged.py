@@ -70,7 +70,7 @@ def load_or_train(
         ValueError: If the stored record is of a model with other options or data.
     """
     path, group = get_record_path(config.output_dir), connect_process_group()
-    # Only one process may rename a damaged record, and all must agree on whether it exists.
+    # Only one process may remove a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified_record(path) is None:
         checksums.remove_damaged(path, f"{path} is damaged")
     group.wait()

@@ -1,7 +1,6 @@
 """Training of one model with a recipe and its config."""
 
 import logging
-import math
 import os
 import time
 from collections.abc import Mapping
@@ -55,6 +54,7 @@ from unbag.training.trainer import (
     RunCallback,
     build_training_arguments,
     count_steps,
+    count_steps_per_epoch,
     describe_sharding,
     find_best_evaluation,
     list_evaluations,
@@ -161,7 +161,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         | {"output_dir": config.output_dir.name, "resume_from_checkpoint": None, "push_checkpoints": None},
         "label_order": list(classifier.order),
         "pairs_per_epoch": len(pairs),
-        "steps_per_epoch": math.ceil(len(pairs) / config.batch_size),
+        "steps_per_epoch": count_steps_per_epoch(config, len(pairs)),
         "steps": steps,
         "truncated_pairs": pairs.truncated,
         **({} if pairs.bias_accuracy is None else {"bias_accuracy": pairs.bias_accuracy}),

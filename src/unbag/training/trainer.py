@@ -4,7 +4,6 @@ A recipe is a subclass with its own `compute_loss`. It works like any `transform
 (`training.run`), or with your own datasets and collator.
 """
 
-import logging
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -18,17 +17,15 @@ from torch.nn.functional import cross_entropy
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-from unbag.inference.distributed import connect_process_group
+from unbag.inference.distributed import COLLECTIVE_TIMEOUT, connect_process_group
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS
 from unbag.training.config import TrainConfig
 from unbag.training.dataset import ALL, BatchSampler, TrainingPairs, group_metrics
 from unbag.training.preflight import validate_batch_size
 from unbag.utils import parallel, rng
 
-_TIMEOUT_SECONDS: Final = 7 * 24 * 3600  # as in `inference.distributed`
 _TYPICAL_TOKENS: Final = 32
 """Tokens of a pair, for the number of pairs per evaluation batch."""
-logger = logging.getLogger(__name__)
 
 OnStep = Callable[[int, int, str], None]
 """Called after every step with `(step, total_steps, message)`."""
@@ -143,7 +140,6 @@ def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: 
     parts = validate_batch_size(config)
     if n_pairs < connect_process_group().world_size:
         raise ValueError(f"expected at least one training pair per process, got {n_pairs}; use more pairs")
-    steps_per_epoch = math.ceil(n_pairs / config.batch_size)
     is_cpu = not torch.accelerator.is_available()
     precision = config.precision or os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
     args = TrainingArguments(
@@ -162,7 +158,7 @@ def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: 
         fp16=precision == "fp16",
         use_cpu=is_cpu,  # otherwise torchrun's processes form no group on a CPU
         eval_strategy="steps",
-        eval_steps=config.eval_steps or steps_per_epoch,
+        eval_steps=config.eval_steps or count_steps_per_epoch(config, n_pairs),
         save_steps=config.save_steps,
         save_total_limit=2,  # the one before the last is complete if a run is killed while it writes the last one
         logging_steps=config.logging_steps,
@@ -178,7 +174,7 @@ def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: 
         dataloader_multiprocessing_context=parallel.START_METHOD if config.dataloader_num_workers else None,
         dataloader_pin_memory=not is_cpu,
         ddp_find_unused_parameters=False,  # every parameter has a gradient in every step
-        ddp_timeout=_TIMEOUT_SECONDS,
+        ddp_timeout=int(COLLECTIVE_TIMEOUT.total_seconds()),
     )
     args._n_gpu = min(args.n_gpu, 1)  # one process uses one GPU; `Trainer` would divide each batch among all
     return args
@@ -192,7 +188,12 @@ def describe_sharding(trainer: PairTrainer) -> str | None:
 
 def count_steps(config: TrainConfig, n_pairs: int) -> int:
     """Compute the number of steps of a run without early stopping."""
-    return config.max_steps or config.num_train_epochs * math.ceil(n_pairs / config.batch_size)
+    return config.max_steps or config.num_train_epochs * count_steps_per_epoch(config, n_pairs)
+
+
+def count_steps_per_epoch(config: TrainConfig, n_pairs: int) -> int:
+    """Compute the number of steps of an epoch. The last step may have fewer pairs."""
+    return math.ceil(n_pairs / config.batch_size)
 
 
 def list_evaluations(state: TrainerState) -> list[dict[str, Any]]:
