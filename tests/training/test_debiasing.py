@@ -208,7 +208,8 @@ def test_strength_is_annealed_over_all_steps():
 def test_permuted_pairs_use_max_entropy():
     objective = OBJECTIVES["product"](tiny_network(), alpha=0.7)
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
-    further = PermutedPairs(1, seed=13, language="en")(examples, 0)
+    build_permuted = PermutedPairs(1, seed=13, language="en")
+    further = [pair for example in examples for pair in build_permuted(example, 0)]
     assert len(further) == len(PAIRS)
     bias = sample_log_probabilities()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))

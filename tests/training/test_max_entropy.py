@@ -35,7 +35,8 @@ def compute_loss(logits, labels, **options):
 
 
 def permute(examples, epoch=0, *, permutations=1, seed=1, language="en"):
-    return PermutedPairs(permutations, seed=seed, language=language)(examples, epoch)
+    build = PermutedPairs(permutations, seed=seed, language=language)
+    return [pair for example in examples for pair in build(example, epoch)]
 
 
 def test_loss_equals_hand_computed_value():

@@ -342,11 +342,6 @@ class AugmentedPairBuilder(Protocol):
 class ExtraPairBuilder(Protocol):
     """Interface of functions that build unlabelled pairs, which are appended to the examples of a batch."""
 
-    def __call__(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build the extra pairs of a batch.
-
-        Args:
-            examples: Examples of the batch, b in number.
-            epoch: Number of the pass over the data, from 0. Random numbers depend on it and on the example's id.
-        """
+    def __call__(self, example: Example, epoch: int) -> list[tuple[str, str]]:
+        """Build the extra pairs of an example. Random numbers depend on its id and on the epoch, from 0."""
         ...

@@ -197,7 +197,7 @@ class TrainingPairs(Dataset[Item]):
             [tokens] = self._encoder.encode([(example.premise, example.hypothesis)])
         item = {"tokens": tokens or self.encoded.get_tokens(row), "label": self._order.index(example.label)}
         if self._build_extra_pairs is not None:
-            item["extra"] = self._encoder.encode(self._build_extra_pairs([example], self.epoch))
+            item["extra"] = self._encoder.encode(self._build_extra_pairs(example, self.epoch))
         return item | {name: values[row] for name, values in self.features.items()}
 
     def _build(self, epoch: int) -> None:

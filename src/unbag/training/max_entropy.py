@@ -4,7 +4,6 @@ Sinha et al. 2021, section 8, equation 5: loss = CE(p(y | premise, hypothesis), 
 pair i)), H in nats. Equation 5 as printed is the negative of this loss, an apparent misprint, since training minimizes.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -25,19 +24,16 @@ class PermutedPairs:
 
     def __init__(self, permutations: int, *, seed: int, language: str) -> None:
         self._permuter = Permuter(q=permutations, seed=seed)
-        self._n, self._language = permutations, language
+        self._language = language
 
-    def __call__(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build n permutations of each example. In both sentences, every word changes its position."""
-        pairs = []
-        for example in examples:
-            sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
-            try:
-                # The epoch is part of the key, so that each epoch has other permutations.
-                pairs += self._permuter.permute_texts(f"{example.source_id} in epoch {epoch}", *sentences)
-            except TooFewPermutationsError:
-                continue
-        return pairs
+    def __call__(self, example: Example, epoch: int) -> list[tuple[str, str]]:
+        """Build n permutations of an example. In both sentences, every word changes its position."""
+        sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
+        try:
+            # The epoch is part of the key, so that each epoch has other permutations.
+            return self._permuter.permute_texts(f"{example.source_id} in epoch {epoch}", *sentences)
+        except TooFewPermutationsError:
+            return []
 
 
 class MaxEntropyTrainer(PairTrainer):
