@@ -52,14 +52,11 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained_models(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     """Train two models (fine-tuned and HEX) with results on their training pairs. Return their folders."""
-    from accelerate.state import AcceleratorState
-
     from unbag import evaluate, scripts
     from unbag.training.run import run
 
     folders = {}
     for name in ("finetune", "hex"):
-        AcceleratorState._reset_state(reset_partial_state=True)
         recipe = scripts.import_script_file("trainers", name).RECIPE
         folder = tmp_path_factory.mktemp("runs") / name
         own = {"warm_start": 0.5} if name == "hex" else {}
@@ -86,7 +83,6 @@ def trained_models(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
                 folder / "evaluation" / head / results.FILE,
             )
         folders[name] = folder
-    AcceleratorState._reset_state(reset_partial_state=True)
     return folders
 
 

@@ -40,16 +40,12 @@ def save_undecided_model(name, folder):
 
 
 def train_model(name, recipe, pairs, folder, **options):
-    from accelerate.state import AcceleratorState
-
-    AcceleratorState._reset_state(reset_partial_state=True)
     chosen = scripts.import_script_file("trainers", recipe).RECIPE
     given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6, **options}
     corpus = (str(pairs),)
     out = folder / "out"
     model = save_model(name, folder / "model")
     run(chosen, chosen.config(model=str(model), corpus=corpus, validation=corpus, output_dir=out, **given))
-    AcceleratorState._reset_state(reset_partial_state=True)
     return [load_weights(each) for each in (model, out)]
 
 

@@ -85,7 +85,6 @@ class Done(NamedTuple):
 
 def empty_caches():
     """Remove downloaded files from the disk and the memory."""
-    from accelerate.state import AcceleratorState
     from huggingface_hub import HfFileSystem
 
     from unbag.baselines.lexical.fitting import load_lexical_model
@@ -97,7 +96,6 @@ def empty_caches():
     offline._last.clear()
     load_lexical_model.cache_clear()
     HfFileSystem.clear_instance_cache()
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def run_hub_command(name):

@@ -84,7 +84,6 @@ def recipe():
 @pytest.fixture
 def finetune(options, recipe):
     """Build a function that trains with some options, and returns the record and the weights."""
-    from accelerate.state import AcceleratorState
     from safetensors.torch import load_file
 
     from unbag.training.config import TrainConfig
@@ -95,6 +94,4 @@ def finetune(options, recipe):
         record = run(recipe, config, on_step=on_step)
         return record, load_file(config.output_dir / "model.safetensors")
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield finetune
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return finetune

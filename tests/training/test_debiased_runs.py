@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
@@ -38,9 +37,7 @@ def train(options, monkeypatch, shared_cache):
         config = recipe.config(**{**options, **own, **changed})
         return run(recipe, config, on_step=on_step), load_file(config.output_dir / "model.safetensors")
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield train
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return train
 
 
 @pytest.mark.slow
@@ -58,7 +55,6 @@ def test_interrupted_run_resumes_to_same_weights(train, options, dropout_model, 
 
     with pytest.raises(KeyboardInterrupt):
         train(name, on_step=on_step, **told)
-    AcceleratorState._reset_state(reset_partial_state=True)
     record, _ = train(name, **told)
     assert (options["output_dir"] / "model.safetensors").read_bytes() == (unbroken / "model.safetensors").read_bytes()
     network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
@@ -77,7 +73,6 @@ def test_product_of_experts_with_zero_strength_equals_fine_tuning(train, options
 
 def test_bag_of_words_is_same_for_permuted_pairs(train, options):
     record, _ = train("product_of_experts", max_steps=1)
-    AcceleratorState._reset_state(reset_partial_state=True)
     for order in ("permuted", "shuffled"):
         other, _ = train(
             "product_of_experts", max_steps=1, word_order=order, output_dir=options["output_dir"].with_name(order)

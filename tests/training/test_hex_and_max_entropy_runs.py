@@ -3,7 +3,6 @@
 from hashlib import sha256
 
 import pytest
-from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
@@ -26,9 +25,7 @@ def train(options):
         config = recipe.config(**{**options, **changed})
         return run(recipe, config, on_step=on_step), load_file(config.output_dir / "model.safetensors")
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield train
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return train
 
 
 def accuracy(folder, **how):
@@ -66,7 +63,6 @@ def test_interrupted_hex_run_resumes_to_same_weights(train, options, dropout_mod
 
         with pytest.raises(KeyboardInterrupt):
             train(HEX, on_step=on_step, **told)
-        AcceleratorState._reset_state(reset_partial_state=True)
     train(HEX, **told)
     for name in ("model.safetensors", "hex.safetensors", "hex.json"):
         assert (options["output_dir"] / name).read_bytes() == (unbroken / name).read_bytes(), name
@@ -102,11 +98,9 @@ def test_interrupted_run_rejects_changed_word_vectors(train, options, tmp_path):
     write(1, 2)
     with pytest.raises(KeyboardInterrupt):
         train(HEX, on_step=stop, **told)
-    AcceleratorState._reset_state(reset_partial_state=True)
     write(3, 4)
     with pytest.raises(ValueError, match=r"checkpoint of another run: embeddings was 'sha256:\w+', is 'sha256:"):
         train(HEX, **told)
-    AcceleratorState._reset_state(reset_partial_state=True)
     write(1, 2)
     record, _ = train(HEX, **told)
     assert record["config"]["embeddings"] == "vectors.txt", "wherever it lies"

@@ -14,7 +14,6 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 import datasets
 import pyarrow as pa
-from accelerate.state import AcceleratorState
 from rich.console import Console
 
 from tests.training.conftest import PAIRS
@@ -92,9 +91,7 @@ def validate(cross_validation_rows, tiny_bert, tmp_path):
         )
         return cross_validate(RECIPE, config, seeds, built_set=cross_validation_rows, on_step=on_step)
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield validate
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return validate
 
 
 def get_texts(rows):
@@ -267,7 +264,6 @@ def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch, pro
     for name in ("seed 1, fold 1", "seed 2, fold 0"):
         with pytest.raises(KeyboardInterrupt):
             validate(1, 2, on_step=stop_in(name, 7), save_steps=2)
-        AcceleratorState._reset_state(reset_partial_state=True)
     assert not (tmp_path / "out/kfold.json").exists(), "nothing is shown of half a run"
     steps = []
     found = validate(1, 2, save_steps=2, on_step=lambda name: lambda done, total, said: steps.append((name, done)))
@@ -386,10 +382,7 @@ def test_official_pairs_are_cross_validated_by_command(shared, tiny_bert, tmp_pa
     told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--official-file", str(file)]
     told += ["--folds", "2"]
     told += ["--max-steps", "1", "--seeds", "1", "--protocol", protocol]
-    try:
-        shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)
-    finally:
-        AcceleratorState._reset_state(reset_partial_state=True)
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)
     assert shown.exit_code == 0
     assert "existential" in shown.output
     assert max(map(len, shown.output.splitlines())) <= 80 or str(tmp_path) in shown.output.splitlines()[-1]

@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
@@ -46,9 +45,7 @@ def mend(options, pairs_path, tmp_path_factory, monkeypatch):
         told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
         return RECIPE.protocol.run(RECIPE, MendConfig(**told), seeds)
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield mend
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return mend
 
 
 @pytest.mark.slow
@@ -102,7 +99,6 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
     weights = load_file(out / "model.safetensors")
     assert not has_equal_weights(weights, load_file(tiny_bert / "model.safetensors"))
     shutil.rmtree(out)
-    AcceleratorState._reset_state(reset_partial_state=True)
     mend(**config, corpus=(str(changed),))
     assert has_equal_weights(load_file(out / "model.safetensors"), weights)
 
@@ -172,7 +168,6 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
     [trained] = mend(max_steps=3, no_evaluate=True)["runs"]
     assert not {"known", "bias_accuracy"} & set(trained)
     mended = load_file(options["output_dir"] / "model.safetensors")
-    AcceleratorState._reset_state(reset_partial_state=True)
     out, same_steps = (
         options["output_dir"].with_name("undecided"),
         {"batch_size": 24, "max_steps": 3, "num_train_epochs": 1},
@@ -189,7 +184,6 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
 def trained_classifier(finetune, options):
     """Train a classifier briefly, and return its folder."""
     finetune(max_steps=6, batch_size=24)
-    AcceleratorState._reset_state(reset_partial_state=True)
     return options["output_dir"].rename(options["output_dir"].with_name("plain"))
 
 
@@ -203,7 +197,6 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trai
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
     monkeypatch.setattr(interpolation, "choose_alpha", lambda curve: 0.3)
-    AcceleratorState._reset_state(reset_partial_state=True)
     record = mend(**common, interpolate=True)
     [run_record] = record["runs"]
     out = options["output_dir"]
@@ -229,14 +222,12 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trai
         if step == 5:
             raise Stopped
 
-    AcceleratorState._reset_state(reset_partial_state=True)
     with pytest.raises(Stopped):
         run(
             RECIPE,
             MendConfig(**{**options, "augment": (), "batch_size": 24, **common, "interpolate": True}),
             on_step=stop,
         )
-    AcceleratorState._reset_state(reset_partial_state=True)
     [resumed] = mend(**common, interpolate=True)["runs"]
     assert has_equal_weights(load_file(out / "model.safetensors"), published)
     assert resumed["interpolation"] == found

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("torch", reason="needs unbag[models]")
 
 import datasets
-from accelerate.state import AcceleratorState
 from rich.console import Console
 
 from tests.fake_hub.client_process import runs_in
@@ -65,9 +64,7 @@ def protocol(pretrained, tmp_path, monkeypatch):
             RECIPE, RECIPE.config(output_dir=tmp_path / "out", **told), seeds, on_step=on_step
         )
 
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield protocol
-    AcceleratorState._reset_state(reset_partial_state=True)
+    return protocol
 
 
 @pytest.mark.nightly
@@ -117,7 +114,6 @@ def test_stopped_run_resumes_and_finished_run_is_read(protocol, tmp_path):
     assert names == [
         f"{arrangement}, {recipe}, seed 13" for arrangement in ("snli", "rearranged") for recipe in ("finetune", "hex")
     ]
-    AcceleratorState._reset_state(reset_partial_state=True)
     done = protocol()
     assert sorted(path.name for path in (tmp_path / "out" / "snli").iterdir()) == ["finetune", "hex"]
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
@@ -82,9 +81,7 @@ def single_process_runs(run_options, tmp_path_factory):
     for name, options in RECIPES.items():
         recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(run_options[key]) for key in ("corpus", "validation")}
-        AcceleratorState._reset_state(reset_partial_state=True)
         run(recipe, recipe.config(**run_options | lists | options | {"output_dir": folder / name}))
-    AcceleratorState._reset_state(reset_partial_state=True)
     return folder
 
 

@@ -33,9 +33,6 @@ def vectors(tmp_path):
 
 
 def train(model, out, pairs, recipe="finetune", **options):
-    from accelerate.state import AcceleratorState
-
-    AcceleratorState._reset_state(reset_partial_state=True)
     chosen = scripts.import_script_file("trainers", recipe).RECIPE
     given = {"batch_size": 12, "max_steps": 12, "learning_rate": 2e-2, "num_train_epochs": 1, **options}
     config = chosen.config(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), output_dir=out, **given)
