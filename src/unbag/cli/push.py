@@ -26,7 +26,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> 
 
     from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import connect_process_group
-    from unbag.utils.hub import read_from_hub, validate_push_repo
+    from unbag.utils.hub import LOG_IN, read_from_hub, validate_push_repo
 
     if offline:
         raise typer.BadParameter(f"{option}: expected network access, got --offline; remove one of them")
@@ -37,9 +37,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> 
     if connect_process_group().rank:  # only the first process pushes
         return
     if get_token() is None:
-        raise ValueError(
-            f"{option} {repo_id}: expected a token, got none; log in with `hf auth login`, or set HF_TOKEN"
-        )
+        raise ValueError(f"{option} {repo_id}: expected a token, got none; {LOG_IN}")
     with explain_hub_errors(repo_id, option):
         account = read_from_hub("your account", HfApi().whoami)
     _validate_write_access(account, repo_id, option)

@@ -1,6 +1,7 @@
 """Hub collection of all repositories published by `unbag publish all`: sets, metrics, results and leaderboard."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from unbag.hub.push import HubUpload, explain_hub_errors
@@ -9,7 +10,7 @@ from unbag.utils.redaction import redact
 from unbag.utils.retries import TRIES, call_with_retries
 
 if TYPE_CHECKING:
-    from huggingface_hub import Collection
+    from huggingface_hub import Collection, HfApi
 
 TITLE: Final = "unbag: NLI challenge sets and metrics"
 _DESCRIPTION: Final = (
@@ -41,7 +42,7 @@ def update_collection(
     api = HfApi()
     with explain_hub_errors(namespace, "collection"):
         found = read_from_hub(
-            f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, retry_connection_errors=True
+            f"the collections of {namespace}", lambda: _find(api, namespace), tries=TRIES, retry_connection_errors=True
         )
         present = {(item.item_type, item.item_id) for item in found.items} if found else set()
         added = [upload for upload in uploads if (upload.kind, upload.repo) not in present]
@@ -53,23 +54,13 @@ def update_collection(
             )
         if write and found is not None:
             for upload in added:
-                _add(found.slug, upload)
+                # If a response was lost, the retry finds the item.
+                add = partial(api.add_collection_item, found.slug, upload.repo, upload.kind, exists_ok=True)
+                call_with_retries(add)
     return CollectionChange(redact(found.url) if found else None, added, len(uploads) - len(added))
 
 
-def _add(slug: str, upload: HubUpload) -> None:
-    from huggingface_hub import HfApi
-
-    call_with_retries(
-        # If a response was lost, the retry finds the item.
-        lambda: HfApi().add_collection_item(slug, item_id=upload.repo, item_type=upload.kind, exists_ok=True)
-    )
-
-
-def _find(namespace: str) -> "Collection | None":
+def _find(api: "HfApi", namespace: str) -> "Collection | None":
     """Fetch unbag's collection by title, with all items. Listings contain only the first items of a collection."""
-    from huggingface_hub import HfApi
-
-    api = HfApi()
     slugs = [each.slug for each in api.list_collections(owner=namespace) if each.title == TITLE]
     return api.get_collection(slugs[0]) if slugs else None

@@ -119,8 +119,15 @@ _CITATION: Final = "citation"
 _CONFIG: Final = "config "
 _RECORD: Final = re.compile(r"Build record</summary>\s+```json\n(.*?)\n```", re.DOTALL)
 # size categories of the Hub, by their upper limit
-_SIZES: Final = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
-_SIZES_OF_MILLIONS: Final = {10_000_000: "1M<n<10M", 100_000_000: "10M<n<100M", float("inf"): "100M<n<1B"}
+_SIZES: Final = {
+    1_000: "n<1K",
+    10_000: "1K<n<10K",
+    100_000: "10K<n<100K",
+    1_000_000: "100K<n<1M",
+    10_000_000: "1M<n<10M",
+    100_000_000: "10M<n<100M",
+    float("inf"): "100M<n<1B",
+}
 _LISTED: Final = {
     "licences": "license",
     "languages": "language",
@@ -161,7 +168,7 @@ def merge_card(
     # The card of an earlier publication names the organization of the metric.
     named = re.search(r'evaluate\.load\("([\w.-]+)/', text)
     metrics_org = metrics_org or (named[1] if named else repo.partition("/")[0])
-    text = set_card_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
+    text = set_card_block(text, _SET, "")  # Reserves the position; the text depends on the default config.
     text = set_card_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
     )
@@ -254,7 +261,7 @@ def _merge_metadata(
         "task_ids": _union(old.get("task_ids"), ["natural-language-inference"]),
         "tags": _union(old.get("tags"), ["unbag", "nli", "challenge-set"]),
         "source_datasets": lists["source_datasets"],
-        "size_categories": [next(name for limit, name in (_SIZES | _SIZES_OF_MILLIONS).items() if rows < limit)],
+        "size_categories": [next(name for limit, name in _SIZES.items() if rows < limit)],
         "configs": list(entries.values()),
         "dataset_info": list(infos.values()),
     }

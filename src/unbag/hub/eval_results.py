@@ -34,7 +34,8 @@ FOLDER: Final = ".eval_results"
 OWNED_PATTERN: Final = f"{FOLDER}/unbag-*"
 TASK: Final = "text-classification"
 _TASK_NAME: Final = "Natural Language Inference"
-_HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # metrics that the Hub knows by name
+HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")
+"""Metrics that the Hub knows by name."""
 logger = logging.getLogger(__name__)
 
 
@@ -151,7 +152,7 @@ def get_hub_metric_name(metric: str) -> str:
     >>> get_hub_metric_name("accuracy_cs_0.7"), get_hub_metric_name("p_c")
     ('accuracy', 'p_c')
     """
-    return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
+    return next((name for name in HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
 
 
 def _exclusion_reason(result: Result) -> str:

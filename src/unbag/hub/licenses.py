@@ -9,6 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from unbag.hub.push import explain_hub_errors
+from unbag.utils.hub import read_from_hub
+from unbag.utils.retries import TRIES
+
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
@@ -103,10 +107,6 @@ def fetch_model_license(repo: str, revision: str | None = None) -> str | None:
     """Fetch the license in a model's card; None if there is no such model or no license."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
-
-    from unbag.hub.push import explain_hub_errors
-    from unbag.utils.hub import read_from_hub
-    from unbag.utils.retries import TRIES
 
     with explain_hub_errors(repo, "model"):
         try:

@@ -153,8 +153,7 @@ def _metadata(content: ModelCardContent) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
     index = eval_results.build_model_index(content.own, content.organization)
-    hub_metrics = ("accuracy", "f1", "precision", "recall")
-    metrics = [name for name in hub_metrics if any(result.metric_type == name for result in index)]
+    metrics = [name for name in eval_results.HUB_METRICS if any(result.metric_type == name for result in index)]
     is_other = content.license == OTHER
     return ModelCardData(
         library_name="transformers",

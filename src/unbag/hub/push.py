@@ -14,7 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from unbag.utils.hub import HubReadError, describe_hub_failure, read_from_hub, validate_repo, validate_repo_path
+from unbag.utils.hub import LOG_IN, HubReadError, describe_hub_failure, read_from_hub, validate_repo, validate_repo_path
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (
     TRIES,
@@ -39,7 +39,6 @@ MergeFunction: TypeAlias = Callable[[bytes | None], bytes]
 T = TypeVar("T")
 
 _MAIN: Final = "main"
-_LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
 _CONFLICT: Final = (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED)
 _MAX_CONFLICTS: Final = 20  # at each conflict, another commit succeeds
 
@@ -342,10 +341,10 @@ def _describe_error(error: Exception, repo: str) -> str:
     organization = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
-            return f"expected a token, got none {text}; {_LOG_IN}"
+            return f"expected a token, got none {text}; {LOG_IN}"
         case HTTPStatus.UNAUTHORIZED:
             token = f"with a token that may write to {organization}"
-            return f"expected a valid token, got a rejected one {text}; {_LOG_IN} {token}"
+            return f"expected a valid token, got a rejected one {text}; {LOG_IN} {token}"
         case HTTPStatus.FORBIDDEN:
             return (
                 f"expected a token with write access to {organization}, got one without {text}; use another token or "

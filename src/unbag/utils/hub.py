@@ -25,7 +25,7 @@ from unbag.utils.retries import (
 
 READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub
 _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check the network and HF_ENDPOINT"
-_LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
+LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"  # advice in messages
 _AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
 """Exceptions that the clients raise for JSON with an unexpected structure."""
@@ -72,13 +72,11 @@ def describe_missing_repo(error: BaseException, repo_type: str, repo_id: str) ->
     chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
         problem = "expected access, got a gated repository"
-        return f"{repo_type} {repo_id}: {problem}; request access on its page, then {_LOG_IN}"
+        return f"{repo_type} {repo_id}: {problem}; request access on its page, then {LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
-    private = (
-        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
-    )
+    private = f"if it is private, {LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
     return f"{repo_type} {repo_id}: expected a repository on the Hub, got none; check the spelling, or {private}"
 
 
