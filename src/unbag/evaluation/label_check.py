@@ -155,7 +155,7 @@ class LabelOrderCheck(NamedTuple):
 
 
 def find_corpus_pairs(built_set: BuiltSet) -> NDArray[np.bool_] | None:
-    """Compute a mask of the rows that are unchanged pairs of the corpus, shape (n,). None for sets without such rows."""
+    """Compute a mask of the unchanged pairs of the corpus, shape (n,). None for sets without such rows."""
     wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
     if wanted is None:
         return None
