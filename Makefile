@@ -18,7 +18,7 @@ QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
 	$(filter-out %/test_reproduce.py,$(wildcard tests/reports/test_*.py))
 
-.PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs released-pages
+.PHONY: demo test test-all portability lowest extras attack audit quick lint schemas format hub bench harnesses docs released-pages
 
 demo: $(VENV)/demo.installed  ## evaluate a small network and two bags of words on every set, offline
 	$(BIN)/unbag demo
@@ -46,22 +46,11 @@ extras: $(VENV)/dev.installed  ## test the wheel with each extra in a fresh envi
 quick: $(VENV)/dev.installed  ## run the core tests in less than a minute: scores, labels, perturbations, sources, tables, imports
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" $(QUICK)
 
-# SEED sets the seed of an attack, INPUTS the number of inputs, and SECONDS the duration of fuzzing.
-SEED ?= 0
-INPUTS ?= 1500
-SECONDS ?= 600
-
 portability: $(VENV)/dev.installed  ## build every set as on other processors, and compare the results; minutes
 	$(BIN)/python -m tools.portability $(if $(wildcard ../shared),--shared ../shared)
 
 attack: $(VENV)/dev.installed  ## run all tests with malformed input and faults (`make test` runs a part of them)
-	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/robustness
-	$(BIN)/python -m tests.robustness.malformed_inputs --attack-seed $(SEED) --inputs $(INPUTS)
-	$(BIN)/python -m tests.robustness.fault_injection --attack-seed $(SEED)
-
-fuzz: $(VENV)/dev.installed  ## fuzz the parsers of external files for SECONDS in total, with coverage guidance by atheris
-	-$(INSTALL) atheris
-	$(BIN)/python -m tests.robustness.fuzz --seconds $(SECONDS) --attack-seed $(SEED)
+	UNBAG_ATTACK=1 $(BIN)/python -m pytest $(PARALLEL) -m "" tests/robustness
 
 audit: $(VENV)/pip.installed  ## search PyPI's or OSV's database for known vulnerabilities of the tested packages
 	$(INSTALL) pip-audit

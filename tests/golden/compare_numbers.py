@@ -1,19 +1,22 @@
-"""Compare the numbers of two versions of the golden files, ignoring text and keys.
+"""Compare all numbers in the outputs of two versions of unbag, ignoring text and keys.
 
-    python -m tests.golden.compare_numbers REVISION   # the golden files of a git revision with those of the checkout
+    python -m tests.golden.compare_numbers REVISION   # a git revision with the checkout
 
-A change of names or words must not change any number. Digests, versions and commits do not count as numbers.
+Both versions create their outputs, which takes some minutes. A change of names or words must not change any number.
+Digests, versions and commits do not count as numbers.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent / "expected"
+ROOT = Path(__file__).parents[2]
 _NO_NUMBERS = re.compile(
     r"\b[0-9a-f]{7,64}\b(?<![0-9]{7})|sha256:\S+|\b\d+\.\d+\.\d+\S*|data:\S+"  # digests, versions, images
 )
@@ -39,7 +42,7 @@ def count_numbers_in_json(value: Any) -> Counter[str]:
 
 
 def count_numbers(name: str, text: str) -> Counter[str]:
-    """Count the numbers in a golden file."""
+    """Count the numbers in an output."""
     if not name.endswith(".json"):
         return count_numbers_in_text(text)
     try:
@@ -51,28 +54,44 @@ def count_numbers(name: str, text: str) -> Counter[str]:
     return count_numbers_in_json(record)
 
 
-def main(revision: str) -> int:
+def create_outputs(root: Path, folder: Path) -> dict[str, str]:
+    """Create the outputs of the checkout in `root`, and return their texts by name."""
+    environment = os.environ | {"PYTHONPATH": str(root / "src")}
+    options = ["--to", str(folder)] if (root / "tests/golden/store.py").is_file() else []
+    command = [sys.executable, "-m", "tests.golden.write", *options]
+    subprocess.run(command, cwd=root, env=environment, check=bool(options), stdout=subprocess.DEVNULL)
+    written = folder if options else root / "tests/golden/expected"  # older revisions stored the full texts
+    return {
+        path.relative_to(written).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(written.rglob("*"))
+        if path.is_file()
+    }
+
+
+def main(revision: str, folder: Path) -> int:
     """Print the differences between a revision and the checkout. Return 1 if there are any."""
-    listed = ["git", "ls-tree", "-r", "--name-only", "--full-tree", revision, "tests/golden/expected"]
-    root = HERE.parents[2]
-    names = subprocess.run(listed, capture_output=True, text=True, check=True, cwd=root).stdout.splitlines()
-    files = total = different = 0
-    for name in names:
-        if not (root / name).is_file():
-            print(f"{name}: only in {revision}")  # noqa: T201
-            continue
-        before = subprocess.run(["git", "show", f"{revision}:{name}"], capture_output=True, check=True, cwd=root).stdout
-        old = count_numbers(name, before.decode())
-        new = count_numbers(name, (root / name).read_text(encoding="utf-8"))
-        files += 1
+    worktree = folder / "checkout" / revision.replace("/", "-")
+    git = ["git", "-C", str(ROOT), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(worktree), revision], check=True)
+    if (ROOT.parent / "shared").is_dir():
+        (worktree.parent / "shared").symlink_to((ROOT.parent / "shared").resolve())
+    try:
+        before = create_outputs(worktree, folder / "before")
+    finally:
+        subprocess.run([*git, "remove", "--force", str(worktree)], check=True)
+    after = create_outputs(ROOT, folder / "after")
+    total = different = 0
+    for name in sorted(before.keys() | after.keys()):
+        old, new = (count_numbers(name, texts.get(name, "{}")) for texts in (before, after))
         total += sum(old.values())
-        if old != new:
+        if old != new or (name in before) != (name in after):
             different += 1
             print(f"{name}: less {dict(old - new)}, more {dict(new - old)}")  # noqa: T201
-    assert total, f"expected numbers in the golden files of {revision}, got none"
-    print(f"{total:,} numbers in {files} files of {revision}; {different} files differ")  # noqa: T201
+    assert total, f"expected numbers in the outputs of {revision}, got none"
+    print(f"{total:,} numbers in {len(before)} outputs of {revision}; {different} outputs differ")  # noqa: T201
+    print(f"Full texts: diff -r {folder / 'before'} {folder / 'after'}")  # noqa: T201
     return 1 if different else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], Path(tempfile.mkdtemp(prefix="golden-"))))

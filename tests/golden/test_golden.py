@@ -1,70 +1,46 @@
-"""Test that the outputs of unbag on a small corpus equal the files in `expected/`."""
+"""Test that the outputs of unbag on a small corpus equal the texts and summaries in `expected/`.
+
+Further tests validate changed results of each set. They are here because they need the same runs.
+"""
 
 import difflib
 import json
-import math
-import re
-from pathlib import Path
 
 import pytest
 
 from tests.golden.outputs import BYTES, SHARED, WORDNET
+from tests.golden.store import build_section, is_equal_up_to_rounding, read_sections
+from unbag.challenge_sets import results
 
-EXPECTED = Path(__file__).parent / "expected"
-NAMES = sorted(path.relative_to(EXPECTED).as_posix() for path in EXPECTED.rglob("*") if path.is_file())
-WRITE = "if that is meant, write it anew: python -m tests.golden.write"
-# Excludes parts of hashes: no letter is next to the number, and an exponent without a decimal point has a sign.
-_NUMBER = re.compile(r"(?<![\w.])-?(?:\d*\.\d+(?:e[-+]\d+)?|\d+e[-+]\d+)(?![\w.]*\w)")
-_RELATIVE, _ABSOLUTE = 1e-5, 1e-7  # other processors sum float32 values in another order
+EXPECTED = read_sections()
+WRITE = "if the change is intended, run python -m tests.golden.write"
+COMPARE = "for the full texts before and after, run python -m tests.golden.compare_numbers HEAD"
 _SHOWN = 60  # maximum number of lines of a diff
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_output_equals_golden_file(name, request):
     for prefix, fixture in ((SHARED, "shared"), (WORDNET, "wordnet")):
         if name.startswith(prefix):
             request.getfixturevalue(fixture)  # skips if the files are missing
     outputs = request.getfixturevalue("outputs")
     assert name in outputs, f"{name} is not made any more; {WRITE}"
-    expected = (EXPECTED / name).read_text(encoding="utf-8")
-    found = outputs[name]
+    expected, found = EXPECTED[name], build_section(name, outputs[name])
     if name.endswith(BYTES) and parse_versions(expected) != parse_versions(found):
         pytest.skip(
             f"other versions than those that wrote the files: {parse_versions(found)}, not {parse_versions(expected)}"
         )
     is_prose = name.endswith((".txt", "shown.json"))
     if found != expected and not is_equal_up_to_rounding(expected, found, is_prose=is_prose):
-        pytest.fail(f"{name} has moved; {WRITE}\n{format_difference(expected, found)}", pytrace=False)
+        pytest.fail(f"{name} differs; {WRITE}; {COMPARE}\n{format_difference(expected, found)}", pytrace=False)
 
 
 def test_all_outputs_are_expected(outputs):
-    assert sorted(set(outputs) - set(NAMES)) == [], WRITE
+    assert sorted(set(outputs) - set(EXPECTED)) == [], WRITE
 
 
-def parse_versions(text):
-    return json.loads(text)["written with"]
-
-
-def is_equal_up_to_rounding(one, two, *, is_prose):
-    """Check whether two texts differ only in the last digits of numbers that are not counts."""
-    if _NUMBER.sub("#", one) != _NUMBER.sub("#", two):
-        return False
-    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)
-    return all(
-        math.isclose(float(a), float(b), rel_tol=_RELATIVE, abs_tol=_last_digit(a) if is_prose else _in_json(a))
-        for a, b in pairs
-    )
-
-
-def _last_digit(number):
-    """Return the tolerance of a number rounded to three or four digits. For any other number, it is almost zero."""
-    digits = len(number.partition(".")[2])
-    return 1.01 * 10.0**-digits if digits in (3, 4) else _ABSOLUTE
-
-
-def _in_json(number):
-    """Return the tolerance of a number in a record: thresholds have six digits, of which the last one may differ."""
-    return 2.5e-6 if len(number.partition(".")[2]) <= 6 else _ABSOLUTE
+def parse_versions(section):
+    return json.loads(section.partition("\n")[2])["written with"]
 
 
 def format_difference(one, two):
@@ -90,6 +66,84 @@ def format_difference(one, two):
         ("at 1.5e-07", "at 1.6e-07", True, True),
     ],
 )
-def test_numbers_are_compared_up_to_last_digits(one, two, where_rounded, anywhere):
+@pytest.mark.parametrize("filler", ["", "words " * 2000], ids=["full", "summary"])
+def test_numbers_are_compared_up_to_last_digits(filler, one, two, where_rounded, anywhere):
+    one, two = (build_section("x.txt", f"{filler}{text}\n") for text in (one, two))
     assert is_equal_up_to_rounding(one, two, is_prose=True) == where_rounded
     assert is_equal_up_to_rounding(one, two, is_prose=False) == anywhere
+
+
+@pytest.fixture(scope="module")
+def records(outputs):
+    """Return one result per challenge set as JSON."""
+    runs = (f"{name}/results.json" for name in ("runs/transformer", "runs/words", "shared/runs/official"))
+    records = [record for run in runs if run in outputs for record in json.loads(outputs[run])["results"]]
+    by_set = {record["set"]: json.dumps(record) for record in reversed(records)}
+    assert len(by_set) == 8 if "shared/runs/official/results.json" in outputs else 7
+    return by_set
+
+
+def read_changed(record, path, value, folder):
+    """Read a record after a change of the value at a path; None deletes the value."""
+    record = json.loads(record)
+    *above, last = (int(key) if key.isdigit() else key for key in path.split("/"))
+    inner = record
+    for key in above:
+        inner = inner[key]
+    if value is None:
+        del inner[last]
+    else:
+        inner[last] = value
+    (folder / results.FILE).write_text(json.dumps({"schema": results.SCHEMA, "results": [record]}))
+    return results.read_results(folder / results.FILE)[0]
+
+
+@pytest.mark.parametrize("run", ["runs/transformer", "runs/words", "shared/runs/official"])
+def test_read_results_round_trips(run, outputs, tmp_path, request):
+    if run.startswith(SHARED):
+        request.getfixturevalue("shared")
+    (tmp_path / results.FILE).write_text(outputs[f"{run}/results.json"])
+    results.write_results(results.read_results(tmp_path / results.FILE), tmp_path / results.FILE)
+    assert json.loads((tmp_path / results.FILE).read_text()) == json.loads(outputs[f"{run}/results.json"])
+
+
+NO_VALUE = {"value": None, "low": None, "high": None, "n": 5}
+CHANGES = (
+    ("plain", "scores/accuracy/value", 1.5, "accuracy.value = 1.5, which is not between 0 and 1"),
+    ("plain", "scores/accuracy/n", -1, "scores.accuracy.n: input should be greater than or equal to 0"),
+    ("plain", "scores/accuracy/low", 1e300, "scores.accuracy.low: input should be less than"),
+    ("plain", "model/options", {"train_data": "snli"}, "model.options.train_data: input should be a valid array"),
+    ("cs_lambda", "config/lexical_models/0/training", None, "config.lexical_models.0.training: field required"),
+    ("permuted", "config/mode", None, "config.mode: field required"),
+    ("permuted", "scores/by_length/0/acceptance", None, "by_length.0.acceptance: field required"),
+    ("soswap_addamod", "config/counts", {"addamod": "many"}, "config.counts.addamod: input should be a valid integer"),
+    ("swapped", "scores/drop/value", None, "scores.drop.value: field required"),
+    ("swapped", "scores/drop", {"value": None, "low": 0.1, "high": 0.2, "n": 5}, "there is no value"),
+    ("swapped", "scores/skill/n_sources", "many", "scores.skill.n_sources: input should be a valid integer"),
+)
+
+
+@pytest.mark.parametrize(("name", "path", "value", "said"), CHANGES, ids=lambda each: str(each)[:40])
+def test_read_invalid_result_is_rejected(records, tmp_path, request, name, path, value, said):
+    if name == "soswap_addamod":
+        request.getfixturevalue("shared")
+    with pytest.raises(ValueError, match=r"results\.json: expected a results file of unbag, got results\.0") as raised:
+        read_changed(records[name], path, value, tmp_path)
+    assert said in str(raised.value)
+
+
+def test_read_result_keeps_unknown_fields(records, tmp_path):
+    changed = read_changed(records["plain"], "scores/later", {"value": 1, "low": None, "high": None, "n": 1}, tmp_path)
+    assert changed.scores["later"].value == 1
+    assert read_changed(records["plain"], "later", 1, tmp_path).set == "plain"
+    assert read_changed(records["plain"], "scores/later", [{}], tmp_path).scores["later"] == [{}]
+
+
+def test_read_scores_of_unknown_set_needs_no_type(records, tmp_path):
+    changed = read_changed(records["plain"], "set", "theirs", tmp_path)
+    assert changed.scores["accuracy"].n > 0
+
+
+def test_read_undefined_kappa_is_accepted(records, tmp_path):
+    kappa = {"annotators": 5, "overall": NO_VALUE, "by_label": [{"label": 0, "kappa": NO_VALUE}]}
+    assert read_changed(records["breaking_nli"], "scores/kappa", kappa, tmp_path).scores["kappa"]["overall"].n == 5

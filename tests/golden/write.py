@@ -1,33 +1,39 @@
 """Rewrite the files of the golden test: `python -m tests.golden.write`. Review the diff before you commit.
 
-Files that need ../shared or WordNet are unchanged if these are missing.
+Sections that need ../shared or WordNet are unchanged if these are missing. With `--to FOLDER`, write the full text of
+every output to a folder instead.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.golden.outputs import SHARED, WORDNET
-
-_EXPECTED = Path(__file__).parent / "expected"
+from tests.golden.store import build_section, read_sections, write_sections
 
 
 class _Writer:
+    folder: Path | None = None
+
     @pytest.fixture(scope="session", autouse=True)
     @classmethod
     def _write_outputs(cls, outputs):
+        if cls.folder is not None:
+            for name, text in outputs.items():
+                path = cls.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return
         unmade = [prefix for prefix in (SHARED, WORDNET) if not any(name.startswith(prefix) for name in outputs)]
-        for path in [path for path in _EXPECTED.rglob("*") if path.is_file()]:
-            name = path.relative_to(_EXPECTED).as_posix()
-            if name not in outputs and not name.startswith(tuple(unmade)):
-                path.unlink()
-        for name, text in outputs.items():
-            path = _EXPECTED / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        kept = {name: text for name, text in read_sections().items() if name.startswith(tuple(unmade))}
+        write_sections({name: build_section(name, text) for name, text in outputs.items()} | kept)
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, metavar="FOLDER")
+    _Writer.folder = parser.parse_args().to
     here = Path(__file__).parent
-    sys.exit(pytest.main([str(here / "test_golden.py"), "-q", "-k", "golden_file or last_digits"], plugins=[_Writer()]))
+    sys.exit(pytest.main([str(here / "test_golden.py"), "-q", "-k", "last_digits"], plugins=[_Writer()]))

@@ -8,10 +8,8 @@ from pathlib import Path
 from unbag.cli import app
 from unbag.cli.app import run
 
-SEED = os.environ.get("UNBAG_ATTACK", "")
-"""Decides what is drawn where the whole attack is run."""
-ALL = bool(SEED)
-"""Whether the whole attack is run (`make attack`); otherwise of each kind of input what fits into seconds."""
+ALL = bool(os.environ.get("UNBAG_ATTACK"))
+"""Whether all inputs are tested (`make attack`); otherwise a sample that takes seconds."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 

@@ -1,5 +1,6 @@
 """Tests of Ctrl-C, SIGTERM and full disks: one line, a distinct exit code, and no incomplete files."""
 
+import functools
 import os
 import resource
 import signal
@@ -8,8 +9,16 @@ import time
 import pytest
 import typer
 
+from tests.fork_server import PYTHON
 from tests.robustness.command import read_files_below, run_command
+from tests.robustness.conftest import write_pairs
 from unbag.cli.app import _sigterm_as_interrupt, run
+
+COMMANDS = [
+    "build swapped --data pairs.csv --output out/swapped.parquet".split(),
+    "evaluate majority --train-data pairs.csv --data pairs.csv --sets plain --output-dir out".split(),
+    "lexical fit --train-data pairs.csv --pipeline all --l2 1 --output-dir out".split(),
+]
 
 
 def stopped_by(number):
@@ -37,30 +46,9 @@ def test_signal_is_reported_with_advice_to_resume(capsys, number, code, how):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("build", "swapped", "--data", "pairs.csv", "--output", "out/swapped.parquet"),
-        (
-            "evaluate",
-            "majority",
-            "--train-data",
-            "pairs.csv",
-            "--data",
-            "pairs.csv",
-            "--sets",
-            "plain",
-            "--output-dir",
-            "out",
-        ),
-        ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "out"),
-    ],
-    ids=lambda command: command[0],
-)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsys, tmp_path, monkeypatch, command):
     import datasets
-
-    from tests.robustness.conftest import write_pairs
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
     write_pairs(tmp_path / "here" / "pairs.csv", 400)
@@ -80,6 +68,39 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
     ]
     code, _, said = run_command(capsys, *command)
     assert code == 0, said
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_interrupted_command_succeeds_when_repeated(tmp_path, command, number):
+    """The outputs of a command that is interrupted at some time and repeated equal those of an uninterrupted run."""
+    outputs, seconds = {}, 0.0
+    for name in ("whole", "interrupted"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_pairs(folder / "pairs.csv", 400)
+        caches = {"XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1"}
+        start = functools.partial(PYTHON.start, "-m", "unbag", *command, env=os.environ | caches, cwd=folder)
+        begin = time.monotonic()
+        if name == "interrupted":
+            for share in (0.3, 0.6, 0.9):
+                process = start()
+                time.sleep(share * seconds)
+                if process.poll() is None:
+                    os.kill(process.pid, number)
+                process.wait()
+        process = start()
+        assert process.wait() == 0, process.communicate()
+        seconds = time.monotonic() - begin
+        outputs[name] = {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in (folder / "out").rglob("*")
+            if path.is_file() and path.name not in ("run.yaml", "manifest.json")  # these contain paths and times
+        }
+    assert outputs["whole"]
+    assert outputs["interrupted"] == outputs["whole"]
 
 
 @pytest.mark.nightly
