@@ -1,0 +1,235 @@
+"""Tests that each metric computes what its function in `unbag.scoring` computes, also for rows in batches."""
+
+import pytest
+
+from unbag import scripts
+from unbag.scoring import (
+    category_accuracy,
+    compositionality_sensitivity,
+    document_consistency,
+    label_distribution,
+    natural_logic,
+    negation_consistency,
+    permutation_acceptance,
+    swap_consistency,
+    uncertainty_partitions,
+    verification,
+)
+from unbag.scoring.bootstrap import to_json
+
+evaluate = pytest.importorskip("evaluate")
+
+PAIRED = {"predictions": [0, 1, 0, 0, 1, 1], "references": [0, 1, 0, 1, 0, 1], "source_id": ["a"] * 6}
+# Of each metric the function, the class of its scores, the columns of rows, other columns and options, and one score of
+# the rows.
+CASES = {
+    "category_accuracy": (
+        category_accuracy.category_accuracy,
+        category_accuracy.CategoryAccuracyScores,
+        {"predictions": [2, 2, 0, 1], "references": [2, 2, 0, 0], "category": ["colors", "colors", "ends", "ends"]},
+        {"similarity": [0.5, 0.9, None, None], "pair_frequency": [0, 7, None, None], "seed": 3}
+        | {"annotator_labels": [[2, 2, 2], [2, 2, 0], [0, 0, 0], [0, 1, 2]]},
+        ("accuracy", 0.75),
+    ),
+    "compositionality_sensitivity": (
+        compositionality_sensitivity.compositionality_sensitivity,
+        compositionality_sensitivity.MisleadingSubset,
+        {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.6, 0.7, 0.9]},
+        {"annotator_labels": [[0, 0], [1, None], [-1], [2, 1]], "thresholds": [0.6, 1.0]},
+        ("subsets_0.7_accuracy_n", 2),  # as a 32-bit number, 0.7 would be less than 0.7
+    ),
+    "document_consistency": (
+        document_consistency.document_consistency,
+        document_consistency.DocumentConsistencyScores,
+        {
+            "predictions": [0, 1, 0, 0, 1],
+            "references": [0, 1, 0, 1, 1],
+            "source_id": ["a"] * 5,
+            "group": ["a1", "a1", "a4", "a4", "a4"],
+            "k": [1, 1, 4, 4, 4],
+            "position": [0, 0, 2, 2, 2],
+            "operation": ["supported", "removed", "supported", "subject", "removed"],
+        },
+        {},
+        ("paired_accuracy", 0.5),
+    ),
+    "label_distribution": (
+        label_distribution.label_distribution,
+        label_distribution.LabelDistributionScores,
+        {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "source_id": ["a", "b", "c", "d"]},
+        {"kind": ["swap", "swap", "add", "add"], "resamples": 50},
+        ("accuracy", 0),
+    ),
+    "natural_logic": (
+        natural_logic.natural_logic,
+        natural_logic.NaturalLogicScores,
+        {
+            "predictions": ["entailment", "neutral", "neutral", "neutral", "entailment", "neutral"],
+            "references": ["forward_entailment", "reverse_entailment", "contradiction", None, None, None],
+        },
+        {"pair": list("abcabc"), "reverse": [False] * 3 + [True] * 3, "seed": 3}
+        | {"groups": {"part": ["subject", "subject", "verb"] * 2}},
+        ("n_examples", 3),
+    ),
+    "negation_consistency": (
+        negation_consistency.negation_consistency,
+        negation_consistency.NegationConsistencyScores,
+        PAIRED | {"mirror": ["a1", "a1", "a2", "a2", "a3", "a3"], "operation": ["sentence"] * 4 + ["double"] * 2},
+        {},
+        ("mirror_consistency", pytest.approx(1 / 3)),
+    ),
+    "permutation_acceptance": (
+        lambda curve, **columns: permutation_acceptance.permutation_acceptance(
+            permutation_acceptance.PermutedRows(**columns), curve=curve
+        ),
+        permutation_acceptance.PermutationAcceptanceScores,
+        {
+            "predictions": [0, 0, 1, 2, 0, 2],
+            "references": [0] * 6,
+            "source_id": list("aaabbb"),
+            "permutation": [-1, 0, 1, -1, 0, 1],
+        },
+        {
+            "probabilities": [[0.8, 0.1, 0.1]] * 2
+            + [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.45, 0.4, 0.15], [0.1, 0.1, 0.8]],
+            "bleu": [1.0, 0.2, 0.3, 1.0, 0.2, 0.3],
+            "curve": True,
+        },
+        ("omega_max", 1.0),
+    ),
+    "swap_consistency": (
+        swap_consistency.swap_consistency,
+        swap_consistency.SwapConsistencyScores,
+        {
+            "predictions": [0, 1, 2, 2, 1, 1, 2],
+            "references": [0, 1, 2, 1, 1, 2, 1],
+            "source_id": list("abcdbcd"),
+            "swapped": [False] * 4 + [True] * 3,
+        },
+        {"neutral": 2, "contradiction": 1},
+        ("n_excluded", 1),
+    ),
+    "uncertainty_partitions": (
+        uncertainty_partitions.uncertainty_partitions,
+        uncertainty_partitions.UncertaintyPartitionsScores,
+        {
+            "predictions": [0, 1, 2, 0, 1, 1],
+            "references": [0, 1, 2, 1, 0, 2],
+            "partition": [0, 0, 1, 1, 2, 2],
+        },
+        {"seed": 3},
+        ("hardest", 0.0),
+    ),
+    "verification": (
+        verification.verification,
+        verification.VerificationScores,
+        {"predictions": [0.9, 0.8, 0.6, 0.4, 0.3, 0.1], "references": [1, 0, 1, 0, 1, 0]},
+        {"source_id": list("aabbcc"), "threshold": 0.35, "resamples": 20, "seed": 3},
+        ("balanced_accuracy", pytest.approx(2 / 3)),
+    ),
+}
+
+
+REQUIRED = ("curve", "pair", "reverse")  # options that a function or module needs
+
+
+def load(name, folder):
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=str(folder))
+
+
+@pytest.fixture(params=CASES)
+def metric(request, tmp_path):
+    return load(request.param, tmp_path), *CASES[request.param]
+
+
+def test_module_equals_function(metric):
+    module, function, _, rows, options, _ = metric
+    for given in ({name: options[name] for name in REQUIRED if name in options}, options):
+        computed = module.compute(**rows, **given, structured=True)
+        expected = to_json(function(**rows, **given))
+        assert list(computed) == list(expected)
+        assert computed == expected
+
+
+def test_rows_can_be_added_in_batches(metric):
+    module, _, _, rows, options, (key, value) = metric
+    given = {name: options[name] for name in ("pair", "reverse") if name in options}
+    assert module.compute(**rows, **given)[key] == value
+    for batch in (slice(0, 2), slice(2, None)):
+        module.add_batch(**{name: values[batch] for name, values in rows.items()})
+    assert module.compute(**given) == module.compute(**rows, **given)
+
+
+def test_inputs_description_contains_arguments_and_scores(metric):
+    module, function, scores, *_ = metric
+    if function.__name__ == "<lambda>":
+        assert permutation_acceptance.PermutedRows.__doc__ in module.inputs_description
+        function = permutation_acceptance.permutation_acceptance
+    assert function.__doc__ in module.inputs_description
+    assert all(f"{key}: " in module.inputs_description for key in scores.__annotations__)
+
+
+@pytest.mark.parametrize("name", ["document_consistency", "negation_consistency"])
+@pytest.mark.parametrize("other", ["not_entailment", "neutral", "contradiction"])
+def test_every_name_except_entailment_means_not_entailed(name, other, tmp_path):
+    module, rows = load(name, tmp_path), CASES[name][2]
+    named = ["entailment" if label == 0 else other for label in rows["predictions"]]
+    assert module.compute(**rows | {"predictions": named}) == module.compute(**rows)
+    flipped = {column: [1 - label for label in rows[column]] for column in ("predictions", "references")}
+    assert module.compute(**rows | flipped, names=["not_entailment", "entailment"]) == module.compute(**rows)
+
+
+def test_human_agreement_of_annotators_is_included(tmp_path):
+    rows, options = CASES["category_accuracy"][2:4]
+    module = load("category_accuracy", tmp_path)
+    computed = module.compute(**rows, annotator_labels=options["annotator_labels"])
+    assert computed["human"] == pytest.approx((1 + 2 / 3 + 1 + 1 / 3) / 4)
+    assert computed["kappa_annotators"] == 3
+    assert "by_similarity" not in module.compute(**rows, structured=True)
+
+
+TAGGED = {
+    "words": [["sleeps", "the", "cat"], ["the", "cat", "sleeps"]],
+    "tags": [["VERB", "DET", "NOUN"], ["DET", "NOUN", "VERB"]],
+    "original_words": [["the", "cat", "sleeps"]] * 2,
+    "original_tags": [["DET", "NOUN", "VERB"]] * 2,
+}
+USUAL = {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]}
+
+
+def test_pos_minitree_equals_card(tmp_path):
+    measurement = load("pos_minitree", tmp_path)
+    scores = measurement.compute(**TAGGED, usual=USUAL, radius=1, k=2, accepted=[False, True], structured=True)
+    assert scores["ratios"] == [0.5, 1.0]
+    assert scores["ratio"] == 0.75
+    assert scores["by_ratio"][1] == {"low": 1.0, "high": 1.1, "n": 1, "acceptance": 1.0}
+    assert set(measurement.compute(**TAGGED, usual=USUAL, structured=True)) == {"n", "ratio", "ratios"}
+    assert measurement.compute(**TAGGED, usual=USUAL, radius=1, k=2) == {"n": 2, "ratio": 0.75}
+
+
+def test_verification_equals_manual_example(tmp_path):
+    module, rows = load("verification", tmp_path), CASES["verification"][2]
+    computed = module.compute(**rows)
+    # Entailed pairs have higher scores than 3, 2 and 1 of the 3 others. Two of them and one other reach 0.5.
+    assert computed["auroc"] == pytest.approx(6 / 9)
+    assert computed["false_entailment"] == pytest.approx(1 / 3)
+    assert computed["calibration_brier"] == pytest.approx((0.01 + 0.64 + 0.16 + 0.16 + 0.49 + 0.01) / 6)
+    assert not any(key.startswith("false_contradiction") for key in computed)
+    assert module.compute(**rows, threshold=0.85)["false_entailment"] == 0
+    assert module.compute(**rows, threshold=0.1)["false_entailment"] == 1, "a score at the threshold is called entailed"
+    names = ["entailment", "neutral", "SUPPORTS", "contradiction", "entailment", "not_entailment"]
+    assert module.compute(**rows | {"references": names}) == computed
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"references": [1, 0, 2, 0, 1, 0]}, "expected 1 \\(entailed\\), 0 \\(not entailed\\) or label names, got 2"),
+        ({"references": [1] * 6}, "both entailed and not-entailed pairs"),
+        ({"predictions": [1.5, 0, 0, 0, 0, 0]}, "probabilities from 0 to 1"),
+        ({"source_id": ["a"]}, "one prediction, reference and source per pair"),
+    ],
+)
+def test_malformed_input_of_verification_is_rejected(changed, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        load("verification", tmp_path).compute(**CASES["verification"][2] | changed)
