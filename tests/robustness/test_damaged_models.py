@@ -126,12 +126,6 @@ def test_damaged_config_gives_no_traceback(model, damage):
     run_rejected(model)
 
 
-def test_pointer_in_place_of_weights_is_rejected(model):
-    make_lfs_pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
-    (model / "model.safetensors").write_text(make_lfs_pointer)
-    assert str(model) in run_rejected(model)
-
-
 def test_tokenizer_larger_than_model_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 5000
@@ -184,11 +178,6 @@ def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkey
         ) as said:
             load(folder)
         assert len(str(said.value)) < 300
-
-
-def test_nested_config_with_huge_sizes_is_rejected(model):
-    changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
-    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in run_rejected(model)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])

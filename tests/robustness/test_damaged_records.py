@@ -12,13 +12,11 @@ import pytest
 
 from tests.robustness.command import ALL, run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import LABELS, write_pairs
-from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
-from unbag.hub.model import build_checkpoint_upload
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
@@ -84,19 +82,6 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
                 )
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 1), ids=lambda damage: damage.__name__)
-def test_damaged_file_gives_no_traceback(run, tmp_path, capsys, monkeypatch, damage):
-    monkeypatch.chdir(tmp_path)
-    folder = shutil.copytree(run, tmp_path / "copy")
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet")):
-        content = path.read_bytes()
-        apply_damage(damage, path)
-        for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
-            run_command(capsys, *command)
-        path.write_bytes(content)
-
-
 NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"schema": 99, "results": []}', "\xff")
 
 
@@ -128,24 +113,6 @@ def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypa
         assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
         assert "which is not finite" in said
     assert not (tmp_path / "report.html").exists()
-
-
-def test_corrupted_training_record_gives_no_traceback(tmp_path):
-    golden = Path(__file__).parents[1] / "golden/training.json"
-    record = json.loads(golden.read_text())
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text('{"id2label": {"0": "entailment", "1": "neutral", "2": "contradiction"}}')
-    (folder / "tokenizer_config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"")
-    for number in range(N):
-        (folder / "training.json").write_text(json.dumps(spoilt(record, number)))
-        said = ""
-        try:
-            build_checkpoint_upload(folder, "org/name", base_license="mit")
-        except ValueError as error:
-            said = str(error)
-        assert "\n" not in said
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda folder: folder.name)

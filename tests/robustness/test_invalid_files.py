@@ -181,14 +181,6 @@ def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, s
     run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
-def test_named_pipe_in_model_folder_is_rejected(capsys, tmp_path, good):
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
-    os.mkfifo(tmp_path / "model" / "model.safetensors")
-    err = run_rejected(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
-    assert "expected a regular file, got a named pipe" in " ".join(err.split())
-
-
 def spoilt_gz(content):
     return gzip.compress(HEADER.encode() + PAIR.encode() * 5000)[:-content]
 
@@ -507,32 +499,3 @@ def test_long_sentences_are_excluded_and_counted(long_pairs, tmp_path, shared, n
         assert open_data(long_pairs).count_rows()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
-
-
-CONFIGS = {
-    "deep": "option: " + "[" * 2000,
-    "deep and closed": "option: " + "[" * 90 + "]" * 90,
-    "python": "out: !!python/object/apply:os.system ['touch here-it-ran']",
-    "binary": "\x00\x01",
-    "date": "out: 2020-01-01\nsets: [2020-02-30]",
-    "mapping": "sets: {a: {b: {c: d}}}",
-    "keys": "? [a, b]\n: c",
-    "nothing": "",
-    "list": "[]",
-    "numbers": "examples: 1.5\nsets: 3",
-    "a switch": "lexical: maybe\nsets: plain",
-    "switches": "lexical: [true]\nsets: plain",
-    "no set": "sets: []",
-    "no value": "sets:",
-    "no option": "set-option: {}",
-    "tab": "sets:\n\t- plain",
-}
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-def test_invalid_run_yaml_is_rejected(capsys, tmp_path, name):
-    path = tmp_path / "run.yaml"
-    path.write_text(CONFIGS[name])
-    err = run_rejected(capsys, "evaluate", "majority", "--config", path)
-    assert len(err) < 3000
-    assert read_files_below(Path.cwd()) == []
