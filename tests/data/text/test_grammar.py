@@ -1,0 +1,214 @@
+"""Tests of agreement, articles, plurals, entities and replacement."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unbag.data.text.entities import Entity, EntityRecognizer, precompute_entities
+from unbag.data.text.grammar import adapt_article, find_phrase_difference, is_matching_article, pluralize_noun
+from unbag.data.text.parses import (
+    OBJECTIVE,
+    SUBJECTIVE,
+    GrammaticalPerson,
+    Parser,
+    build_third_person_singular,
+    conjugate_verb,
+)
+from unbag.utils import parallel
+
+FORMS = [
+    # plural, third person singular, base form
+    ("are", "is", "be"),
+    ("were", "was", "be"),
+    ("have", "has", "have"),
+    ("do", "does", "do"),
+    ("go", "goes", "go"),
+    ("undergo", "undergoes", "undergo"),
+    ("ride", "rides", "ride"),
+    ("watch", "watches", "watch"),
+    ("pass", "passes", "pass"),
+    ("focus", "focuses", "focus"),
+    ("carry", "carries", "carry"),
+    ("lie", "lies", "lie"),
+    ("play", "plays", "play"),
+    ("fix", "fixes", "fix"),
+    ("push", "pushes", "push"),
+    ("close", "closes", "close"),
+]
+
+
+@pytest.mark.parametrize(("plural", "singular", "lemma"), FORMS)
+def test_verb_agreement_is_reversible(plural, singular, lemma):
+    for person, expected in ((GrammaticalPerson.SINGULAR, singular), (GrammaticalPerson.PLURAL, plural)):
+        assert conjugate_verb(singular, lemma, person, is_third_person=True) == expected
+        assert conjugate_verb(plural, lemma, person, is_third_person=False) == expected
+
+
+def test_first_person_has_separate_forms():
+    assert [
+        conjugate_verb(verb, "", GrammaticalPerson.I, is_third_person=True) for verb in ("is", "are", "was", "holds")
+    ] == [
+        "am",
+        "am",
+        "was",
+        "hold",
+    ]
+
+
+def test_impossible_lemma_is_ignored():
+    assert conjugate_verb("rides", "rid", GrammaticalPerson.PLURAL, is_third_person=True) == "ride"
+    assert conjugate_verb("catches", "", GrammaticalPerson.PLURAL, is_third_person=True) == "catch"
+
+
+def test_capital_letter_is_kept():
+    assert conjugate_verb("Is", "be", GrammaticalPerson.PLURAL, is_third_person=True) == "Are"
+
+
+def test_third_person_singular_ends_in_s():
+    assert all(build_third_person_singular(base).endswith("s") for _, _, base in FORMS if base != "be")
+
+
+def test_pronoun_case_is_reversible():
+    assert all(SUBJECTIVE[OBJECTIVE[pronoun]] == pronoun for pronoun in OBJECTIVE)
+
+
+AN = [
+    *("apple", "egg", "ice", "orange", "umbrella", "hour", "honest", "heir", "honor", "unimportant", "uninteresting"),
+    *("ugly", "uncle", "8", "80", "8th", "11", "11th", "18", "18th", "11,000", "800", "X", "MRI", "F-16", "undershirt"),
+    *("urn", "usher", "understated", "utter", "unusual", "unidentified", "us", "old-fashioned", "oboe", "Indian"),
+]
+
+A = [
+    *("banana", "house", "horse", "union", "unicycle", "uniform", "university", "useful", "user", "European", "ewe"),
+    *("one", "one-way", "once", "ukulele", "utility", "urinal", "UFO", "1", "10", "7th", "110", "1,100", "yellow", "B"),
+    *("US", "unique", "unanimous", "usual", "ouija", "hot", "Utah", "12-year-old", "uterus", "TV", "onesie"),
+]
+
+
+@pytest.mark.parametrize("word", AN)
+def test_an_matches_vowel_sound(word):
+    assert adapt_article("a", word) == "an"
+    assert is_matching_article("an", word)
+    assert not is_matching_article("a", word)
+
+
+@pytest.mark.parametrize("word", A)
+def test_a_matches_consonant_sound(word):
+    assert adapt_article("an", word) == "a"
+    assert is_matching_article("a", word)
+    assert not is_matching_article("an", word)
+
+
+def test_articles_capital_letter_is_kept():
+    assert (adapt_article("A", "apple"), adapt_article("An", "pear")) == ("An", "A")
+
+
+def test_other_words_are_unchanged():
+    assert adapt_article("The", "apple") == "The"
+    assert is_matching_article("some", "apples")
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        *[("cat", "cats"), ("box", "boxes"), ("woman", "women"), ("child", "children"), ("deer", "deer")],
+        *[("lady", "ladies"), ("toy", "toys"), ("snowman", "snowmen"), ("goldfish", "goldfish"), ("human", "humans")],
+        *[("church", "churches"), ("tooth", "teeth"), ("little old lady", "little old ladies")],
+        *[("day", "days"), ("pony", "ponies"), ("dish", "dishes"), ("piano", "pianos"), ("school bus", "school buses")],
+    ],
+)
+def test_nouns_are_pluralized(one, many):
+    assert pluralize_noun(one) == many
+
+
+SENTENCES = ["They arrived in Paris on Monday.", "The dog sleeps.", "Mary Smith lives in the United States."]
+
+
+@pytest.fixture
+def pipeline(shared):
+    pytest.importorskip("spacy")
+    return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
+
+
+def test_entity_positions_match_parse(pipeline, tmp_path):
+    found = list(EntityRecognizer(pipeline, cache=tmp_path).recognize(SENTENCES))
+    parses = Parser(pipeline, cache=tmp_path).parse(SENTENCES)
+    texts = [
+        {parse.text(start, end): label for start, end, label in entities}
+        for parse, entities in zip(parses, found, strict=True)
+    ]
+    assert texts[0]["Paris"] == "GPE"
+    assert texts[1] == {}
+    assert texts[2] == {"Mary Smith": "PERSON", "the United States": "GPE"}
+
+
+def test_entities_do_not_depend_on_order_or_cache(pipeline, tmp_path):
+    recognizer = EntityRecognizer(pipeline, cache=tmp_path)
+    first = list(recognizer.recognize(SENTENCES))
+    assert all(isinstance(entity, Entity) for entities in first for entity in entities)
+    assert list(recognizer.recognize([*SENTENCES[::-1], *SENTENCES])) == [*first[::-1], *first]
+
+
+@pytest.mark.nightly
+def test_several_processes_recognize_same_entities(pipeline, tmp_path):
+    with parallel.set_num_proc(2):
+        precompute_entities(pipeline, SENTENCES, cache=tmp_path / "ahead")
+    [file] = (tmp_path / "ahead").glob("*.sqlite")
+    assert file.stat().st_size
+    one, ahead = (EntityRecognizer(pipeline, cache=tmp_path / name) for name in ("one", "ahead"))
+    assert list(ahead.recognize(SENTENCES)) == list(one.recognize(SENTENCES))
+
+
+def test_pipeline_without_ner_is_rejected(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ValueError, match=r"^entities: expected a spaCy pipeline with the component ner, got"):
+        EntityRecognizer(tmp_path / "blank", cache=tmp_path)
+
+
+def _difference(premise, hypothesis):
+    found = find_phrase_difference(premise, hypothesis)
+    return found and (" ".join(found.old), " ".join(found.new))
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        ("A man has a violin.", "A man has a cello.", ("violin", "cello")),
+        ("A man has a violin.", "A man has an accordion.", ("violin", "accordion")),
+        ("An old man sits.", "A young man sits.", ("old", "young")),
+        ("He stands near the wall.", "He stands far away from the wall.", ("near", "far away from")),
+        ("A four-wheeled cart.", "A 10-wheeled cart.", ("four", "10")),
+        ("Red hat, red coat.", "Blue hat, blue coat.", ("Red", "Blue")),  # the same replacement twice
+        ("A man sits, a man eats.", "A man stands, a man sleeps.", None),  # two different replacements
+        ("A man sits.", "A man sits.", None),
+        ("A man sits.", "Two dogs run over the wide green field.", None),
+        ("He is not here.", "He is here.", ("not", "")),
+    ],
+)
+def test_find_replacement_equals_manual_example(premise, hypothesis, expected):
+    assert _difference(premise, hypothesis) == expected
+
+
+def test_phrases_extend_to_neighboring_words():
+    difference = find_phrase_difference(
+        "They sit in the living room, at a table.", "They sit in the dining room, at a table."
+    )
+    assert (difference.left, difference.right) == (("in", "the"), ("room",))  # up to the comma
+    assert next(iter(difference.phrases())) == ("living", "dining")
+    assert ("living room", "dining room") in difference.phrases()
+
+
+def test_deleted_word_is_shown_with_neighbor():
+    difference = find_phrase_difference("A kitchen in a living room.", "A kitchen in a room.")
+    assert ("living room", "room") in difference.phrases()
+    assert all(old and new for old, new in difference.phrases())
+
+
+WORDS = st.lists(st.sampled_from(["red", "dog", "runs", "tree", "here"]), min_size=1, max_size=6)
+
+
+@given(WORDS, WORDS)
+def test_single_inserted_word_is_found(before, after):
+    premise, hypothesis = (" ".join([*before, word, *after]) for word in ("apple", "pear"))
+    assert _difference(premise, hypothesis) == ("apple", "pear")
