@@ -164,6 +164,7 @@ def test_variants_of_a_model_do_not_count_as_independent():
     ]
 
 
+@pytest.mark.nightly
 def test_group_effect_interval_covers_planted_difference():
     rng = np.random.default_rng(4)
     covered, detected = [], []

@@ -37,6 +37,8 @@ from tools.demo_corpus.taxonomy import Taxonomy
 from unbag.baselines.lexical import embeddings
 from unbag.data import demo, labels
 
+pytestmark = pytest.mark.nightly  # the shipped corpus changes only if somebody generates it again
+
 
 @pytest.mark.parametrize(
     "words",
@@ -303,13 +305,11 @@ def n_words(sentence: str) -> int:
     return len(re.findall(r"\w+", sentence))
 
 
-@pytest.mark.nightly
 def test_pairs_depend_only_on_seed(corpus: dict[str, list[DemoPair]]):
     assert list(generate_pairs("validation")) == corpus["validation"]
     assert list(generate_pairs("validation", 200)) == corpus["validation"][:200]
 
 
-@pytest.mark.nightly
 def test_hash_seed_has_no_effect(corpus: dict[str, list[DemoPair]]):
     code = (
         "from tools.demo_corpus.corpus import generate_pairs\n"
@@ -322,7 +322,6 @@ def test_hash_seed_has_no_effect(corpus: dict[str, list[DemoPair]]):
     assert [DemoPair(*line.split("\t")) for line in done.stdout.splitlines()] == corpus["test"][:60]
 
 
-@pytest.mark.nightly
 def test_other_seed_gives_other_pairs(corpus: dict[str, list[DemoPair]]):
     other = list(generate_pairs("validation", 300, seed=1))
     assert len(other) == 300
@@ -441,7 +440,6 @@ def test_negative_number_is_rejected_and_zero_gives_none():
     assert list(generate_pairs("train", 0)) == []
 
 
-@pytest.mark.nightly
 def test_shipped_files_equal_tool_output():
     made = dict(iter_files())
     assert set(made) == {*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS}
