@@ -3,8 +3,7 @@
     done = PYTHON.run("-m", "unbag", "sets", env=hub.env(home), cwd=folder)
 
 It replaces `subprocess` with `sys.executable`. The client libraries of the Hub read the environment at import, so they
-are preloaded only for an environment that several processes share. No module of unbag is preloaded, except those named
-by the attack (`tests/robustness`), which starts thousands of processes.
+are preloaded only for an environment that several processes share. No module of unbag is preloaded.
 """
 
 from __future__ import annotations
@@ -79,9 +78,7 @@ class Forked:
 class ForkServer:
     """The process to fork from, started on first use and stopped with this process."""
 
-    def __init__(self, extra_modules: tuple[str, ...] = ()) -> None:
-        """Configure a server that preloads slow imports and the given modules."""
-        self._extra_modules = extra_modules
+    def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._started = 0
         self._pipes: tuple[TextIO, TextIO] | None = None
@@ -122,7 +119,7 @@ class ForkServer:
             files = self._files()
             for path in files[:2]:
                 os.mkfifo(path)
-            arguments = ["-m", "tests.fork_server", *_CLIENTS, *self._extra_modules]
+            arguments = ["-m", "tests.fork_server", *_CLIENTS]
             request = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
             self.ask(**request, files=list(map(str, files)))
             server = self._with_clients[client_environment] = ForkServer()
