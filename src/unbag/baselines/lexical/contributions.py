@@ -4,8 +4,8 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from unbag.baselines.lexical.features import FeatureVocabulary, LexicalFeature
 from unbag.data.labels import LABELS
@@ -25,7 +25,7 @@ class FeatureContribution(NamedTuple):
 def rank_misleading_features(
     vocabulary: FeatureVocabulary,
     weights: NDArray[Any],
-    matrix: sparse.csr_matrix,
+    matrix: "scipy.sparse.csr_matrix",
     probabilities: NDArray[Any],
     gold: NDArray[np.int64],
     max_features: int,

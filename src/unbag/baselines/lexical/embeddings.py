@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from scipy import sparse
 
 from unbag.baselines.lexical.word_vectors import is_word_vector_file, read_word_vectors
 from unbag.data.downloads import MissingFileError
@@ -64,7 +64,7 @@ class EmbeddingTableLocation(NamedTuple):
 class TokenCounts(NamedTuple):
     """Token counts of n texts."""
 
-    matrix: sparse.csr_matrix  # count of each table row in each text, float32, shape (n, rows)
+    matrix: "scipy.sparse.csr_matrix"  # count of each table row in each text, float32, shape (n, rows)
     unknown: NDArray[np.int64]  # number of tokens without an embedding in each text, shape (n,)
 
 
@@ -99,7 +99,7 @@ class EmbeddingTable:
         ends = np.concatenate([[0], *lengths]).cumsum()
         indices = np.concatenate([np.empty(0, dtype=np.int32), *columns])
         ones = np.ones(len(indices), dtype=np.float32)
-        matrix = sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
+        matrix = scipy.sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
         matrix.sum_duplicates()  # also sorts the indices, so that floating-point sums do not depend on word order
         return TokenCounts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
 
@@ -112,7 +112,9 @@ class EmbeddingTable:
         return compute_mean_embeddings(self.count_tokens(texts).matrix, self.vectors)
 
 
-def compute_mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def compute_mean_embeddings(
+    counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.floating[Any]]
+) -> NDArray[np.float64]:
     """Compute mean embeddings, shape (n, dimensions), from token counts, shape (n, rows), and vectors of the rows.
 
     Texts without tokens get zeros.

@@ -12,8 +12,8 @@ from itertools import chain, count, islice, repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from unbag.data.text.tokens import tokenize
 
@@ -103,7 +103,7 @@ class FeatureVocabulary:
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
 
     @classmethod
-    def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["FeatureVocabulary", sparse.csr_matrix]:
+    def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["FeatureVocabulary", "scipy.sparse.csr_matrix"]:
         """Build the vocabulary of all features in n pairs, and the pairs' indicator matrix, shape (n, features)."""
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
@@ -117,7 +117,7 @@ class FeatureVocabulary:
         columns = np.concatenate([np.empty(0, dtype=np.int32), *batch_columns])
         return cls(list(numbers), codes), _indicators(columns, np.cumsum(np.concatenate(sizes)), len(codes))
 
-    def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
+    def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> "scipy.sparse.csr_matrix":
         """Build the indicator matrix of n pairs, float32, shape (n, features). Unknown features are ignored."""
         # An out-of-vocabulary word has the index -1, which occurs in no feature.
         codes, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
@@ -181,6 +181,6 @@ def _ranked(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return ascending[new], ranks
 
 
-def _indicators(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_matrix:
+def _indicators(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> "scipy.sparse.csr_matrix":
     ones = np.ones(len(columns), dtype=np.float32)
-    return sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_columns))
+    return scipy.sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_columns))

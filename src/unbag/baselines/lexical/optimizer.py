@@ -23,9 +23,8 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.linalg import cholesky, solve_triangular
 
 Vector = NDArray[np.float64]
 
@@ -80,8 +79,8 @@ class InverseHessian:
         later, changes = np.triu(self._step_change[in_order]), self._change_change[in_order]
         gamma = later[-1, -1] / changes[-1, -1]
         by_step, by_change = self._by_gradient[:, rows]
-        of_changes = solve_triangular(later, by_step)
-        of_steps = solve_triangular(
+        of_changes = scipy.linalg.solve_triangular(later, by_step)
+        of_steps = scipy.linalg.solve_triangular(
             later, later.diagonal() * of_changes + gamma * (changes @ of_changes - by_change), trans="T"
         )
         factors = np.zeros((2, self._memory))
@@ -163,7 +162,7 @@ _LEAST: Final = 1e-6  # added to a diagonal of about 1, so that the matrix is po
 class Whitening:
     """Linear change of variables that approximately decorrelates the columns."""
 
-    def __init__(self, columns: sparse.csc_matrix, penalty: Vector) -> None:
+    def __init__(self, columns: "scipy.sparse.csc_matrix", penalty: Vector) -> None:
         """Factor the inverse Hessian of the frequent columns.
 
         Args:
@@ -196,25 +195,25 @@ class Whitening:
         return by_weights
 
 
-def _hessian(rows: sparse.csr_matrix, penalty: NDArray[np.float64]) -> sparse.csr_matrix:
+def _hessian(rows: "scipy.sparse.csr_matrix", penalty: NDArray[np.float64]) -> "scipy.sparse.csr_matrix":
     """Estimate the Hessian of the given columns from a sample of the rows."""
     n = rows.shape[0]
     if n > _ROWS:
         rows = rows[np.sort(np.random.default_rng(0).choice(n, _ROWS, replace=False))]
     together = rows.T @ rows
     alone = together.diagonal()
-    scale = sparse.diags(np.sqrt((1 - penalty) / np.where(alone > 0, alone, 1)))
+    scale = scipy.sparse.diags(np.sqrt((1 - penalty) / np.where(alone > 0, alone, 1)))
     # The matrix is symmetric. Converting its transpose sorts the indices of each row, which lookups require.
     by_data = (scale @ together @ scale).T.tocsr()
-    return (by_data + sparse.diags(penalty + _LEAST)).tocsr()
+    return (by_data + scipy.sparse.diags(penalty + _LEAST)).tocsr()
 
 
-def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
+def _inverse_factor(hessian: "scipy.sparse.csr_matrix") -> "scipy.sparse.csr_matrix":
     """Compute a lower triangular L for which L H Lᵀ is approximately the identity, exact in the first columns."""
     size = hessian.shape[0]
     exact = min(size, _EXACT)
-    lower = cholesky(hessian[:exact, :exact].toarray(), lower=True, overwrite_a=True)
-    first = sparse.csr_matrix(solve_triangular(lower, np.eye(exact), lower=True))
+    lower = scipy.linalg.cholesky(hessian[:exact, :exact].toarray(), lower=True, overwrite_a=True)
+    first = scipy.sparse.csr_matrix(scipy.linalg.solve_triangular(lower, np.eye(exact), lower=True))
     first.resize(exact, size)
     if size == exact:
         return first
@@ -225,11 +224,13 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
     # A row of L is the last row of the inverse Cholesky factor of the Hessian of its column and the correlated columns.
     entries = np.linalg.solve(among, np.broadcast_to(np.eye(_NEAR + 1)[:, -1:], (*near.shape, 1)))[:, :, 0]
     entries /= np.sqrt(entries[:, -1:])
-    rest = sparse.csr_matrix((entries.ravel(), near.ravel(), np.arange(0, near.size + 1, _NEAR + 1)), (len(near), size))
-    return sparse.vstack([first, rest], format="csr")
+    rest = scipy.sparse.csr_matrix(
+        (entries.ravel(), near.ravel(), np.arange(0, near.size + 1, _NEAR + 1)), (len(near), size)
+    )
+    return scipy.sparse.vstack([first, rest], format="csr")
 
 
-def _nearest(hessian: sparse.csr_matrix, column: int) -> NDArray[np.intp]:
+def _nearest(hessian: "scipy.sparse.csr_matrix", column: int) -> NDArray[np.intp]:
     """Select the more frequent columns that co-occur most often with a column, and the bias."""
     span = slice(hessian.indptr[column], hessian.indptr[column + 1])
     together = np.zeros(hessian.shape[0])

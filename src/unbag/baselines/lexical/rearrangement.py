@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from unbag.baselines.lexical.embeddings import compute_mean_embeddings
 from unbag.baselines.lexical.optimizer import minimize
@@ -39,7 +39,7 @@ class MeanEmbeddingModel:
     vectors: NDArray[np.float32]  # embeddings, shape (rows, dimensions)
     steps: int  # of the optimizer
 
-    def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
+    def probabilities(self, counts: "scipy.sparse.csr_matrix") -> NDArray[np.float64]:
         """Predict the label probabilities u of n texts from their token counts, shape (n, labels)."""
         # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
         # depends only on the tokens of a text, not on its position among the texts.
@@ -49,7 +49,7 @@ class MeanEmbeddingModel:
         exponentials /= exponentials.sum(axis=1, keepdims=True)
         return exponentials
 
-    def compute_uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_uncertainty(self, counts: "scipy.sparse.csr_matrix", labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute the uncertainty u' = 1 − u(gold label) of each text, shape (n,).
 
         Token counts have shape (n, rows), gold label ids shape (n,).
@@ -63,7 +63,7 @@ class SeparablePairsError(ValueError):
 
 
 def fit_mean_embedding_model(
-    counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]
+    counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.float32], labels: NDArray[np.int64]
 ) -> MeanEmbeddingModel:
     """Fit the softmax regression u(X; β) on mean token embeddings to labeled texts.
 
@@ -131,7 +131,7 @@ def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDA
     return weights.reshape(-1, n_labels), steps
 
 
-def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _whitening(counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the matrix that whitens the mean embeddings (second moments = identity), shape (dimensions, rank)."""
     dimensions = vectors.shape[1]
     moments = np.zeros((dimensions, dimensions))
@@ -144,7 +144,7 @@ def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArr
     return white
 
 
-def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _means(counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute mean embeddings in batches to limit the size of temporary copies."""
     means = np.empty((counts.shape[0], vectors.shape[1]))
     for start in range(0, len(means), _BATCH_SIZE):

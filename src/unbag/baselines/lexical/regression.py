@@ -24,8 +24,8 @@ from itertools import chain
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from unbag.baselines.lexical.optimizer import Vector, Whitening, minimize
@@ -40,7 +40,12 @@ class PenalizedCrossEntropy:
     """Objective function of the fit: the sum of cross-entropies plus an L2 penalty."""
 
     def __init__(
-        self, columns: sparse.csc_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
+        self,
+        columns: "scipy.sparse.csc_matrix",
+        labels: NDArray[np.int64],
+        contrasts: Vector,
+        penalty: Vector,
+        pool: Executor,
     ) -> None:
         """Prepare the sparse products.
 
@@ -124,13 +129,13 @@ class SoftmaxRegression:
     bias: Vector  # shape (labels,)
     steps: int  # of the optimizer
 
-    def probabilities(self, matrix: sparse.csr_matrix) -> Vector:
+    def probabilities(self, matrix: "scipy.sparse.csr_matrix") -> Vector:
         """Predict the label probabilities of n rows, shape (n, labels)."""
         return _softmax(matrix @ self.weights + self.bias)
 
 
 def fit_softmax_regression(
-    matrix: sparse.csr_matrix, labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
+    matrix: "scipy.sparse.csr_matrix", labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
 ) -> SoftmaxRegression:
     """Fit a softmax regression with L2 penalty: minimize Σ cross-entropy + l2 / 2 · Σ weight².
 
@@ -152,7 +157,7 @@ def fit_softmax_regression(
         raise ValueError(f"l2: expected a positive number, got {l2}")
     merged, column_of, size = merge_equal_columns(matrix)
     # The bias is the weight of an unpenalized column of ones.
-    columns = sparse.hstack([np.ones((n, 1)), merged], format="csc")
+    columns = scipy.sparse.hstack([np.ones((n, 1)), merged], format="csc")
     strength = np.full(columns.shape[1], l2)
     strength[0] = 0
     counts = np.asarray(columns.power(2).sum(axis=0)).ravel()
@@ -197,7 +202,9 @@ def _contrasts(n_labels: int) -> Vector:
     return normed
 
 
-def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, NDArray[np.intp], Vector]:
+def merge_equal_columns(
+    matrix: "scipy.sparse.csr_matrix",
+) -> tuple["scipy.sparse.csc_matrix", NDArray[np.intp], Vector]:
     """Merge each group of k equal indicator columns into one column, multiplied by √k.
 
     Returns:
