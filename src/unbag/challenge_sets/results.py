@@ -164,20 +164,18 @@ class ExportedSetRecord(TypedDict):
     data: _Data
 
 
-class SkippedRecord(TypedDict):
-    """Schema of a skipped set in results.json."""
-
+class _SkippedRecord(TypedDict):
     set: str
     model: str | None
     reason: str
 
 
 class ResultsRecord(TypedDict):
-    """Schema of results.json."""
+    """Schema of results.json. Each result is validated with the types of its set (`validate_set_record`)."""
 
     schema: int
-    results: list[ResultRecord]
-    skipped: NotRequired[list[SkippedRecord]]
+    results: list[dict[str, Any]]
+    skipped: NotRequired[list[_SkippedRecord]]
 
 
 def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
@@ -224,16 +222,31 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
         ) from None
 
 
-def validate_set_fields(record: Mapping[str, Any], expected: str, prefix: str = "") -> None:
-    """Validate the fields of a record whose types depend on its challenge set, if the set is installed.
+def validate_set_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> None:
+    """Validate a record that names a challenge set, with the types of the set's options and scores if installed."""
+    name = record.get("set")
+    described = challenge_sets.find_challenge_set(name) if isinstance(name, str) else None
+    own = (None, None) if described is None else (described.options_type, described.scores_type)
+    parse_record(record, _add_types(schema, *own), expected, path)
 
-    These fields are `config` and, if present, `scores`. Error messages name them with the prefix.
-    """
-    described = challenge_sets.find_challenge_set(record["set"])
-    types = {} if described is None else {"config": described.options_type, "scores": described.scores_type}
-    for name, schema in types.items():
-        if schema is not None and name in record:
-            validate_record(record[name], schema, expected, f"{prefix}{name}")
+
+@cache
+def _add_types(schema: type, options: type | None, scores: type | None) -> type:
+    """Add the fields of a set's types of options and scores to the fields `config` and `scores` of a schema."""
+    hints = get_type_hints(schema, include_extras=True)
+    for field, own in (("config", options), ("scores", scores)):
+        if own is not None and field in hints:
+            parts = [each for each in (hints[field], own) if typing_extensions.is_typeddict(each)]
+            merged = {name: hint for each in parts for name, hint in get_type_hints(each, include_extras=True).items()}
+            hints[field] = _create_type(merged)
+    return _create_type(hints)
+
+
+def _create_type(fields: Mapping[str, Any]) -> type:
+    # pydantic rejects the `TypedDict` of `typing` before Python 3.12.
+    create: Any = typing_extensions.TypedDict
+    created: type = create("Record", dict(fields))
+    return created
 
 
 def _first_nonfinite(record: Mapping[str, Any]) -> str:
@@ -271,14 +284,9 @@ def _to_json_type(hint: Any) -> Any:
         return Annotated[int, Field(ge=0, lt=2**63)]  # except for seeds, integers are counts or ids
     if hint is float:
         return Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
-    # pydantic rejects the `TypedDict` of `typing` before Python 3.12.
     if typing_extensions.is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
-        converted = {name: _to_json_type(each) for name, each in hints.items()}
-        for name in hint.__optional_keys__:  # `total=False` does not mark the types of the fields
-            if get_origin(hints[name]) is not NotRequired:
-                converted[name] = NotRequired[converted[name]]
-        return typing_extensions.TypedDict(hint.__name__, converted)  # type: ignore[operator]
+        return _create_type({name: _to_json_type(each) for name, each in hints.items()})
     origin, arguments = get_origin(hint), tuple(map(_to_json_type, get_args(hint)))
     if origin in (Union, UnionType):
         return Union[arguments]  # noqa: UP007
@@ -370,18 +378,15 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
         )
     where = f"{path}: expected {expected}"
     validate_record(record, ResultsRecord, where)
-    results = [_parse_result(each, where, f"results.{number}") for number, each in enumerate(record["results"])]
+    results = []
+    for number, each in enumerate(record["results"]):
+        validate_set_record(each, ResultRecord, where, f"results.{number}")
+        result = Result(**{field.name: _parse_estimates(each[field.name]) for field in fields(Result)})
+        described = challenge_sets.find_challenge_set(result.set)
+        if described is not None and (fault := described.find_invalid_score(result.scores)):
+            raise ValueError(f"{where}, got results.{number}.scores.{fault}; the file is corrupted, evaluate again")
+        results.append(result)
     return results, [SkippedSet(*(each[name] for name in SkippedSet._fields)) for each in record.get("skipped", ())]
-
-
-def _parse_result(record: Mapping[str, Any], expected: str, path: str) -> Result:
-    """Build a result from its record, which matches `ResultRecord`."""
-    validate_set_fields(record, expected, f"{path}.")
-    result = Result(**{each.name: _parse_estimates(record[each.name]) for each in fields(Result)})
-    described = challenge_sets.find_challenge_set(result.set)
-    if described is not None and (fault := described.find_invalid_score(result.scores)):
-        raise ValueError(f"{expected}, got {path}.scores.{fault}; the file is corrupted, evaluate again")
-    return result
 
 
 def _parse_estimates(value: Any) -> Any:

@@ -1,13 +1,12 @@
 """Table, sentences and figures of the verifier metrics: entailment, or else contradiction, versus the rest."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rich.table import Table
 
 from unbag.challenge_sets.base import DETECTION, VERIFICATION, VERIFIER
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views.figures import (
     Figure,
     FigurePoint,
@@ -41,10 +40,10 @@ class _Kind(NamedTuple):
     label: str  # name of the label, e.g. "entailment"
     positive: str  # adjective of a pair with the label
     negative: str  # adjective of any other pair
-    false_positive: str  # name of the rate of false positives in the sweep of thresholds
+    article: str  # article of `positive`
     n_positive: str  # name of the number of pairs with the label
     n_negative: str  # name of the number of other pairs
-    article: str  # article of `positive`
+    false_positive: str  # name of the rate of false positives
 
     @property
     def false_positives(self) -> str:
@@ -59,10 +58,10 @@ _KINDS: Final = (
         label="entailment",
         positive="entailed",
         negative="not-entailed",
-        false_positive="false_entailment",
+        article="an",
         n_positive="n_entailed",
         n_negative="n_not_entailed",
-        article="an",
+        false_positive="false_entailment",
     ),
     _Kind(
         key=DETECTION,
@@ -70,12 +69,13 @@ _KINDS: Final = (
         label="contradiction",
         positive="contradicted",
         negative="not-contradicted",
-        false_positive="false_positive",
+        article="a",
         n_positive="n_positive",
         n_negative="n_negative",
-        article="a",
+        false_positive="false_positive",
     ),
 )
+_DIAGONAL: Final = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
 
 
 def _find_scores(result: Result) -> tuple[_Kind, Mapping[str, Any]] | None:
@@ -96,10 +96,9 @@ def build_verifier_table(result: Result) -> Table | None:
         return None
     kind, scores = found
     n_positive, n_negative, n_sources = scores[kind.n_positive], scores[kind.n_negative], scores.get("n_sources")
-    n_pairs = n_positive + n_negative
     counts = f"{n_positive:,} {kind.positive} pairs, {n_negative:,} others"
     # The intervals resample sources, so that their number matters if pairs share one.
-    if n_sources is not None and n_sources < n_pairs:
+    if n_sources is not None and n_sources < n_positive + n_negative:
         counts += f", {n_sources:,} {'documents' if 'documents' in result.data else 'sources'}"
     grid = create_table(f"{kind.title}: {counts}", "", "n", "value [95 %]")
     for metric in VERIFIER:
@@ -119,17 +118,16 @@ def summarize_verifier(result: Result) -> str | None:
     area = "" if scores["auroc"] is None else f" with AUROC {scores['auroc'].value:.3f}"
     # The targets ascend, so that the first reachable one is the strictest.
     safe = next((row for row in scores["safe_thresholds"] if row["threshold"] is not None), None)
+    recall = (safe or scores).get("recall")
+    recalled = "" if recall is None else f" and a recall of {format_points(recall.value)} %"
     if safe is not None:
-        recall = "" if safe["recall"] is None else f" and a recall of {format_points(safe['recall'].value)} %"
         return (
             f"{kind.title}{area}: at threshold {format_threshold(safe['threshold'])}, at most "
-            f"{100 * safe['target']:g} % {kind.false_positives} (95 % confidence){recall}."
+            f"{100 * safe['target']:g} % {kind.false_positives} (95 % confidence){recalled}."
         )
-    recall = "" if "recall" not in scores else f" and a recall of {format_points(scores['recall'].value)} %"
     reason = "; too few or too similar scores for a safe threshold" if scores["safe_thresholds"] else ""
-    return (
-        f"{kind.title}{area}: {format_percentage(scores[kind.false_positive])} {kind.false_positives}{recall}{reason}."
-    )
+    rate = format_percentage(scores[kind.false_positive])
+    return f"{kind.title}{area}: {rate} {kind.false_positives}{recalled}{reason}."
 
 
 def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
@@ -141,23 +139,21 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
     # Two results of one model, e.g. on two corpora, are no comparison of models.
     if len({result.model["name"] for result, _ in found}) < 2 or all(scores["auroc"] is None for _, scores in found):
         return None
-    safe = [{row["target"]: row for row in scores["safe_thresholds"]} for _, scores in found]
-    targets = [target for rows in safe for target, row in rows.items() if row["threshold"] is not None]
+    passed = [
+        {row["target"]: row for row in scores["safe_thresholds"] if row["threshold"] is not None} for _, scores in found
+    ]
+    target = min((target for rows in passed for target in rows), default=None)
     heads, title = [], "Unchanged pairs, as for a verifier"
-    if targets:
-        rate = f"{100 * min(targets):g} %"
+    if target is not None:
+        rate = f"{100 * target:g} %"
         heads = [f"recall at {rate}", "threshold"]
         title = f"Unchanged pairs: recall with at most {rate} false positives (95 % confidence)"
     grid = create_table(title, "", "AUROC [95 %]", *heads)
-    for (result, scores), rows in zip(found, safe, strict=True):
+    for (result, scores), rows in zip(found, passed, strict=True):
         cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
-        if targets:
-            row = rows.get(min(targets))
-            if row is None or row["threshold"] is None:
-                cells += ["–", "–"]
-            else:
-                cells += [format_interval(row["recall"]), format_threshold(row["threshold"])]
-        grid.add_row(str(result.model["name"]), *cells)
+        if target in rows:
+            cells += [format_interval(rows[target]["recall"]), format_threshold(rows[target]["threshold"])]
+        grid.add_row(str(result.model["name"]), *cells, *["–"] * (1 + len(heads) - len(cells)))
     return grid
 
 
@@ -172,10 +168,10 @@ def describe_thresholds(result: Result) -> list[str]:
     kind, scores = found
     if not scores["safe_thresholds"]:
         return ["The model returns no probabilities, so AUROC and thresholds are not available."]
-    return [_threshold_sentence(kind, row) for row in scores["safe_thresholds"]]
+    return [_describe_threshold(kind, row) for row in scores["safe_thresholds"]]
 
 
-def _threshold_sentence(kind: _Kind, row: Mapping[str, Any]) -> str:
+def _describe_threshold(kind: _Kind, row: Mapping[str, Any]) -> str:
     target = f"At most {100 * row['target']:g} % {kind.false_positives}"
     if row["threshold"] is None:
         if row["available"] < row["needed"]:
@@ -204,60 +200,46 @@ _MEANINGS: Final = {
 }
 """What each number of `VERIFIER` is, with the fields of `_Kind`."""
 
+_PARTS: Final = (
+    ("reliability ↓", "part of the Brier score from bad calibration", "calibration", "reliability"),
+    ("resolution ↑", "component that separates the labels; subtracted", "calibration", "resolution"),
+    ("uncertainty", "variance of the labels; the Brier score of their share", "calibration", "uncertainty"),
+    ("calibration error ↓", "mean distance of probability and share in the bins (ECE)", "calibration", "ece"),
+    ("corrected error ↓", "the same less its bias from small bins", "calibration", "ece_corrected"),
+    ("AURC ↓", "area under the risk-coverage curve", "risk_coverage", "aurc"),
+    ("AURC, perfect order", "the same errors, with the lowest confidence", "risk_coverage", "oracle"),
+    ("AURC, random order", "the error rate", "risk_coverage", "random"),
+)
+"""Names, meanings and keys of the numbers without an interval."""
+
 
 def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
     """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
-    columns = {
-        scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(kind, scores)}
-        for scored, kind, scores in _scored(group)
-    }
-    if not columns:
-        return None
-    titles = " or ".join(dict.fromkeys(kind.title.lower() for _, kind, _ in _scored(group)))
-    return build_metrics_table(f"As a {titles}: values with 95 % intervals", columns)
-
-
-def _measures(kind: _Kind, scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for metric in VERIFIER:
-        if (estimate := metric.get_estimate({kind.key: scores})) is not None:
-            label = add_direction_arrow(metric.label, metric.higher_is_better)
-            yield (
-                label,
-                _MEANINGS[metric.name].format(positive=kind.positive, article=kind.article),
-                format_interval(estimate),
-            )
-    if scores["calibration"] is not None:
-        found = scores["calibration"]
-        parts = (
-            ("reliability ↓", "part of the Brier score from bad calibration", "reliability"),
-            ("resolution ↑", "component that separates the labels; subtracted", "resolution"),
-            ("uncertainty", "variance of the labels; the Brier score of their share", "uncertainty"),
-            ("calibration error ↓", "mean distance of probability and share in the bins (ECE)", "ece"),
-            ("corrected error ↓", "the same less its bias from small bins", "ece_corrected"),
-        )
-        for name, meaning, key in parts:
-            yield name, meaning, f"{found[key]:.3f}"
-    if scores["risk_coverage"] is not None:
-        found = scores["risk_coverage"]
-        yield "AURC ↓", "area under the risk-coverage curve", f"{found['aurc']:.3f}"
-        yield "AURC, perfect order", "the same errors, with the lowest confidence", f"{found['oracle']:.3f}"
-        yield "AURC, random order", "the error rate", f"{found['random']:.3f}"
+    columns, titles = {}, []
+    for scored, kind, scores in _iter_scored(group):
+        cells = {}
+        for metric in VERIFIER:
+            if (estimate := metric.get_estimate({kind.key: scores})) is not None:
+                label = add_direction_arrow(metric.label, metric.higher_is_better)
+                cells[label, _MEANINGS[metric.name].format(**kind._asdict())] = format_interval(estimate)
+        cells |= {(name, meaning): f"{scores[of][key]:.3f}" for name, meaning, of, key in _PARTS if scores[of]}
+        columns[scored.model.name] = cells
+        titles.append(kind.title.lower())
+    about = f"As a {' or '.join(dict.fromkeys(titles))}: values with 95 % intervals"
+    return build_metrics_table(about, columns) if columns else None
 
 
 def build_threshold_table(group: ResultGroup) -> TextTable | None:
     """Build the table of thresholds by target rate of false positives. Return None if no model has probabilities."""
-    several = len(group.scored_models) > 1
-    rows = [
-        (
-            f"{scored.model.name}: at most {100 * row['target']:g} %"
-            if several
-            else f"at most {100 * row['target']:g} %",
-            *_threshold_cells(row),
-        )
-        for scored, _, scores in _scored(group)
-        for row in scores["safe_thresholds"]
-    ]
-    kinds = list(dict.fromkeys(kind for _, kind, _ in _scored(group)))
+    rows, kinds = [], []
+    for scored, kind, scores in _iter_scored(group):
+        name = f"{scored.model.name}: " if len(group.scored_models) > 1 else ""
+        rows += [
+            (f"{name}at most {100 * row['target']:g} %", *_format_threshold_cells(row))
+            for row in scores["safe_thresholds"]
+        ]
+        kinds.append(kind)
+    kinds = list(dict.fromkeys(kinds))
     false_positives = " or ".join(kind.false_positives for kind in kinds)
     heads = (false_positives, "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
     caption = (
@@ -268,7 +250,7 @@ def build_threshold_table(group: ResultGroup) -> TextTable | None:
     return TextTable(caption, heads, tuple(rows)) if rows else None
 
 
-def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _format_threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     if row["threshold"] is not None:
         found = (row["confirmed"], row["recall"])
         confirmed, recall = ("–" if each is None else format_interval(each) for each in found)
@@ -280,79 +262,61 @@ def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 def build_verifier_figures(group: ResultGroup) -> list[Figure]:
     """Build the reliability diagram, the risk-coverage curve, and the two figures of the threshold sweep."""
-    return [each for kind in _KINDS for each in _figures(group, kind) if each is not None]
+    return [each for kind in _KINDS for each in _iter_figures(group, kind) if each is not None]
 
 
-def _figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
-    diagonal = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
-    yield build_group_figure(
-        group,
-        partial(_reliability, kind=kind),
-        references=(FigureSeries("calibrated", diagonal, is_reference=True),),
+def _iter_figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
+    def build(points: Callable[[Any], Any], **attributes: Any) -> Figure | None:
+        # Without scores of this kind, a model has no points.
+        return build_group_figure(
+            group, lambda scores: points(scores[kind.key]) if scores.get(kind.key) else (), kind="curve", **attributes
+        )
+
+    def build_sweep(rate: str, title: str, pairs: str, better: str) -> Figure | None:
+        return build(
+            lambda scores: _build_curve((float(row["threshold"]), row[rate]) for row in scores["thresholds"]),
+            title=f"{title} by threshold",
+            about=f"Share of {pairs} pairs with at least this probability of {kind.label}. {better} is better.",
+            x="threshold",
+            y=title.lower(),
+        )
+
+    yield build(
+        lambda scores: [(row["score"], row["share"]) for row in (scores["calibration"] or {"bins": ()})["bins"]],
+        references=(FigureSeries("calibrated", _DIAGONAL, is_reference=True),),
         title="Reliability diagram",
         about=f"Share of {kind.positive} pairs by probability of {kind.label}, in bins of equally many pairs. A "
         "calibrated model is on the diagonal.",
         x=f"mean probability of {kind.label}",
         y=f"{kind.positive} pairs",
-        kind="curve",
     )
-    yield build_group_figure(
-        group,
-        partial(_risk, kind=kind),
+    curves = [(scored, scores["risk_coverage"]) for scored, its, scores in _iter_scored(group) if its == kind]
+    areas = [
+        f"{f'{scored.model.name}: ' if len(group.scored_models) > 1 else ''}{curve['aurc']:.3f} "
+        f"(perfect order {curve['oracle']:.3f}, random order {curve['random']:.3f})"
+        for scored, curve in curves
+        if curve is not None
+    ]
+    yield build(
+        lambda scores: _build_curve(
+            zip(scores["risk_coverage"]["coverage"], scores["risk_coverage"]["risk"], strict=True)
+            if scores["risk_coverage"]
+            else ()
+        ),
         title="Risk-coverage curve",
-        about=f"Error rate on the pairs with the most confident decisions. {_areas(group, kind)}",
+        about="Error rate on the pairs with the most confident decisions. Area under it: " + "; ".join(areas) + ".",
         x="coverage: share of the pairs",
         y="error rate",
-        kind="curve",
     )
-    for name, title, pairs, better in (
-        (kind.false_positive, kind.false_positives.capitalize(), kind.negative, "Lower"),
-        ("recall", "Recall", kind.positive, "Higher"),
-    ):
-        yield build_group_figure(
-            group,
-            partial(_sweep, kind=kind, name=name),
-            title=f"{title} by threshold",
-            about=f"Share of {pairs} pairs with at least this probability of {kind.label}. {better} is better.",
-            x="threshold",
-            y=title.lower(),
-            kind="curve",
-        )
+    yield build_sweep(kind.false_positive, kind.false_positives.capitalize(), kind.negative, "Lower")
+    yield build_sweep("recall", "Recall", kind.positive, "Higher")
 
 
-def _scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, _Kind, Mapping[str, Any]]]:
+def _iter_scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, _Kind, Mapping[str, Any]]]:
     for scored in group.scored_models:
         if (found := _find_scores(scored.result)) is not None:
             yield scored, *found
 
 
-def _reliability(scores: Any, kind: _Kind) -> list[tuple[float, Estimate]]:
-    found = (scores.get(kind.key) or {}).get("calibration")
-    return [] if found is None else [(row["score"], row["share"]) for row in found["bins"]]
-
-
-def _risk(scores: Any, kind: _Kind) -> list[tuple[float, Estimate]]:
-    found = (scores.get(kind.key) or {}).get("risk_coverage")
-    return [] if found is None else _curve(found["coverage"], found["risk"])
-
-
-def _sweep(scores: Any, kind: _Kind, name: str) -> list[tuple[float, Estimate]]:
-    rows = (scores.get(kind.key) or {}).get("thresholds", [])
-    return _curve([float(row["threshold"]) for row in rows], [row[name] for row in rows])
-
-
-def _curve(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, Estimate]]:
-    return [(at, build_point_estimate(value)) for at, value in zip(x, y, strict=True)]
-
-
-def _areas(group: ResultGroup, kind: _Kind) -> str:
-    """Describe the area under the curve of each model, beside that of a perfect and of a random order."""
-    parts = []
-    for scored, its_kind, scores in _scored(group):
-        # A detector and a verifier have different labels, and thus different curves.
-        if its_kind == kind and scores["risk_coverage"] is not None:
-            areas = (scores["risk_coverage"][name] for name in ("aurc", "oracle", "random"))
-            own, oracle, random = (f"{area:.3f}" for area in areas)
-            name = f"{scored.model.name}: " if len(group.scored_models) > 1 else ""
-            parts.append(f"{name}{own} (perfect order {oracle}, random order {random})")
-    return f"Area under it: {'; '.join(parts)}."
+def _build_curve(points: Iterable[tuple[float, float]]) -> list[tuple[float, Estimate]]:
+    return [(x, build_point_estimate(y)) for x, y in points]
