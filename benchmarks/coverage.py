@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import RATIO, Estimate, Sample, estimate_ratios
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import compute_paired_difference
 
 EXAMPLES, Q, RIGHT = 300, 100, 0.8
@@ -48,13 +48,13 @@ def of_p_c(rng: np.random.Generator, seed: int) -> Estimate:
     right, accepted = _sources(rng)
     answers = np.concatenate([right[:, None], accepted], axis=1)
     rows = EXAMPLES * (Q + 1)
-    permuted = PermutedRows(
+    permuted = (
         1 - answers.ravel(),
         np.zeros(rows, dtype=np.int64),
         np.repeat(np.arange(EXAMPLES), Q + 1),
         np.tile(np.arange(-1, Q), EXAMPLES),
     )
-    scores = permutation_acceptance(permuted, seed=seed)
+    scores = permutation_acceptance(*permuted, seed=seed)
     estimate: Estimate = scores["p_c"]
     return estimate
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unbag import scripts
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 SOURCES, Q, ROUNDS = 9_901, 100, 5  # 1,000,001 rows
 
@@ -47,10 +47,10 @@ def main() -> None:
     record = {
         "benchmark": "scoring",
         "rows": len(rows["predictions"]),
-        "pure_s": seconds(lambda: permutation_acceptance(PermutedRows(**rows), resamples=0), ROUNDS),
-        "pure_with_intervals_s": seconds(lambda: permutation_acceptance(PermutedRows(**rows)), ROUNDS),
+        "pure_s": seconds(lambda: permutation_acceptance(**rows, resamples=0), ROUNDS),
+        "pure_with_intervals_s": seconds(lambda: permutation_acceptance(**rows), ROUNDS),
         "pure_with_probabilities_and_intervals_s": seconds(
-            lambda: permutation_acceptance(PermutedRows(**rows, probabilities=probabilities)), ROUNDS
+            lambda: permutation_acceptance(**rows, probabilities=probabilities), ROUNDS
         ),
         "evaluate_compute_s": seconds(lambda: module.compute(**rows, resamples=0), 1),
     }

@@ -25,7 +25,7 @@ from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import mcnemar_test, run_seed_test
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
@@ -282,7 +282,7 @@ def test_default_metrics_exist_and_use_set_examples():
         "soswap_addamod": label_distribution(predicted, gold, sources, kind=["soswap", "addamod"] * 60),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
-        "permuted": permutation_acceptance(PermutedRows(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20))),
+        "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
         "negation": negation_consistency(predicted, gold, sources, np.arange(120) // 2, ["double"] * 120),
         "recombined": document_consistency(
             predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120

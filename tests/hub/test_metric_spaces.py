@@ -21,7 +21,6 @@ from unbag.hub.metric_page import (
     select_metric_columns,
 )
 from unbag.hub.spaces import GRADIO, build_metric_space
-from unbag.scoring.metric_module import flatten_input_table
 from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
 
@@ -47,7 +46,7 @@ ONE = {"predictions": [1] * 2, "references": [1] * 2, "source_id": ["a"] * 2, "s
 
 def _function(name):
     module = __import__(f"unbag.scoring.{name}", fromlist=[name])
-    return flatten_input_table(getattr(module, name))
+    return getattr(module, name)
 
 
 def _example(name):

@@ -86,9 +86,7 @@ CASES = {
         ("mirror_consistency", pytest.approx(1 / 3)),
     ),
     "permutation_acceptance": (
-        lambda curve, **columns: permutation_acceptance.permutation_acceptance(
-            permutation_acceptance.PermutedRows(**columns), curve=curve
-        ),
+        permutation_acceptance.permutation_acceptance,
         permutation_acceptance.PermutationAcceptanceScores,
         {
             "predictions": [0, 0, 1, 2, 0, 2],
@@ -168,9 +166,6 @@ def test_rows_can_be_added_in_batches(metric):
 
 def test_inputs_description_contains_arguments_and_scores(metric):
     module, function, scores, *_ = metric
-    if function.__name__ == "<lambda>":
-        assert permutation_acceptance.PermutedRows.__doc__ in module.inputs_description
-        function = permutation_acceptance.permutation_acceptance
     assert function.__doc__ in module.inputs_description
     assert all(f"{key}: " in module.inputs_description for key in scores.__annotations__)
 

@@ -40,5 +40,5 @@ def test_accuracy_with_one_source_per_example_equals_default():
 
 
 def test_accuracy_with_sources_of_other_length_is_rejected():
-    with pytest.raises(ValueError, match="source_id: expected one source per example \\(2\\), got 1"):
+    with pytest.raises(ValueError, match=r"accuracy: expected columns of equal length, got .*'source_id': 1"):
         accuracy([0, 1], [0, 1], ["a"])

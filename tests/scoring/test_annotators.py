@@ -109,7 +109,9 @@ def test_invalid_annotator_labels_raise(votes, words):
 
 
 def test_annotator_labels_of_other_length_raise():
-    with pytest.raises(ValueError, match=r"annotator_labels: expected one row per example \(2\), got 1"):
+    with pytest.raises(
+        ValueError, match=r"annotator_labels: expected columns of equal length, got .*'annotator_labels': 1"
+    ):
         compute_annotator_agreement([[0]], np.array([0, 1]))
 
 

@@ -208,7 +208,10 @@ def test_zero_resamples_give_no_intervals():
         ({"n_labels": 2}, "references: expected label ids from 0 to 1, got 2 in row 2"),
         ({"predictions": ["entailment"] * 6}, "expected integers, got {'predictions': '<U10'}"),
         ({"predictions": [[0.1, 0.8, 0.1]] * 6}, "{'references': (6,), 'predictions': (6, 3)}"),
-        ({"annotator_labels": [[E]]}, "annotator_labels: expected one row per example (6), got 1"),
+        (
+            {"annotator_labels": [[E]]},
+            "annotator_labels: expected columns of equal length, got {'references': 6, 'annotator_labels': 1}",
+        ),
         ({"annotator_labels": [[E]] * 5 + [[E, 7]]}, "expected label ids from 0 to 2, got 7 in row 5"),
         ({"annotator_labels": [["entailment"]] * 6}, "annotator_labels: expected label ids, None or -1, got <U10"),
         ({"predictions": [], "references": [], "lms": []}, "expected at least one example, got none"),

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 E, N, C = 0, 1, 2
 
@@ -19,9 +19,7 @@ REFERENCES = [E] * len(ROWS)
 
 
 def _score(resamples=1000, **properties):
-    return permutation_acceptance(
-        PermutedRows(PREDICTIONS, REFERENCES, SOURCES, INDEX, **properties), resamples=resamples
-    )
+    return permutation_acceptance(PREDICTIONS, REFERENCES, SOURCES, INDEX, **properties, resamples=resamples)
 
 
 def _sample_inputs(seed=0, sources=40, q=7, labels=3):
@@ -60,7 +58,7 @@ def test_all_metrics_equal_hand_computed_values():
 
 
 def test_acceptance_of_one_third_is_not_above_chance():
-    scores = permutation_acceptance(PermutedRows([E, E, N, N], [E] * 4, ["a"] * 4, [-1, 0, 1, 2]))
+    scores = permutation_acceptance([E, E, N, N], [E] * 4, ["a"] * 4, [-1, 0, 1, 2])
     assert scores["omega_rand"].value == 0
 
 
@@ -85,7 +83,7 @@ def test_entropy_uses_only_accepted_permutations():
     uniform, sure = [1 / 3] * 3, [1.0, 0.0, 0.0]
     predicted = [E, E, E, N]
     distributions = [sure, [0.34, 0.33, 0.33], sure, uniform]
-    scores = permutation_acceptance(PermutedRows(predicted, [E] * 4, ["a"] * 4, [-1, 0, 1, 2], distributions))
+    scores = permutation_acceptance(predicted, [E] * 4, ["a"] * 4, [-1, 0, 1, 2], distributions)
     # the last permutation is not accepted, and the certain one has entropy 0
     expected = -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2
     assert scores["entropy_c"].value == pytest.approx(expected)
@@ -96,23 +94,23 @@ def test_entropy_is_averaged_per_example_by_default():
     # Both are right in the original order. a is accepted twice, with entropies h and 0, and b once, with entropy k.
     predicted = [E, E, E, E, E, N]
     distributions = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.34, 0.33, 0.33], [0, 1, 0]]
-    rows = PermutedRows(predicted, [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1], distributions)
+    rows = (predicted, [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1], distributions)
     h, k = np.log(2), -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33))
-    scores = permutation_acceptance(rows)
+    scores = permutation_acceptance(*rows)
     assert scores["entropy_c"].value == pytest.approx((h / 2 + k) / 2)
     assert scores["entropy_c"].n == 2
     assert scores["entropy_quartiles_c"] == pytest.approx([h / 2 + (k - h / 2) * part for part in (0.25, 0.5, 0.75)])
     assert scores["entropy_quartiles_f"] is None
-    pooled = permutation_acceptance(rows, entropy_over="permutations")
+    pooled = permutation_acceptance(*rows, entropy_over="permutations")
     assert pooled["entropy_c"].value == pytest.approx((h + k) / 3)
     with pytest.raises(ValueError, match="entropy_over: expected 'examples' or 'permutations', got 'rows'"):
-        permutation_acceptance(rows, entropy_over="rows")
+        permutation_acceptance(*rows, entropy_over="rows")
 
 
 def test_p_c_accepted_excludes_examples_never_accepted():
     # a and b are right in the original order; a is accepted in 1 of 2 permutations, b in none.
-    rows = PermutedRows([E, E, N, E, N, N], [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1])
-    scores = permutation_acceptance(rows)
+    rows = ([E, E, N, E, N, N], [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1])
+    scores = permutation_acceptance(*rows)
     assert (scores["p_c"].value, scores["p_c"].n) == (1 / 4, 2)
     assert (scores["p_c_accepted"].value, scores["p_c_accepted"].n) == (1 / 2, 1)
     assert scores["acceptance"].value == 1 / 4
@@ -122,7 +120,7 @@ def test_bag_of_words_accepts_exactly_correct_examples():
     data = _sample_inputs()
     first = data["permutation"] == -1
     own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same prediction for all orders
-    scores = permutation_acceptance(PermutedRows(own, data["references"], data["source_id"], data["permutation"]))
+    scores = permutation_acceptance(own, data["references"], data["source_id"], data["permutation"])
     assert scores["p_c"].value == scores["p_c_accepted"].value == 1
     assert scores["p_f"].value is None
     assert scores["acceptance"].value == scores["accuracy"].value
@@ -135,8 +133,8 @@ def test_constant_prediction_scores_label_frequency(label):
     data = _sample_inputs()
     share = np.mean(data["references"] == label)
     predictions = np.full(len(data["references"]), label)
-    rows = PermutedRows(predictions, data["references"], data["source_id"], data["permutation"])
-    scores = permutation_acceptance(rows, curve=True)
+    rows = (predictions, data["references"], data["source_id"], data["permutation"])
+    scores = permutation_acceptance(*rows, curve=True)
     assert scores["omega_max"].value == scores["omega_rand"].value == scores["omega_all"].value == pytest.approx(share)
     assert [omega for _, omega in scores["curve"]] == pytest.approx([share] * 101)
 
@@ -146,8 +144,8 @@ def test_row_order_has_no_effect():
     order = np.random.default_rng(1).permutation(len(data["references"]))
     assert (order != np.arange(len(order))).any()
     shuffled = {name: [values[i] for i in order] for name, values in data.items()}
-    expected = _values(permutation_acceptance(PermutedRows(**data)))
-    assert _values(permutation_acceptance(PermutedRows(**shuffled))) == pytest.approx(expected)
+    expected = _values(permutation_acceptance(**data))
+    assert _values(permutation_acceptance(**shuffled)) == pytest.approx(expected)
 
 
 def _values(scores):
@@ -156,7 +154,7 @@ def _values(scores):
 
 def test_omega_decreases_with_x():
     data = _sample_inputs()
-    scores = permutation_acceptance(PermutedRows(**data), curve=True)
+    scores = permutation_acceptance(**data, curve=True)
     curve = dict(scores["curve"])
     values = list(curve.values())
     assert len(values) == 101
@@ -168,8 +166,8 @@ def test_omega_decreases_with_x():
 def test_curve_counts_only_proportions_above_x():
     # 29 of 100 are accepted; 0.29 * 100 is 28.999999999999996 in floating point.
     predicted = [E] + [E] * 29 + [N] * 71
-    rows = PermutedRows(predicted, [E] * 101, ["a"] * 101, range(-1, 100))
-    scores = permutation_acceptance(rows, curve=True)
+    rows = (predicted, [E] * 101, ["a"] * 101, range(-1, 100))
+    scores = permutation_acceptance(*rows, curve=True)
     assert dict(scores["curve"])[0.28] == 1
     assert dict(scores["curve"])[0.29] == 0
 
@@ -185,7 +183,7 @@ def test_metrics_equal_plain_loop():
         else:
             rates.setdefault(source, []).append(hit)
     share = {source: sum(hits) / len(hits) for source, hits in rates.items()}
-    scores = permutation_acceptance(PermutedRows(**data))
+    scores = permutation_acceptance(**data)
     assert scores["omega_rand"].value == pytest.approx(np.mean([s > 1 / 3 for s in share.values()]))
     assert scores["p_c"].value == pytest.approx(np.mean([s for source, s in share.items() if correct[source]]))
     kept = [s for source, s in share.items() if correct[source] and s > 0]
@@ -207,8 +205,8 @@ def test_metrics_equal_plain_loop():
 
 def test_chance_of_two_labels_is_one_half():
     for predicted, omega_rand in (([0, 0, 1, 1, 1], 0), ([0, 0, 0, 0, 1], 1)):  # a quarter is below one half
-        rows = PermutedRows(predicted, [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3])
-        assert permutation_acceptance(rows, n_labels=2)["omega_rand"].value == omega_rand
+        rows = (predicted, [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3])
+        assert permutation_acceptance(*rows, n_labels=2)["omega_rand"].value == omega_rand
 
 
 def test_bins_equal_hand_computed_values():
@@ -238,12 +236,12 @@ def test_length_bins_have_width_five():
 
 
 def test_intervals_contain_value_and_entropies_use_seed():
-    rows = PermutedRows(**_sample_inputs())
-    scores = permutation_acceptance(rows, seed=1)
+    rows = _sample_inputs()
+    scores = permutation_acceptance(**rows, seed=1)
     for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
         assert scores[name].low < scores[name].value < scores[name].high
-    assert scores == permutation_acceptance(rows, seed=1)
-    other = permutation_acceptance(rows, seed=2)
+    assert scores == permutation_acceptance(**rows, seed=1)
+    other = permutation_acceptance(**rows, seed=2)
     assert scores["p_c"] == other["p_c"]
     assert scores["entropy_c"].low != other["entropy_c"].low
 
@@ -276,17 +274,17 @@ def test_invalid_input_error_names_argument(change, words):
         "permutation": INDEX,
     } | change
     with pytest.raises(ValueError, match=re.escape(words)):
-        permutation_acceptance(PermutedRows(**inputs))
+        permutation_acceptance(**inputs)
 
 
 def test_missing_permutation_is_reported():
     rows = slice(0, -1)
     with pytest.raises(ValueError, match=re.escape("got permutation 3 of source 'd' 0 times")):
-        permutation_acceptance(PermutedRows(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows]))
+        permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
 
 
 def test_missing_rows_or_permutations_raise():
     with pytest.raises(ValueError, match="no rows"):
-        permutation_acceptance(PermutedRows([], [], [], []))
+        permutation_acceptance([], [], [], [])
     with pytest.raises(ValueError, match="only unpermuted"):
-        permutation_acceptance(PermutedRows([E], [E], ["a"], [-1]))
+        permutation_acceptance([E], [E], ["a"], [-1])

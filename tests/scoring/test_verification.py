@@ -102,8 +102,8 @@ def test_average_precision_interval_is_continuous_at_1():
     entailed = np.ones(66, dtype=bool)
     entailed[[63, 65]] = False
     scores = np.linspace(0.9, 0.1, 66)
-    near = estimate_average_precision(scores, entailed, np.arange(66), 66)
-    perfect = estimate_average_precision(np.where(entailed, 0.9, 0.1), entailed, np.arange(66), 66)
+    near = estimate_average_precision(scores, entailed, np.arange(66))
+    perfect = estimate_average_precision(np.where(entailed, 0.9, 0.1), entailed, np.arange(66))
     assert near.value == pytest.approx((63 + 64 / 65) / 64)
     assert perfect.low == pytest.approx(0.025 ** (1 / 64))  # Clopper-Pearson for 64 of 64
     assert perfect.low - 0.01 < near.low < perfect.low
@@ -246,7 +246,7 @@ def test_auroc_interval_coverage_is_95_percent():
     held = 0
     for seed in range(200):
         scores, entailed = sample_calibrated(150, 1000 + seed)
-        area = estimate_auroc(scores, entailed, np.arange(150), 150)
+        area = estimate_auroc(scores, entailed, np.arange(150))
         held += area.low <= 5 / 6 <= area.high
     assert held >= 180
 

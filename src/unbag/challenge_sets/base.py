@@ -523,15 +523,11 @@ class ChallengeSet:
         # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(score=np.mean([each.score for each in draws], axis=0)) if draws else None
-        votes = [
-            [int(predictions.label_positions[vote]) for vote in labels]
-            for labels in columns.get("annotator_labels", ())
-        ]
         beyond = skill_score(
             own,
             None if lexical is None else worth(lexical),
             control,
-            annotators=votes if any(votes) else None,
+            annotators=predictions.to_vote_positions(columns),
         )
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 

@@ -71,6 +71,12 @@ class SetPredictions(NamedTuple):
         gold: NDArray[np.intp] = self.label_positions[np.asarray(labels, dtype=np.intp)]
         return gold
 
+    def to_vote_positions(self, columns: Columns) -> list[list[int]] | None:
+        """Convert the column `annotator_labels`, gold label ids, to indices in `label_space`; None without any."""
+        positions = self.label_positions.tolist()
+        votes = [[positions[vote] for vote in labels] for labels in columns.get("annotator_labels", ())]
+        return votes if any(votes) else None
+
     def to_label_space(self, label_space: Sequence[str]) -> "SetPredictions":
         """Convert the predictions to the same or a smaller label space. Adds the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):

@@ -97,10 +97,6 @@ def _count_changes(
     """
     changed = ours.find_differences(theirs)
     unanswered = is_open & (ours.label == ours.names.index(NONE)) & ~changed
-    n_sources = len(np.unique(ours.source))
-    everything = np.ones(len(changed), dtype=np.bool_)
-    known, share = (
-        estimate_proportion(rows, everything, ours.source.astype(np.int64), n_sources)
-        for rows in (changed, changed | unanswered)
-    )
-    return int((changed | unanswered).sum()), share, n_sources, int(unanswered.sum()), known
+    everything, source = np.ones(len(changed), dtype=np.bool_), ours.source.astype(np.int64)
+    known, share = (estimate_proportion(rows, everything, source) for rows in (changed, changed | unanswered))
+    return int((changed | unanswered).sum()), share, len(np.unique(source)), int(unanswered.sum()), known

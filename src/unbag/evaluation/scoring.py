@@ -221,8 +221,7 @@ def _selections(folder: Path) -> list[ExampleSelection]:
 def estimate_unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
     source = row_labels.compute_source_indices(built.rows).astype(np.int64)
-    everything = np.ones(len(unanswered), dtype=np.bool_)
-    return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+    return estimate_proportion(unanswered, np.ones(len(unanswered), dtype=np.bool_), source)
 
 
 def _report_unanswered(

@@ -128,8 +128,8 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
         "requirements.txt": build_requirements(*packages),
     }
     statements = (
-        f"from {_SCORING} import {name}, flatten_input_table, flatten_scores\n\n"
-        f"demo = build_page(flatten_input_table({name}), flatten_scores, Path(__file__).parent)"
+        f"from {_SCORING} import {name}, flatten_scores\n\n"
+        f"demo = build_page({name}, flatten_scores, Path(__file__).parent)"
     )
     return _build_space(repo, card, ("metric_page", statements), files, f"Publish the metric {name}")
 

@@ -12,7 +12,6 @@ from unbag.scoring.intervals import compute_contrast_limits, compute_effective_s
 DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int64
 
-
 RATIO: Final = "ratio"
 """Name of the statistic of a proportion: a ratio of sums, with each numerator between 0 and its denominator."""
 MEAN: Final = "mean"
@@ -94,91 +93,67 @@ def estimate_ratios(
     index(seed)  # raises TypeError for a seed that is not an integer, even if no resample is drawn
     k = numerators.shape[1]
     proportions = [column for column in range(k) if column not in means]
-    numerators = _within(numerators, denominators, proportions)
-    total = denominators.sum(axis=0)
-    counts = (denominators > 0).sum(axis=0)
+    numerators = _clip_proportions(numerators, denominators, proportions)
+    counts = (denominators > 0).sum(axis=0).tolist()
     # An empty subset gives 0 / 0 = NaN, which becomes None below.
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = _with_differences((numerators.sum(axis=0) / total)[None], differences)[0]
-    counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
-    bounds: list[tuple[float, float] | None] = [None] * len(values)
+        values = (numerators.sum(axis=0) / denominators.sum(axis=0)).tolist()
+    limits: dict[int, tuple[float, float]] = {}
     if resamples and len(numerators):
-        for column, bound in _share_bounds(numerators, denominators, proportions).items():
-            bounds[column] = bound
-        for column, bound in _drawn_bounds(numerators, denominators, sorted(means), resamples, seed).items():
-            bounds[column] = bound
-        for place, (first, second) in enumerate(differences, start=k):
-            if counts[place]:
-                bounds[place] = _difference_bounds(numerators, denominators, first, second)
-    samples = _samples(numerators, denominators, differences, means)
+        above, below = numerators[:, proportions], denominators[:, proportions]
+        sizes = compute_effective_sizes(above, below)
+        is_given = sizes > 0
+        shares = above.sum(axis=0)[is_given] / below.sum(axis=0)[is_given]
+        ends = (end.tolist() for end in compute_proportion_limits(shares, sizes[is_given]))
+        limits |= dict(zip(np.array(proportions)[is_given].tolist(), zip(*ends, strict=True), strict=True))
+        if means:
+            columns = sorted(means)
+            sums = resample_sums(np.hstack([numerators[:, columns], denominators[:, columns]]), resamples, seed)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drawn = sums[:, : len(columns)] / sums[:, len(columns) :]
+            for column, draws in zip(columns, drawn.T, strict=True):
+                if not np.isnan(draws).all():  # NaN: the resample has no example of this subset
+                    low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
+                    limits[column] = low, high
+    samples = [
+        Sample(MEAN if column in means else RATIO, np.stack([numerators[:, column], denominators[:, column]], axis=1))
+        for column in range(k)
+    ]
+    for number, (first, second) in enumerate(differences, start=k):
+        values.append(values[first] - values[second])
+        counts.append(min(counts[first], counts[second]))
+        samples.append(Sample(DIFFERENCE, np.hstack([samples[first].columns, samples[second].columns])))
+        if resamples and counts[number]:
+            # The pseudo-examples of the limits would give even a proportion minus itself an interval.
+            pair = [first, second]
+            limits[number] = (
+                (0.0, 0.0)
+                if first == second
+                else compute_contrast_limits(numerators[:, pair], denominators[:, pair], np.array([1.0, -1.0]))
+            )
     estimates = []
-    for value, limits, n, sample in zip(values, bounds, counts, samples, strict=True):
-        low, high = (None, None) if limits is None else limits
-        estimates.append(Estimate(float(value) if n else None, low, high, int(n)).copy_with_sample(sample))
+    for number, (value, n, sample) in enumerate(zip(values, counts, samples, strict=True)):
+        low, high = limits.get(number, (None, None))
+        estimates.append(Estimate(value if n else None, low, high, n).copy_with_sample(sample))
     return estimates
 
 
-def _within(
+def _clip_proportions(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], proportions: Sequence[int]
 ) -> NDArray[np.float64]:
     """Clip numerators of proportions that exceed [0, denominator] because of rounding errors."""
-    inside = np.clip(numerators, 0.0, denominators)
-    outside = np.abs(inside - numerators) > _ROUNDING
+    clipped = numerators.copy()
     for column in proportions:
-        if outside[:, column].any():
-            row = int(outside[:, column].argmax())
+        above, below = numerators[:, column], denominators[:, column]
+        clipped[:, column] = np.clip(above, 0.0, below)
+        if (outside := np.abs(clipped[:, column] - above) > _ROUNDING).any():
+            row = int(outside.argmax())
             raise ValueError(
                 f"numerators: expected values from 0 to the denominator in a column of proportions, got "
-                f"{numerators[row, column]:g} with denominator {denominators[row, column]:g}; list the column in "
-                "means if it does not contain proportions"
+                f"{above[row]:g} with denominator {below[row]:g}; list the column in means if it does not contain "
+                "proportions"
             )
-    clipped = numerators.copy()
-    clipped[:, proportions] = inside[:, proportions]
     return clipped
-
-
-def _share_bounds(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], columns: Sequence[int]
-) -> dict[int, tuple[float, float]]:
-    """Compute the confidence limits of proportions by column; columns without examples are omitted."""
-    above, below = numerators[:, columns], denominators[:, columns]
-    sizes = compute_effective_sizes(above, below)
-    has_examples = sizes > 0
-    shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
-    limits = zip(*(ends.tolist() for ends in compute_proportion_limits(shares, sizes[has_examples])), strict=True)
-    return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
-
-
-def _drawn_bounds(
-    numerators: NDArray[np.float64],
-    denominators: NDArray[np.float64],
-    columns: Sequence[int],
-    resamples: int,
-    seed: int,
-) -> dict[int, tuple[float, float]]:
-    """Compute the bootstrap limits of means by column; columns without examples are omitted."""
-    if not columns:
-        return {}
-    sums = resample_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        draws = sums[:, : len(columns)] / sums[:, len(columns) :]
-    bounds = {}
-    for column, column_draws in zip(columns, draws.T, strict=True):
-        if not np.isnan(column_draws).all():  # NaN: the resample has no example of this subset
-            low, high = np.nanpercentile(column_draws, [2.5, 97.5]).tolist()
-            bounds[column] = (low, high)
-    return bounds
-
-
-def _difference_bounds(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], first: int, second: int
-) -> tuple[float, float]:
-    """Compute the limits of a difference between two proportions; both are 0 for a proportion minus itself."""
-    # The pseudo-examples of the limits would give even this difference an interval.
-    if first == second:
-        return 0.0, 0.0
-    columns = [first, second]
-    return compute_contrast_limits(numerators[:, columns], denominators[:, columns], np.array([1.0, -1.0]))
 
 
 def estimate_named_ratios(
@@ -203,17 +178,14 @@ def estimate_named_ratios(
     >>> {name: estimate.value for name, estimate in estimates.items()}
     {'all': 0.75, 'first': 0.5, 'drop': 0.25}
     """
-    columns = {name: column for column, name in enumerate(ratios)}
-    numerators = np.stack([np.asarray(above, dtype=np.float64) for above, _ in ratios.values()], axis=1)
-    denominators = np.stack(
-        [np.broadcast_to(below, len(numerators)).astype(np.float64) for _, below in ratios.values()], axis=1
-    )
     differences = differences or {}
-    pairs = [(columns[first], columns[second]) for first, second in differences.values()]
+    columns = {name: column for column, name in enumerate(ratios)}
+    above = [np.asarray(each, dtype=np.float64) for each, _ in ratios.values()]
+    below = [np.broadcast_to(each, len(above[0])).astype(np.float64) for _, each in ratios.values()]
     estimates = estimate_ratios(
-        numerators,
-        denominators,
-        differences=pairs,
+        np.stack(above, axis=1),
+        np.stack(below, axis=1),
+        differences=[(columns[first], columns[second]) for first, second in differences.values()],
         means=[columns[name] for name in means],
         resamples=resamples,
         seed=seed,
@@ -247,32 +219,27 @@ def estimate_ratio(
     above = np.asarray(values, dtype=np.float64) * below
     n_rows = int(below.sum()) if is_count_of_rows else None
     if source is not None:
-        above, below = (sum_by_source(each, source, int(source.max()) + 1) for each in (above, below))
+        above, below = (sum_by_source(each, source) for each in (above, below))
     [estimate] = estimate_ratios(above[:, None], below[:, None], resamples=resamples)
-    return estimate if n_rows is None else estimate.copy_with_sample(estimate.sample, n_rows)
+    return estimate.copy_with_sample(estimate.sample, n_rows)
 
 
-def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
-    """Sum the values of all rows with the same source, shape (n_sources,).
+def sum_by_source(values: ArrayLike, source: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum the values of all rows with the same source index, shape (sources,).
 
-    Values and source indices have shape (n,).
-
-    >>> sum_by_source([True, True, False], np.array([0, 1, 1]), 2)
+    >>> sum_by_source([True, True, False], np.array([0, 1, 1]))
     array([1., 1.])
     """
-    sums = np.bincount(source, weights=np.asarray(values, dtype=np.float64), minlength=n_sources)
+    sums = np.bincount(source, weights=np.asarray(values, dtype=np.float64))
     return sums.astype(np.float64)  # bincount returns integers if there are no rows
 
 
-def estimate_proportion(
-    hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
-) -> Estimate:
-    """Estimate the fraction of the selected rows for which `hits` is True, with a confidence interval.
+def estimate_proportion(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64]) -> Estimate:
+    """Estimate the fraction of the selected rows for which `hits` is True, without a sample for paired tests.
 
     All arrays have shape (n,). The interval treats the rows of each source as a cluster. `n` counts rows.
     """
-    above, below = (sum_by_source(each, source, n_sources) for each in (np.logical_and(hits, rows), rows))
-    return estimate_named_ratios({"share": (above, below)})["share"].copy_with_sample(None, int(rows.sum()))
+    return estimate_ratio(hits, rows, source, is_count_of_rows=True).copy_with_sample(None)
 
 
 def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
@@ -302,26 +269,9 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        items = (to_json(item) for item in value)
+        items = map(to_json, value)
         return list(items) if isinstance(value, list) else tuple(items)
     return value
-
-
-def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Append the differences between pairs of ratios, shape (draws, k + differences)."""
-    return np.column_stack([ratios, *(ratios[:, first] - ratios[:, second] for first, second in differences)])
-
-
-def _samples(
-    numerators: NDArray[np.float64],
-    denominators: NDArray[np.float64],
-    differences: Sequence[tuple[int, int]],
-    means: Collection[int],
-) -> list[Sample]:
-    ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
-    return [Sample(MEAN if k in means else RATIO, ratio) for k, ratio in enumerate(ratios)] + [
-        Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
-    ]
 
 
 def resample_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:

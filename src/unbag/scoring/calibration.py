@@ -22,41 +22,26 @@ BINS: Final = 10
 
 
 class ReliabilityBin(TypedDict):
-    """A bin of the reliability diagram.
+    """A bin of the reliability diagram."""
 
-    Attributes:
-        bin: Number of the bin, from 1 (the lowest scores).
-        score: Mean score of the pairs in the bin.
-        share: Share of the pairs in the bin that have the label, with its interval and n.
-    """
-
-    bin: int
-    score: float
-    share: Estimate
+    bin: int  # number of the bin, from 1 (the lowest scores)
+    score: float  # mean score of the pairs in the bin
+    share: Estimate  # share of the pairs in the bin that have the label, with its interval and n
 
 
 class CalibrationScores(TypedDict):
-    """Calibration metrics of predicted probabilities of a label.
+    """Calibration metrics of predicted probabilities of a label."""
 
-    Attributes:
-        brier: Mean squared difference between score and label, in [0, 1]; lower is better.
-        reliability: Mean squared distance between the mean score of a bin and its share of pairs with the label; 0
-            means calibrated.
-        resolution: How well the bins separate the labels. It includes the spread of scores within the bins (Stephenson,
-            Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
-        uncertainty: Variance of the labels.
-        ece: Expected calibration error with equal-mass bins, in [0, 1]; lower is better.
-        ece_corrected: `ece` minus an estimate of its bias, which is positive even for a calibrated model.
-        bins: The reliability diagram.
-    """
-
-    brier: Estimate
+    brier: Estimate  # mean squared difference between score and label, in [0, 1]; lower is better
+    # Mean squared distance between the mean score of a bin and its share of pairs with the label; 0 means calibrated.
     reliability: float
+    # How well the bins separate the labels. It includes the spread of scores within the bins (Stephenson, Coelho &
+    # Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
     resolution: float
-    uncertainty: float
-    ece: float
-    ece_corrected: float
-    bins: list[ReliabilityBin]
+    uncertainty: float  # variance of the labels
+    ece: float  # expected calibration error with equal-mass bins, in [0, 1]; lower is better
+    ece_corrected: float  # `ece` minus an estimate of its bias, which is positive even for a calibrated model
+    bins: list[ReliabilityBin]  # the reliability diagram
 
 
 def compute_calibration(
@@ -87,9 +72,8 @@ def compute_calibration(
     >>> round(found["brier"].value, 3), round(found["ece"], 3)
     (0.19, 0.25)
     """
-    n, n_sources = len(probabilities), int(source.max()) + 1
-    labels = positive.astype(np.float64)
-    errors, counts = (sum_by_source(each, source, n_sources) for each in ((probabilities - labels) ** 2, np.ones(n)))
+    n, labels = len(probabilities), positive.astype(np.float64)
+    errors, counts = (sum_by_source(each, source) for each in ((probabilities - labels) ** 2, np.ones(n)))
     brier = estimate_named_ratios({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
     # By log odds, because probabilities close to 1 round to equal floats.
     of_bin = _equal_mass_bins(compute_log_odds(probabilities) if log_odds is None else log_odds, bins)
@@ -115,7 +99,7 @@ def compute_calibration(
             {
                 "bin": k + 1,
                 "score": float(mean_scores[k]),
-                "share": estimate_proportion(positive, of_bin == k, source, n_sources),
+                "share": estimate_proportion(positive, of_bin == k, source),
             }
             for k in range(len(sizes))
         ],

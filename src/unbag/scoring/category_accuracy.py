@@ -11,18 +11,12 @@ from unbag.data.labels import CONTRADICTION, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, FleissKappaScores, compute_annotator_agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns
+from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the similarity bins. The bins of section 5.2 start at 0.5; the bin below 0.5 is not in the paper."""
 FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
 """First frequency of each bin of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
-
-
-_FREQUENCIES: Final = (
-    *((start, after - 1) for start, after in pairwise(FREQUENCY_STARTS)),
-    (FREQUENCY_STARTS[-1], None),
-)
 
 
 class CategoryRow(TypedDict):
@@ -58,27 +52,7 @@ class FrequencyBin(TypedDict):
 
 
 class CategoryAccuracyScores(TypedDict):
-    """Accuracy by category of the replaced word.
-
-    An accuracy is an `Estimate` (value, low, high, n): a fraction in [0, 1] (higher is better), its 95 % interval and
-    the number of examples. The value is None without examples.
-
-    Attributes:
-        n_examples: Number of examples.
-        accuracy: Share of all examples predicted correctly (Table 3).
-        majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction; 0.874 on
-            the official pairs.
-        by_category: Accuracy by category, in alphabetical order (Table 4).
-        by_label: Accuracy by gold label. The paper does not report it; overall accuracy says little if most examples
-            have the same label.
-        by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
-        by_frequency: Accuracy by number of contradicting training examples with one word in the premise and the other
-            in the hypothesis (section 5.3), if frequencies are given.
-        human: Human accuracy (Table 2): the share of annotators who give the gold label, averaged over the examples
-            that have annotators. Present if annotator labels are given.
-        kappa: Fleiss' κ between annotators (Table 2), a `FleissKappaScores`. Present if an example has at least two
-            annotator labels.
-    """
+    """Scores of `category_accuracy`."""
 
     n_examples: int
     accuracy: Estimate
@@ -123,33 +97,45 @@ def category_accuracy(
             paper excludes multi-word phrases and all pairs that are not contradictions.
         pair_frequency: Number of training examples with the word pair, at least 0, shape (n,). None or NaN excludes an
             example.
-        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human` and
-            `kappa`. None and -1 are missing labels.
+        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators). None and -1 are
+            missing labels.
         premise: Premise of each example, shape (n,). Examples with the same premise are not independent (default: all
             examples are independent).
         resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
-        Fractions in [0, 1]; higher is better.
+        Accuracies are `Estimate`s in [0, 1], where higher is better; the value is None without examples.
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, or a similarity or frequency is out of range.
+        - n_examples: Number of examples.
+        - accuracy: Share of all examples predicted correctly (Table 3).
+        - majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction; 0.874
+          on the official pairs.
+        - by_category: Accuracy by category, in alphabetical order (Table 4).
+        - by_label: Accuracy by gold label. The paper does not report it; overall accuracy says little if most examples
+          have the same label.
+        - by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
+        - by_frequency: Accuracy by number of contradicting training examples with one word in the premise and the other
+          in the hypothesis (section 5.3), if frequencies are given.
+        - human: Human accuracy (Table 2): the share of annotators who give the gold label, averaged over the examples
+          that have annotators, if annotator labels are given.
+        - kappa: Fleiss' κ between annotators (Table 2), if an example has at least two annotator labels: overall, and
+          of each label against the others. The value is None if all labels are the same.
 
     >>> scores = category_accuracy([2, 2, 0, 1], [2, 2, 0, 0], ["colors", "colors", "synonyms", "synonyms"])
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]
     [('colors', 1.0), ('synonyms', 0.5)]
     """
     gold, predicted = validate_columns(references, predictions=predictions)
-    columns = {
-        **{"category": category, "similarity": similarity, "pair_frequency": pair_frequency},
-        **{"annotator_labels": annotator_labels, "premise": premise},
-    }
-    lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"category_accuracy: expected columns of equal length, got {lengths}; pass one value per example"
-        )
+    validate_lengths(
+        "category_accuracy",
+        "example",
+        references=gold,
+        category=category,
+        similarity=similarity,
+        pair_frequency=pair_frequency,
+        annotator_labels=annotator_labels,
+        premise=premise,
+    )
     kinds = np.asarray(category, dtype=np.str_)
     labels, counts = np.unique(gold, return_counts=True)
     group = np.arange(len(gold)) if premise is None else encode_names(premise)[0]
@@ -172,28 +158,22 @@ def category_accuracy(
         "by_label": [{"label": label, **score(gold == label)} for label in labels.tolist()],  # type: ignore[typeddict-item]
     }
     if similarity is not None:
-        values = _numbers(similarity, "similarity", -1, 1)
+        values = _read_numbers(similarity, "similarity", -1, 1)
+        # The last bin includes its upper edge.
+        bins = ((low, high, high if high < 1 else np.inf) for low, high in pairwise(SIMILARITY_EDGES))
         scores["by_similarity"] = [
-            {
-                "low": low,
-                "high": high,
-                "accuracy": estimate(
-                    predicted == gold, (values >= low) & ((values < high) | ((high == 1) & (values == 1)))
-                ),
-            }
-            for low, high in pairwise(SIMILARITY_EDGES)
+            {"low": low, "high": high, "accuracy": estimate(predicted == gold, (values >= low) & (values < below))}
+            for low, high, below in bins
         ]
     if pair_frequency is not None:
-        values = _numbers(pair_frequency, "pair_frequency", 0, np.inf)
+        values = _read_numbers(pair_frequency, "pair_frequency", 0, np.inf)
         scores["by_frequency"] = [
             {
-                "least": least,
-                "most": most,
-                "accuracy": estimate(
-                    predicted == gold, (values >= least) & (values <= (np.inf if most is None else most))
-                ),
+                "least": start,
+                "most": None if after is None else after - 1,
+                "accuracy": estimate(predicted == gold, (values >= start) & (values < (after or np.inf))),
             }
-            for least, most in _FREQUENCIES
+            for start, after in zip(FREQUENCY_STARTS, (*FREQUENCY_STARTS[1:], None), strict=True)
         ]
     if annotator_labels is not None:
         scores["human"] = overall["human"]
@@ -203,9 +183,9 @@ def category_accuracy(
     return scores
 
 
-def _numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:
+def _read_numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:
     """Convert to floats with NaN for None, shape (n,), and check the range."""
-    numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    numbers = np.array(values, dtype=np.float64)
     outside = (numbers < low) | (numbers > high)  # false for NaN
     if outside.any():
         row = int(outside.argmax())
@@ -225,12 +205,9 @@ def score_breaking_nli(
     section 5 of the paper. They are present if the set was built with these columns. The agreement of annotators is
     present if the pairs have their labels.
 
-    Args:
-        columns: Columns of n rows: `label` and `category`, and optionally `premise` and properties of the words.
+    The columns are `label` and `category`, and optionally `premise` and properties of the words.
     """
-    votes = [
-        [int(predictions.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())
-    ]
+    votes = predictions.to_vote_positions(columns)
     tied = find_tied_rows(predictions)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, predictions.predicted),
@@ -238,7 +215,7 @@ def score_breaking_nli(
         columns["category"],
         similarity=_select_contradictions(columns, "similarity"),
         pair_frequency=_select_contradictions(columns, "pair_frequency"),
-        annotator_labels=votes if any(votes) else None,
+        annotator_labels=votes,
         premise=columns.get("premise"),
         resamples=resamples,
     )
@@ -253,12 +230,10 @@ def find_tied_rows(predictions: SetPredictions) -> NDArray[np.bool_]:
     return tied
 
 
-def _select_contradictions(columns: Columns, name: str) -> list[Any] | None:
-    """Read a column of numbers with None for all rows but contradictions; None if no number remains."""
+def _select_contradictions(columns: Columns, name: str) -> Any:
+    """Read a column of numbers with NaN for all rows but contradictions; None if no number remains."""
     if name not in columns:
         return None
-    values = np.asarray(columns[name], dtype=np.float64)
-    # A missing number is NaN.
-    counts = (np.asarray(columns["label"]) == get_label_id(CONTRADICTION)) & ~np.isnan(values)
-    counted = [value if counted else None for value, counted in zip(values.tolist(), counts.tolist(), strict=True)]
-    return None if all(value is None for value in counted) else counted
+    is_contradiction = np.asarray(columns["label"]) == get_label_id(CONTRADICTION)
+    numbers = np.where(is_contradiction, np.asarray(columns[name], dtype=np.float64), np.nan)
+    return None if np.isnan(numbers).all() else numbers

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NotRequired, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
@@ -18,23 +18,7 @@ _Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cann
 
 
 class MisleadingSubset(_Threshold):
-    """Scores on CS_λ, the examples with a lexically-misleading score of at least λ.
-
-    Scores are `Estimate`s (value, low, high, n): fractions in [0, 1], except `drop`, which is in [-1, 1]. If CS_λ is
-    empty, the value is None and n is 0.
-
-    Attributes:
-        lambda: Threshold λ.
-        n: Number of examples in CS_λ; it never increases with λ.
-        majority_label: Most frequent gold label in CS_λ; ties resolve to the lowest id. None if CS_λ is empty.
-        accuracy: Share of CS_λ predicted correctly; higher is better.
-        drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
-        majority: Share of `majority_label` in CS_λ, which is the accuracy of a model that always predicts this label.
-            The interval is that of the share of this label.
-        human: Human accuracy: the share of an example's annotators who give the gold label, averaged over the examples
-            that have annotators. It is the expected accuracy of one annotator drawn at random (footnote 10). `n` counts
-            these examples. Present if annotator labels are given.
-    """
+    """Scores on CS_λ, the examples with a lexically-misleading score of at least λ."""
 
     n: int
     majority_label: int | None
@@ -45,11 +29,7 @@ class MisleadingSubset(_Threshold):
 
 
 class CompositionalitySensitivityScores(TypedDict):
-    """Accuracy on subsets with misleading lexical cues, as in Table 5 of Nie et al. (2019).
-
-    Attributes:
-        subsets: One `MisleadingSubset` per λ, in ascending order from 0.
-    """
+    """Scores of `compositionality_sensitivity`: one `MisleadingSubset` per λ, in ascending order from 0."""
 
     subsets: list[MisleadingSubset]
 
@@ -83,20 +63,25 @@ def compositionality_sensitivity(
             outside CS_λ as correct in the drop, so that it never improves a score.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
         lms: Lexically-misleading scores in [0, 1], shape (n,).
-        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human`. None
-            and -1 are missing labels.
-        thresholds: Thresholds λ in [0, 1] in addition to 0, in any order; duplicates are removed (default: 0.5, 0.6,
-            0.7).
-        n_labels: Number of labels (default: 3).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators). None and -1 are
+            missing labels.
+        thresholds: Thresholds λ in [0, 1] in addition to 0, in any order; duplicates are removed.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Fractions in [0, 1]; higher accuracy and smaller drop are better.
+        The scores of `subsets`, one per λ in ascending order from 0. Scores are `Estimate`s: fractions in [0, 1],
+        except `drop`, which is in [-1, 1]. If CS_λ is empty, the value is None and n is 0.
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a gold label is not in 0 … n_labels - 1, or an LMS or
-            a threshold is not in [0, 1].
+        - lambda: Threshold λ.
+        - n: Number of examples in CS_λ; it never increases with λ.
+        - majority_label: Most frequent gold label in CS_λ; ties resolve to the lowest id. None if CS_λ is empty.
+        - accuracy: Share of CS_λ predicted correctly; higher is better.
+        - drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
+        - majority: Share of `majority_label` in CS_λ, which is the accuracy of a model that always predicts this label.
+          The interval is that of the share of this label.
+        - human: Human accuracy, if annotator labels are given: the share of an example's annotators who give the gold
+          label, averaged over the examples that have annotators. It is the expected accuracy of one annotator drawn at
+          random (footnote 10). `n` counts these examples.
 
     >>> scores = compositionality_sensitivity([0, 1, 2, 0], [0, 1, 1, 2], [0.1, 0.6, 0.7, 0.9], thresholds=[0.6])
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]
@@ -104,13 +89,21 @@ def compositionality_sensitivity(
     """
     gold, predicted = validate_columns(references, predictions=predictions)
     validate_label_ids("references", gold, n_labels)
-    misleading = _scores(lms, len(gold))
+    misleading = np.asarray(lms, dtype=np.float64)
+    if misleading.shape != gold.shape:
+        raise ValueError(
+            f"lms: expected one value per example, shape {gold.shape}, got shape {misleading.shape}; pass the column "
+            "lms of the set"
+        )
+    if (invalid := ~((misleading >= 0) & (misleading <= 1))).any():  # negated, because comparisons with NaN are false
+        row = int(invalid.argmax())
+        raise ValueError(
+            f"lms: expected values from 0 to 1, got {misleading[row]} in row {row}; pass the column lms of the set"
+        )
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
         raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}; remove these values")
     right = predicted == gold
-    human_agreement = (
-        None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
-    )
+    people = None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
 
     lambdas = sorted({0.0, *map(float, thresholds)})
     majority: dict[float, int | None] = {}
@@ -118,12 +111,11 @@ def compositionality_sensitivity(
     drops: dict[tuple[str, float], tuple[tuple[str, float], tuple[str, float]]] = {}
     for threshold in lambdas:
         subset = misleading >= threshold
-        label = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
-        majority[threshold] = label
+        label = majority[threshold] = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
         ratios["accuracy", threshold] = (right & subset, subset)
         ratios["majority", threshold] = ((gold == label) & subset, subset)
-        if human_agreement is not None:
-            ratios["human", threshold] = (human_agreement.share * subset, human_agreement.annotated & subset)
+        if people is not None:
+            ratios["human", threshold] = (people.share * subset, people.annotated & subset)
         whole = "accuracy" if subset.all() else "at_most"
         ratios.setdefault((whole, threshold), (right | ((predicted < 0) & ~subset), np.ones(len(gold))))
         drops["drop", threshold] = (whole, threshold), ("accuracy", threshold)
@@ -140,25 +132,10 @@ def compositionality_sensitivity(
         }
         for threshold in lambdas
     ]
-    if human_agreement is not None:
+    if people is not None:
         for scores in subsets:
             scores["human"] = estimates["human", scores["lambda"]]
     return {"subsets": subsets}
-
-
-def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
-    scores = np.asarray(lms, dtype=np.float64)
-    if scores.shape != (n,):
-        raise ValueError(
-            f"lms: expected one value per example, shape ({n},), got shape {scores.shape}; pass the column lms of "
-            "the set"
-        )
-    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, because comparisons with NaN are false
-        row = int(wrong.argmax())
-        raise ValueError(
-            f"lms: expected values from 0 to 1, got {scores[row]} in row {row}; pass the column lms of the set"
-        )
-    return scores
 
 
 def score_cs_lambda(
@@ -166,16 +143,13 @@ def score_cs_lambda(
 ) -> CsLambdaScores:
     """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
-    Args:
-        columns: Columns of n rows: `label` and `lms`, and optionally `annotator_labels`.
+    The columns are `label` and `lms`, and optionally `annotator_labels`.
     """
-    annotations = columns.get("annotator_labels", ())
-    votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
         predictions.predicted,
         predictions.to_label_positions(columns["label"]),
         columns["lms"],
-        annotator_labels=votes if any(votes) else None,
+        annotator_labels=predictions.to_vote_positions(columns),
         n_labels=len(predictions.label_space),
         resamples=resamples,
     )

@@ -9,24 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns
+from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 THIRDS: Final = ("start", "middle", "end")
 """Names of the thirds of a document."""
 
 
 class DocumentScores(TypedDict):
-    """Balanced accuracy, false-entailment rate and paired accuracy on a subset of the rows.
-
-    An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
-
-    Attributes:
-        balanced_accuracy: Mean of two shares: entailed rows predicted as entailment, and other rows predicted as not
-            entailed. Chance and every constant prediction score 0.5.
-        false_entailment_rate: Share of the not-entailed rows that are predicted as entailment. Lower is better.
-        paired_accuracy: Share of the groups (one claim and one document) in which every row is predicted correctly.
-            Only groups with both an entailed and a not-entailed row count. Every constant prediction scores 0.
-    """
+    """Scores of `document_consistency` on a subset of the rows."""
 
     balanced_accuracy: Estimate
     false_entailment_rate: Estimate
@@ -34,45 +24,25 @@ class DocumentScores(TypedDict):
 
 
 class DocumentSizeScores(DocumentScores):
-    """Scores on the rows whose documents have k sentences.
-
-    Attributes:
-        k: Number of sentences.
-    """
+    """Scores on the rows whose documents have k sentences."""
 
     k: int
 
 
 class EvidencePositionScores(DocumentScores):
-    """Scores on the rows whose evidence is in a given third of the document.
-
-    Attributes:
-        third: `start`, `middle` or `end`.
-    """
+    """Scores on the rows whose evidence is in a third of the document: `start`, `middle` or `end`."""
 
     third: str
 
 
 class DocumentOperationScores(DocumentScores):
-    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups.
-
-    Attributes:
-        operation: Name of the operation.
-    """
+    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups."""
 
     operation: str
 
 
 class DocumentConsistencyScores(DocumentScores):
-    """Scores on all rows, and by document size, evidence position and operation.
-
-    Attributes:
-        n_examples: Number of rows.
-        n_groups: Number of groups.
-        by_k: `DocumentSizeScores` of each document size, in ascending order.
-        by_position: `EvidencePositionScores` of each third, for documents with at least three sentences.
-        by_operation: `DocumentOperationScores` of each operation with not-entailed rows, in order of first occurrence.
-    """
+    """Scores on all rows, and by document size, evidence position and operation."""
 
     n_examples: int
     n_groups: int
@@ -109,11 +79,21 @@ def document_consistency(
         position: Index of the evidence among these sentences, from 0 to k - 1, shape (n,).
         operation: Name of the operation on the claim or document of each row, shape (n,).
         entailment: Label id of entailment (default: 0).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
-    Raises:
-        ValueError: If the lengths differ, there are no rows, or a position is outside its document.
+    Returns:
+        Scores are `Estimate`s in [0, 1]; `n` counts sources.
+
+        - n_examples: Number of rows.
+        - n_groups: Number of groups.
+        - balanced_accuracy: Mean of two shares: entailed rows predicted as entailment, and other rows predicted as not
+          entailed. Chance and every constant prediction score 0.5.
+        - false_entailment_rate: Share of the not-entailed rows that are predicted as entailment. Lower is better.
+        - paired_accuracy: Share of the groups (one claim and one document) in which every row is predicted correctly.
+          Only groups with both an entailed and a not-entailed row count. Every constant prediction scores 0.
+        - by_k: These scores for each document size, in ascending order.
+        - by_position: For each third, for documents with at least three sentences.
+        - by_operation: For each operation with not-entailed rows, in order of first occurrence.
 
     >>> groups, operations = ["a1", "a1", "a4", "a4"], ["supported", "removed", "supported", "subject"]
     >>> scores = document_consistency(
@@ -123,13 +103,7 @@ def document_consistency(
     [0.75, 0.5, 0.5]
     """
     gold, predicted, sizes, positions = validate_columns(references, predictions=predictions, k=k, position=position)
-    lengths = {"references": len(gold)} | {
-        name: len(column) for name, column in (("source_id", source_id), ("group", group), ("operation", operation))
-    }
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"document_consistency: expected columns of equal length, got {lengths}; pass one value per row"
-        )
+    validate_lengths("document_consistency", references=gold, source_id=source_id, group=group, operation=operation)
     if (outside := (positions < 0) | (positions >= sizes)).any():
         row = int(outside.argmax())
         raise ValueError(
@@ -188,19 +162,12 @@ def score_recombined(
     """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
 
     If the rows are a part of the set, the paired accuracy covers only groups with an entailed row and another row.
-
-    Args:
-        columns: Columns of n rows: `label`, `source_id`, `group`, `k`, `position` and `operation`.
     """
     if partial and not len(columns["label"]):
         return {}
     return document_consistency(
         predictions.align_to_gold(TWO_WAY).predicted,
         columns["label"],
-        columns["source_id"],
-        columns["group"],
-        columns["k"],
-        columns["position"],
-        columns["operation"],
+        *(columns[name] for name in ("source_id", "group", "k", "position", "operation")),
         resamples=resamples,
     )

@@ -8,23 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns
+from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
 
 
 class LabelFractions(TypedDict):
-    """Fraction of pairs with each predicted label, and the accuracy.
-
-    An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
-
-    Attributes:
-        n_examples: Number of pairs.
-        shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"). The
-            shares sum to 1.
-        accuracy: Share of pairs predicted correctly; higher is better. If all pairs have the same gold label, it equals
-            the share of that label.
-    """
+    """Fraction of pairs with each predicted label, and the accuracy."""
 
     n_examples: int
     shares: dict[str, Estimate]
@@ -32,11 +22,7 @@ class LabelFractions(TypedDict):
 
 
 class LabelDistributionScores(LabelFractions):
-    """Fraction of pairs with each predicted label, over all pairs and per subset.
-
-    Attributes:
-        by_subset: `LabelFractions` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.
-    """
+    """Fraction of pairs with each predicted label, over all pairs and per subset."""
 
     by_subset: NotRequired[dict[str, LabelFractions]]
 
@@ -62,14 +48,17 @@ def label_distribution(
         source_id: Source of each pair, shape (n,). Pairs with the same source are not independent.
         kind: Subset name of each pair, shape (n,); None for no `by_subset`.
         names: Label names by id (default: entailment, neutral, contradiction).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Fractions in [0, 1]; higher accuracy is better.
+        Scores are `Estimate`s in [0, 1]; `n` counts sources.
 
-    Raises:
-        ValueError: If the lengths differ, there are no pairs, or an id is not a label.
+        - n_examples: Number of pairs.
+        - shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"). The
+          shares sum to 1.
+        - accuracy: Share of pairs predicted correctly; higher is better. If all pairs have the same gold label, it
+          equals the share of that label.
+        - by_subset: These scores for each subset, such as SOSwap and AddAmod, if `kind` is given.
 
     >>> scores = label_distribution([0, 0, 1, 2], [2, 2, 2, 2], ["a", "b", "c", "d"])
     >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value
@@ -83,11 +72,7 @@ def label_distribution(
                 f"{what}: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), got {ids[row]} in "
                 f"row {row}"
             )
-    lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"label_distribution: expected columns of equal length, got {lengths}; pass one value per pair"
-        )
+    validate_lengths("label_distribution", "pair", references=gold, source_id=source_id, kind=kind)
     source = encode_names(source_id)[0]
 
     def score(rows: NDArray[np.bool_]) -> LabelDistributionScores:
@@ -110,12 +95,9 @@ def label_distribution(
 def score_soswap_addamod(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> LabelDistributionScores:
-    """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs.
+    """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs, given by the column `kind`.
 
     Rows without a prediction count as the label `none`.
-
-    Args:
-        columns: Columns of n rows: `label`, `source_id` and `kind`.
     """
     predicted, names = predictions.predicted, tuple(predictions.label_space)
     if (predicted == NO_ANSWER).any():

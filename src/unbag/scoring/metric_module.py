@@ -1,17 +1,13 @@
 """`evaluate` modules of the metrics in `scoring`. Only `build_metric` imports `evaluate` and `datasets`."""
 
 import inspect
-import sys
-import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from functools import wraps
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_metric_output
-from unbag.scoring.validation import NonEmptyBatches, convert_labels_to_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 LABEL: Final = "label"
 """Type of a column of labels, which are all ids or all names."""
@@ -23,8 +19,22 @@ LABELLED: Final = {"predictions": LABEL, "references": LABEL}
 """Columns of a metric that compares predicted labels with gold labels."""
 
 _NAMES_NOTE: Final = (
-    "Predictions and references are label ids or label names. `names` lists the names in the order of the ids."
+    "\n\nPredictions and references are label ids or label names. `names` lists the names in the order of the ids."
 )
+
+
+class _NonEmptyBatches:
+    """Mixin of metrics that validates the columns of a batch before `evaluate` reads its first row."""
+
+    def add_batch(self, **columns: Any) -> None:
+        """Validate and add rows. `evaluate` itself raises an IndexError if there are none or the lengths differ."""
+        lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
+        if len(set(lengths.values())) > 1 or 0 in lengths.values():
+            raise ValueError(
+                f"metric: expected columns of equal length with at least one row, got {lengths}; pass one value per "
+                "example"
+            )
+        super().add_batch(**columns)  # type: ignore[misc]
 
 
 def build_metric(
@@ -52,8 +62,7 @@ def build_metric(
     import evaluate
 
     is_metric = "predictions" in columns
-    compute = flatten_input_table(metric)
-    parameters = inspect.signature(compute).parameters
+    parameters = inspect.signature(metric).parameters
     types = [("int64", "string") if type_ == LABEL else (type_,) for type_ in columns.values()]
     alternatives = [
         datasets.Features(
@@ -64,16 +73,14 @@ def build_metric(
         )
         for chosen in product(*types)
     ]
-    documentation = "\n".join(
-        each.__doc__ for each in (*_iter_documented(metric), format_metric_output) if each.__doc__
-    )
+    documentation = f"{metric.__doc__}\n{format_metric_output.__doc__}{_NAMES_NOTE if names else ''}"
 
     def info(self: Any) -> Any:
         record = evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo
         return record(
             description=description,
             citation=citation,
-            inputs_description=f"{documentation}\n\n{_NAMES_NOTE}" if names else documentation,
+            inputs_description=documentation,
             features=alternatives if len(alternatives) > 1 else alternatives[0],
             reference_urls=list(urls),
         )
@@ -93,54 +100,8 @@ def build_metric(
             arguments = {name: id_ for id_, name in enumerate(names) if name in parameters} | arguments
         if "names" in parameters:
             arguments["names"] = names
-        return format_metric_output(compute(**arguments), structured=structured)
+        return format_metric_output(metric(**arguments), structured=structured)
 
     title = "".join(part.capitalize() for part in metric.__name__.split("_"))
     base = evaluate.Metric if is_metric else evaluate.Measurement
-    return type(title, (NonEmptyBatches, base), {"__doc__": description, "_info": info, "_compute": compute_output})
-
-
-def flatten_input_table(metric: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
-    """Convert a metric of an input table, a dataclass, to a function of the columns of the table.
-
-    A metric whose first parameter is a column is returned unchanged.
-    """
-    first, *options = inspect.signature(metric).parameters.values()
-    table = first.annotation
-    if not (isinstance(table, type) and is_dataclass(table)):
-        return metric
-    columns = inspect.signature(table).parameters
-
-    @wraps(metric)
-    def score(**arguments: Any) -> Mapping[str, Any]:
-        given = {name: arguments.pop(name) for name in columns if name in arguments}
-        return metric(table(**given), **arguments)
-
-    score.__signature__ = inspect.Signature([*columns.values(), *options])  # type: ignore[attr-defined]
-    return score
-
-
-def _iter_documented(metric: Callable[..., Any]) -> Iterator[Any]:
-    """Iterate over a metric, its input table, and the types of its scores, whose docstrings describe the scores."""
-    hints = inspect.get_annotations(metric)
-    yield metric
-    yield from (each for name, each in hints.items() if name != "return" and is_dataclass(each))
-    pending, found = [hints.get("return")], set()
-    while pending:
-        type_ = pending.pop(0)
-        pending += typing.get_args(type_)
-        if typing.is_typeddict(type_) and type_ not in found:
-            found.add(type_)
-            yield type_
-            pending += [*_find_bases(type_), *typing.get_type_hints(type_).values()]
-
-
-def _find_bases(type_: Any) -> list[Any]:
-    """Find the `TypedDict`s that a `TypedDict` of the same module extends. Python 3.11 does not store them."""
-    fields = typing.get_type_hints(type_)
-    return [
-        base
-        for base in vars(sys.modules[type_.__module__]).values()
-        if typing.is_typeddict(base)
-        and all(fields.get(name) == hint for name, hint in typing.get_type_hints(base).items())
-    ]
+    return type(title, (_NonEmptyBatches, base), {"__doc__": description, "_info": info, "_compute": compute_output})

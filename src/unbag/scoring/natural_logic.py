@@ -18,8 +18,9 @@ from unbag.data.labels import (
     REVERSE_ENTAILMENT,
 )
 from unbag.data.predictions import NONE, Columns, SetPredictions, to_boolean_array
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample, sum_by_source
 from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
+from unbag.scoring.validation import validate_lengths
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
@@ -32,18 +33,7 @@ _Counts = NDArray[np.int64 | np.float64]
 
 
 class MacroScores(TypedDict):
-    """Accuracy and macro-averaged F1, precision and recall of a group of pairs.
-
-    Each score is an `Estimate` (value, low, high, n) of a fraction in [0, 1]; higher is better. TP, FP and FN count one
-    label against all others. F1, precision and recall of a label are 0 if their denominator is 0. The macro average
-    gives equal weight to all labels that occur in the references or the predictions.
-
-    Attributes:
-        f1: Mean of 2 TP / (2 TP + FP + FN).
-        precision: Mean of TP / (TP + FP).
-        recall: Mean of TP / (TP + FN).
-        accuracy: Share of pairs predicted correctly.
-    """
+    """Accuracy and macro-averaged F1, precision and recall of a group of pairs."""
 
     f1: Estimate
     precision: Estimate
@@ -62,24 +52,13 @@ class LabelScores(TypedDict):
 
 
 class PairGroupScores(MacroScores):
-    """Scores and confusion matrix of a group of pairs.
-
-    Attributes:
-        confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
-    """
+    """Scores and confusion matrix of a group of pairs."""
 
     confusion: dict[str, dict[str, int]]
 
 
 class NaturalLogicScores(PairGroupScores):
-    """Natural-logic scores over all pairs, per label and per group of pairs.
-
-    Attributes:
-        n_examples: Number of scored pairs.
-        by_label: `LabelScores` by label.
-        by: `PairGroupScores` by column of `groups` and by value. A plus sign joins the names and the values of
-            `crossed` columns, as in `modifier_type+part` and `negation+verb`.
-    """
+    """Scores of `natural_logic`."""
 
     n_examples: int
     by_label: dict[str, LabelScores]
@@ -147,10 +126,21 @@ def natural_logic(
         missing: Name that stands for a missing prediction. It counts as a wrong prediction of every other label, so
             that it never improves a score (default: no such name).
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
-        Fractions in [0, 1]; higher is better.
+        Scores are `Estimate`s in [0, 1]; higher is better. TP, FP and FN count one label against all others. F1,
+        precision and recall of a label are 0 if their denominator is 0. The macro average gives equal weight to all
+        labels that occur in the references or the predictions.
+
+        - n_examples: Number of scored pairs.
+        - f1: Mean of 2 TP / (2 TP + FP + FN).
+        - precision: Mean of TP / (TP + FP).
+        - recall: Mean of TP / (TP + FN).
+        - accuracy: Share of pairs predicted correctly.
+        - confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
+        - by_label: F1, precision and recall of each label, and how often it is the gold and the predicted label.
+        - by: All scores of a group of pairs, by column of `groups` and by value. A plus sign joins the names and the
+          values of `crossed` columns, as in `modifier_type+part` and `negation+verb`.
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a pair does not occur in both directions, or a crossed
@@ -170,12 +160,8 @@ def natural_logic(
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
     sources = np.arange(len(gold)) if source_id is None else np.asarray(source_id, dtype=np.str_)
-    lengths = {"predictions": len(predicted), "references": len(gold), "source_id": len(sources)}
-    ways = {"pair": pair, "reverse": reverse}
-    lengths |= {name: len(np.asarray(column)) for name, column in ways.items() if column is not None}
-    lengths |= {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"natural_logic: expected columns of equal length, got {lengths}; pass one value per row")
+    given = {"predictions": predicted, "references": gold, "source_id": sources, "pair": pair, "reverse": reverse}
+    validate_lengths("natural_logic", **{**given, **columns})
     if pair is not None or reverse is not None:
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
@@ -188,17 +174,22 @@ def natural_logic(
         raise ValueError("natural_logic: expected at least one example, got none; pass the rows of the set")
     gold = gold.astype(np.str_)
 
-    def measured(inside: NDArray[np.bool_]) -> PairGroupScores:
-        macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], missing, resamples, seed)
-        return {**macro_scores, "confusion": _confusion(gold[inside], predicted[inside])}
+    def score(inside: NDArray[np.bool_]) -> PairGroupScores:
+        macro_scores = _estimate_macro_scores(
+            gold[inside], predicted[inside], sources[inside], missing, resamples, seed
+        )
+        confusion: dict[str, dict[str, int]] = {}
+        pairs = zip(gold[inside].tolist(), predicted[inside].tolist(), strict=True)
+        for (label, answer), n in sorted(Counter(pairs).items()):
+            confusion.setdefault(label, {})[answer] = n
+        return {**macro_scores, "confusion": confusion}
 
-    everything = np.ones(len(gold), dtype=bool)
     return {
         "n_examples": len(gold),
-        **measured(everything),
-        "by_label": _by_label(gold, predicted, missing),
+        **score(np.ones(len(gold), dtype=bool)),
+        "by_label": _score_labels(gold, predicted, missing),
         "by": {
-            name: {str(value): measured(column == value) for value in dict.fromkeys(column.tolist())}
+            name: {str(value): score(column == value) for value in dict.fromkeys(column.tolist())}
             for name, column in columns.items()
         },
     }
@@ -254,14 +245,7 @@ def _count_missing(labels: Sequence[str], missing: str | None) -> NDArray[np.flo
     return counts
 
 
-def _confusion(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, dict[str, int]]:
-    confusion: dict[str, dict[str, int]] = {}
-    for (label, answer), n in sorted(Counter(zip(gold.tolist(), predicted.tolist(), strict=True)).items()):
-        confusion.setdefault(label, {})[answer] = n
-    return confusion
-
-
-def _macro_estimates(
+def _estimate_macro_scores(
     gold: NDArray[np.str_],
     predicted: NDArray[np.str_],
     sources: NDArray[Any],
@@ -272,21 +256,23 @@ def _macro_estimates(
     labels, cells = _tables(gold, predicted)
     k, n = len(labels), len(gold)
     counting = _count_missing(labels, missing)
+    counts = np.bincount(cells, minlength=k * k)
     names, source = np.unique(sources, return_inverse=True)
-    values = _measures((np.bincount(cells, minlength=k * k) @ counting).reshape(1, k, k))[0]
+    values = _measures((counts @ counting).reshape(1, k, k))[0]
     # Not from the confusion table, in which a missing prediction counts several times.
     values[MEASURES.index("accuracy")] = (gold == predicted).mean()
-    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
     samples: dict[str, Sample] = {}
     if len(names) < n:
         by_source = np.zeros((len(names), k * k))
         np.add.at(by_source, (source, cells), 1)
-        samples = _samples_by_source(by_source, counting, k)
+        samples = {name: Sample(f"macro_{name}", by_source @ counting) for name in MEASURES[:3]}
+        right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
+        samples["accuracy"] = Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
     if resamples:
         rng = np.random.default_rng(seed)
         # Without repeated sources, drawing examples is equivalent to drawing table cells in proportion to their counts.
         if len(names) == n:
-            counts = np.bincount(cells, minlength=k * k)
             drawn = rng.multinomial(n, counts / n, size=resamples)
         else:
             block = max(1, _TABLE_CELLS // len(names))
@@ -298,28 +284,19 @@ def _macro_estimates(
                 ]
             )
         low, high = np.percentile(_measures((drawn @ counting).reshape(-1, k, k)), [2.5, 97.5], axis=0)
-        # Only the cells of the diagonal, i * k + i, are multiples of k + 1.
-        right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
-        rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
+        hits, rows = (sum_by_source(each, source)[:, None] for each in (gold == predicted, np.ones(n)))
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
         # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
         low[shares], high[shares] = compute_proportion_limits(
-            values[shares], np.repeat(compute_effective_sizes(right, rows), shares.sum())
+            values[shares], np.repeat(compute_effective_sizes(hits, rows), shares.sum())
         )
-        bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
+        bounds = list(zip(low.tolist(), high.tolist(), strict=True))
     f1, precision, recall, accuracy = (
-        Estimate(float(value), *bound, n).copy_with_sample(samples.get(name))
-        for name, value, bound in zip(MEASURES, values, bounds, strict=True)
+        Estimate(value, *bound, n).copy_with_sample(samples.get(name))
+        for name, value, bound in zip(MEASURES, values.tolist(), bounds, strict=True)
     )
     return {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy}
-
-
-def _samples_by_source(by_source: NDArray[np.float64], counting: NDArray[np.float64], k: int) -> dict[str, Sample]:
-    """Build the `Sample` of each score from the confusion table of each source, shape (sources, k * k)."""
-    right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
-    of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source @ counting) for name in MEASURES[:3]}
-    return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
 def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
@@ -353,11 +330,10 @@ def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
     return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
 
 
-def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str | None) -> dict[str, LabelScores]:
+def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str | None) -> dict[str, LabelScores]:
     labels, cells = _tables(gold, predicted)
-    counts = np.bincount(cells, minlength=len(labels) ** 2)
-    table = counts.reshape(1, len(labels), len(labels))
-    f1, precision, recall, _ = _per_label((counts @ _count_missing(labels, missing)).reshape(table.shape))
+    table = np.bincount(cells, minlength=len(labels) ** 2).reshape(1, len(labels), len(labels))
+    f1, precision, recall, _ = _per_label((table.ravel() @ _count_missing(labels, missing)).reshape(table.shape))
     return {
         label: {
             "f1": float(f1[0, i]),

@@ -13,20 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns
+from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 
 class NegationScores(TypedDict):
-    """Accuracy, false-entailment rate and contrast consistency (`mirror_consistency`) on a subset of the rows.
-
-    Scores are `Estimate`s of fractions in [0, 1]; the value is None without rows.
-
-    Attributes:
-        accuracy: Share of rows predicted correctly; higher is better.
-        false_entailment_rate: Share of the not-entailed pairs that are predicted as entailment; lower is better.
-        mirror_consistency: Share of mirrors in which every pair is predicted correctly; higher is better. A constant
-            prediction scores 0.
-    """
+    """Scores of `negation_consistency` on a subset of the rows."""
 
     accuracy: Estimate
     false_entailment_rate: Estimate
@@ -34,23 +25,13 @@ class NegationScores(TypedDict):
 
 
 class NegationOperationScores(NegationScores):
-    """Scores on the rows that one operation (type of negation) produced.
-
-    Attributes:
-        operation: Name of the operation.
-    """
+    """Scores on the rows that one operation (type of negation) produced."""
 
     operation: str
 
 
 class NegationConsistencyScores(NegationScores):
-    """Scores on all rows, and for each operation (type of negation).
-
-    Attributes:
-        n_examples: Number of rows.
-        n_mirrors: Number of mirrors.
-        by_operation: `NegationOperationScores` of each operation, in order of first occurrence.
-    """
+    """Scores on all rows, and for each operation (type of negation)."""
 
     n_examples: int
     n_mirrors: int
@@ -83,27 +64,25 @@ def negation_consistency(
         mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
         operation: Operation of each row, shape (n,).
         entailment: Label id of entailment (default: 0).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
-    Raises:
-        ValueError: If the lengths differ or there are no rows.
+    Returns:
+        Scores are `Estimate`s in [0, 1]; the value is None without rows.
+
+        - n_examples: Number of rows.
+        - n_mirrors: Number of mirrors.
+        - accuracy: Share of rows predicted correctly; higher is better.
+        - false_entailment_rate: Share of the not-entailed pairs that are predicted as entailment; lower is better.
+        - mirror_consistency: Share of mirrors in which every pair is predicted correctly; higher is better. A constant
+          prediction scores 0.
+        - by_operation: These scores for each operation, in order of first occurrence.
 
     >>> scores = negation_consistency([0, 2, 0, 0], [0, 1, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
     >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value
     (0.75, 0.5, 0.5)
     """
     gold, predicted = validate_columns(references, predictions=predictions)
-    lengths = {
-        "references": len(gold),
-        "source_id": len(source_id),
-        "mirror": len(mirror),
-        "operation": len(operation),
-    }
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"negation_consistency: expected columns of equal length, got {lengths}; pass one value per row"
-        )
+    validate_lengths("negation_consistency", references=gold, source_id=source_id, mirror=mirror, operation=operation)
     source, group = encode_names(source_id)[0], encode_names(mirror)[0]
     source_of_mirror = np.zeros(int(group.max()) + 1, dtype=np.int64)
     source_of_mirror[group] = source
@@ -133,18 +112,12 @@ def score_negation(
 ) -> NegationConsistencyScores | dict[str, Any]:
     """Compute the scores of the negation set. Predictions of neutral and contradiction count as not entailed.
 
-    Args:
-        columns: Columns of n rows: `label`, `source_id`, `mirror` and `operation`.
-        partial: Whether the rows are a part of the set. Mirrored pairs of which only one is included are then judged
-            by that one.
+    If the rows are a part of the set, a mirror of which only one pair is included is judged by that one.
     """
     if partial and not len(columns["label"]):
         return {}
     return negation_consistency(
         predictions.align_to_gold(TWO_WAY).predicted,
-        columns["label"],
-        columns["source_id"],
-        columns["mirror"],
-        columns["operation"],
+        *(columns[name] for name in ("label", "source_id", "mirror", "operation")),
         resamples=resamples,
     )

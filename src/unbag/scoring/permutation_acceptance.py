@@ -1,7 +1,6 @@
 """Permutation acceptance: how often shuffled pairs are predicted with the gold label (Sinha et al. 2021, section 4)."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
-from unbag.scoring.validation import encode_names
+from unbag.scoring.validation import encode_names, validate_lengths
 
 ORIGINAL: Final = -1
 """Permutation index of the unpermuted pair."""
@@ -23,18 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 class AcceptanceScores(TypedDict):
-    """Permutation acceptance metrics: fractions in [0, 1] as `Estimate`s (value, low, high, n). Lower is better.
-
-    Attributes:
-        omega_max: Share of examples with Pr_i > 0 (equation 2).
-        omega_rand: Share of examples with Pr_i > 1 / n_labels.
-        omega_all: Share of examples with Pr_i = 1.
-        acceptance: Mean Pr_i over all examples (Figure 9 shows q times this value).
-        p_c: Mean Pr_i over D^c, the examples predicted correctly in the original order (equation 3).
-        p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0. This is P^c in the authors' code and in the
-            paper's tables. It excludes the examples on which word order matters most.
-        p_f: Mean Pr_i over D^f, the examples predicted incorrectly in the original order but with Pr_i > 0.
-    """
+    """Permutation acceptance metrics at one threshold τ."""
 
     omega_max: Estimate
     omega_rand: Estimate
@@ -46,11 +34,7 @@ class AcceptanceScores(TypedDict):
 
 
 class AcceptanceBin(TypedDict):
-    """Number of permutations in the bin [low, high), and the fraction of them that is accepted.
-
-    Both are given for all examples (`n`, `acceptance`), for D^c (`n_c`, `acceptance_c`) and for D^f (`n_f`,
-    `acceptance_f`). A share is None without permutations.
-    """
+    """Number of permutations in the bin [low, high), and the fraction of them that is accepted."""
 
     low: float
     high: float
@@ -62,46 +46,8 @@ class AcceptanceBin(TypedDict):
     acceptance_f: float | None
 
 
-class AcceptanceBins(TypedDict, total=False):
-    """Permutation acceptance by bins of the properties of the rows.
-
-    Attributes:
-        by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
-        by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
-        by_bleu_4: Acceptance by bin of BLEU-4.
-        by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
-        by_length: Acceptance by bin of the length in words (Figure 6).
-    """
-
-    by_bleu: list[AcceptanceBin]
-    by_bleu_3: list[AcceptanceBin]
-    by_bleu_4: list[AcceptanceBin]
-    by_minitree: list[AcceptanceBin]
-    by_length: list[AcceptanceBin]
-
-
-class PermutationAcceptanceScores(AcceptanceScores, AcceptanceBins):
-    """Permutation acceptance, accuracy, entropies and bins. A value is None if it would be computed from no examples.
-
-    Attributes:
-        n_examples: Number of examples.
-        q: Number of permutations per example.
-        n_labels: Number of labels that the model chooses from. Its natural logarithm is the maximum entropy.
-        n_c: Number of examples in D^c.
-        n_f: Number of examples in D^f.
-        accuracy: Share of examples predicted correctly in the original order; higher is better.
-        entropy_c: Mean entropy, in nats, of the predicted distributions on the accepted permutations of D^c (Figure 2).
-            By default it is averaged within each example and then over examples, as in the authors' code. Present if
-            probabilities are given.
-        entropy_f: Mean entropy over D^f, computed in the same way.
-        entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
-        entropy_quartiles_f: Quartiles over D^f, computed in the same way.
-        confident: `AcceptanceScores` at each τ > 0 of `CONFIDENCES`, where a permutation is accepted only if the gold
-            label is predicted with probability τ or more. D^c stays the same. The paper has no such threshold; without
-            it, even the argmax of a near-uniform distribution counts. Present if probabilities are given.
-        curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1. At 1 it counts
-            the examples with all permutations accepted, the paper's Ω_1.0. Present if `curve` is true.
-    """
+class PermutationAcceptanceScores(AcceptanceScores):
+    """Scores of `permutation_acceptance`."""
 
     n_examples: int
     q: int
@@ -115,13 +61,41 @@ class PermutationAcceptanceScores(AcceptanceScores, AcceptanceBins):
     entropy_quartiles_f: NotRequired[list[float] | None]
     confident: NotRequired[dict[str, AcceptanceScores]]
     curve: NotRequired[list[tuple[float, float]]]
+    by_bleu: NotRequired[list[AcceptanceBin]]
+    by_bleu_3: NotRequired[list[AcceptanceBin]]
+    by_bleu_4: NotRequired[list[AcceptanceBin]]
+    by_minitree: NotRequired[list[AcceptanceBin]]
+    by_length: NotRequired[list[AcceptanceBin]]
 
 
-@dataclass(frozen=True)
-class PermutedRows:
-    """Predictions for pairs with permuted words: one row per source example and permutation, in any order.
+def permutation_acceptance(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    source_id: Sequence[Hashable] | NDArray[Any],
+    permutation: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    bleu: ArrayLike | None = None,
+    bleu_3: ArrayLike | None = None,
+    bleu_4: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    minitree: ArrayLike | None = None,
+    n_labels: int = 3,
+    entropy_over: Literal["examples", "permutations"] = "examples",
+    curve: bool = False,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> PermutationAcceptanceScores:
+    """Compute how often the gold label of the original pair is predicted for permuted pairs.
 
-    Attributes:
+    For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
+    2021, https://aclanthology.org/2021.acl-long.569, equation 1). There is one row per source example and permutation,
+    in any order.
+
+    For a bag-of-words model, p_c is 1 and D^f is empty, so omega_max equals accuracy. For a model that always predicts
+    the same label, every omega equals the share of that label.
+
+    Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction, which never improves a
             score. Without it, a permutation counts as accepted, and an unpermuted pair as wrong. Such a pair belongs to
             D^c or D^f only where it raises the mean.
@@ -135,74 +109,84 @@ class PermutedRows:
         lengths: Number of words of each row, shape (n,), for `by_length`.
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
             (n,), for `by_minitree`; NaN where undefined.
-    """
-
-    predictions: ArrayLike
-    references: ArrayLike
-    source_id: Sequence[Hashable] | NDArray[Any]
-    permutation: ArrayLike
-    probabilities: ArrayLike | None = None
-    bleu: ArrayLike | None = None
-    bleu_3: ArrayLike | None = None
-    bleu_4: ArrayLike | None = None
-    lengths: ArrayLike | None = None
-    minitree: ArrayLike | None = None
-
-
-def permutation_acceptance(
-    columns: PermutedRows,
-    *,
-    n_labels: int = 3,
-    entropy_over: Literal["examples", "permutations"] = "examples",
-    curve: bool = False,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = 0,
-) -> PermutationAcceptanceScores:
-    """Compute how often the gold label of the original pair is predicted for permuted pairs.
-
-    For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
-    2021, https://aclanthology.org/2021.acl-long.569, equation 1).
-
-    For a bag-of-words model, p_c is 1 and D^f is empty, so omega_max equals accuracy. For a model that always predicts
-    the same label, every omega equals the share of that label.
-
-    Args:
-        columns: Predictions, gold labels and properties of the rows.
-        n_labels: Number of labels that the model chooses from (default: 3).
+        n_labels: Number of labels that the model chooses from.
         entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
             examples have equal weight. `permutations` weights an example by its number of accepted permutations.
-        curve: Whether to compute `curve` (default: False).
+        curve: Whether to compute `curve`.
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
-        Fractions in [0, 1] and entropies in nats. Lower acceptance is better; higher accuracy is better.
+        Scores are `Estimate`s in [0, 1], where lower acceptance and higher accuracy are better, and entropies in nats.
+        A value is None if it would be computed from no examples.
+
+        - n_examples: Number of examples.
+        - q: Number of permutations per example.
+        - n_labels: Number of labels that the model chooses from. Its natural logarithm is the maximum entropy.
+        - n_c: Number of examples in D^c, the examples predicted correctly in the original order.
+        - n_f: Number of examples in D^f, those predicted incorrectly in the original order but with Pr_i > 0.
+        - accuracy: Share of examples predicted correctly in the original order.
+        - omega_max: Share of examples with Pr_i > 0 (equation 2).
+        - omega_rand: Share of examples with Pr_i > 1 / n_labels.
+        - omega_all: Share of examples with Pr_i = 1.
+        - acceptance: Mean Pr_i over all examples (Figure 9 shows q times this value).
+        - p_c: Mean Pr_i over D^c (equation 3).
+        - p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0. This is P^c in the authors' code and in the
+          paper's tables. It excludes the examples on which word order matters most.
+        - p_f: Mean Pr_i over D^f.
+        - entropy_c: Mean entropy, in nats, of the predicted distributions on the accepted permutations of D^c (Figure
+          2), if probabilities are given. By default it is averaged within each example and then over examples, as in
+          the authors' code.
+        - entropy_f: Mean entropy over D^f, computed in the same way.
+        - entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
+        - entropy_quartiles_f: Quartiles over D^f, computed in the same way.
+        - confident: The omegas, `acceptance` and the means of Pr_i at each τ > 0 of `CONFIDENCES`, where a permutation
+          is accepted only if the gold label is predicted with probability τ or more, if probabilities are given. D^c
+          stays the same. The paper has no such threshold; without it, even the argmax of a near-uniform distribution
+          counts.
+        - curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1, the paper's
+          Ω_1.0, if `curve` is true.
+        - by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3), if `bleu` is given. A bin [low, high) has
+          the number of permutations and the share that is accepted, for all examples (`n`, `acceptance`), for D^c
+          (`n_c`, `acceptance_c`) and for D^f (`n_f`, `acceptance_f`). A share is None without permutations.
+        - by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
+        - by_bleu_4: Acceptance by bin of BLEU-4.
+        - by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
+        - by_length: Acceptance by bin of the length in words (Figure 6).
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a source lacks its unpermuted pair or a permutation, a
             row occurs twice, the gold label differs within a source, or `entropy_over` is unknown.
 
-    >>> columns = PermutedRows([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
-    >>> scores = permutation_acceptance(columns)
+    >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
     (1.0, 0.5, 0.5)
     """
     if entropy_over not in ("examples", "permutations"):
         raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}; use one of these")
-    rows = _ScoredRows(columns)
-    correct, flipped = rows.is_correct, rows.is_flipped
-    parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (correct, 1.0)}
-    counts = {0.0: rows.n_right}
-    if rows.gold_probabilities is not None:
-        for tau in CONFIDENCES[1:]:
-            counts[tau] = rows.sum_permutations(rows.is_right & (rows.gold_probabilities >= tau))
-    for tau, count in counts.items():
-        parts |= _parts(rows, count, n_labels, _suffix(tau))
+    predicted, gold, index = np.asarray(predictions), np.asarray(references), np.asarray(permutation)
+    distributions = None if probabilities is None else np.asarray(probabilities, dtype=np.float64)
+    validate_lengths(
+        "permutation_acceptance",
+        predictions=predicted,
+        references=gold,
+        source_id=source_id,
+        permutation=index,
+        probabilities=distributions,
+    )
+    if len(predicted) == 0:
+        raise ValueError("permutation_acceptance: expected at least one example, got no rows; pass the rows of the set")
+    rows = _ScoredRows(predicted, gold, *encode_names(source_id), index)
+    parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (rows.is_correct, 1.0)}
+    parts |= rows.compute_parts(rows.n_right, n_labels)
     quartiles: dict[str, list[float] | None] = {}
-    if rows.probabilities is not None:
-        entropy = rows.sum_permutations(np.where(rows.is_right, _entropy(rows.probabilities), 0.0))
+    if distributions is not None:
+        gold_probabilities = _select_gold_probabilities(distributions, gold)
+        for tau in CONFIDENCES[1:]:
+            n_right = rows.sum_permutations(rows.is_right & (gold_probabilities >= tau))
+            parts |= {f"{name}@{tau:g}": part for name, part in rows.compute_parts(n_right, n_labels).items()}
+        entropy = rows.sum_permutations(np.where(rows.is_right, _compute_entropy(distributions), 0.0))
         means = entropy / np.maximum(rows.n_right, 1)  # of each example's accepted permutations
-        for name, of in (("c", correct), ("f", ~correct)):
+        for name, of in (("c", rows.is_correct), ("f", ~rows.is_correct)):
             subset = of & (rows.n_right > 0)
             over_examples = entropy_over == "examples"
             parts[f"entropy_{name}"] = (
@@ -212,70 +196,62 @@ def permutation_acceptance(
 
     entropies = [name for name in ("entropy_c", "entropy_f") if name in parts]
     estimates = estimate_named_ratios(parts, means=entropies, resamples=resamples, seed=seed)
-    result: PermutationAcceptanceScores = {
-        "n_examples": len(correct),
+
+    def select(suffix: str = "") -> dict[str, Estimate]:
+        return {name: estimates[f"{name}{suffix}"] for name in AcceptanceScores.__annotations__}
+
+    result: Any = {
+        "n_examples": len(rows.is_correct),
         "q": rows.q,
         "n_labels": n_labels,
-        "n_c": int(correct.sum()),
-        "n_f": int(flipped.sum()),
+        "n_c": int(rows.is_correct.sum()),
+        "n_f": int(rows.is_flipped.sum()),
         "accuracy": estimates["accuracy"],
-        "omega_max": estimates["omega_max"],
-        "omega_rand": estimates["omega_rand"],
-        "omega_all": estimates["omega_all"],
-        "acceptance": estimates["acceptance"],
-        "p_c": estimates["p_c"],
-        "p_c_accepted": estimates["p_c_accepted"],
-        "p_f": estimates["p_f"],
+        **select(),
     }
-    if rows.probabilities is not None:
+    if distributions is not None:
         result["entropy_c"], result["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
         result["entropy_quartiles_c"], result["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
-        result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
+        result["confident"] = {f"{tau:g}": select(f"@{tau:g}") for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(100)]
         # Rounded, because 0.07 * 100 is 7.000000000000001.
         result["curve"] = [(x, float(np.mean(rows.n_accepted > round(x * rows.q, 6)))) for x in shares]
         result["curve"].append((1.0, float(np.mean(rows.n_accepted == rows.q))))
-    return {**result, **_bin_acceptance(rows, columns)}
+    properties = {
+        "by_bleu": (bleu, BLEU_WIDTH),
+        "by_bleu_3": (bleu_3, BLEU_WIDTH),
+        "by_bleu_4": (bleu_4, BLEU_WIDTH),
+        "by_minitree": (minitree, MINITREE_WIDTH),
+        "by_length": (lengths, LENGTH_WIDTH),
+    }
+    for name, (values, width) in properties.items():
+        if values is not None:
+            result[name] = rows.compute_bins(np.asarray(values, dtype=np.float64), width)
+    scores: PermutationAcceptanceScores = result
+    return scores
 
 
 class _ScoredRows:
     """Validated rows, with the outcome of each row and each source."""
 
-    def __init__(self, columns: PermutedRows) -> None:
-        predicted, gold = np.asarray(columns.predictions), np.asarray(columns.references)
-        index = np.asarray(columns.permutation)
-        lengths = {
-            "predictions": len(predicted),
-            "references": len(gold),
-            "source_id": len(columns.source_id),
-            "permutation": len(index),
-        }
-        self.probabilities = (
-            None if columns.probabilities is None else np.asarray(columns.probabilities, dtype=np.float64)
-        )
-        if self.probabilities is not None:
-            lengths["probabilities"] = len(self.probabilities)
-        if len(set(lengths.values())) > 1:
-            raise ValueError(
-                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row"
-            )
-        if len(predicted) == 0:
-            raise ValueError(
-                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set"
-            )
-        self.source, names = encode_names(columns.source_id)
-        self.is_original = index == ORIGINAL
-        original = _originals(self.source, self.is_original, names)
-        self.q = _check_complete(self.source, index, names)
-        if (mixed := gold != gold[original][self.source]).any():
+    def __init__(
+        self,
+        predicted: NDArray[np.int64],
+        gold: NDArray[np.int64],
+        source: NDArray[np.int64],
+        names: Sequence[Hashable],
+        index: NDArray[np.int64],
+    ) -> None:
+        self.source, self.is_original = source, index == ORIGINAL
+        self.q = _count_permutations(source, index, names)
+        original = np.empty(len(names), dtype=np.int64)
+        original[source[self.is_original]] = np.flatnonzero(self.is_original)
+        if (mixed := gold != gold[original][source]).any():
             raise ValueError(
                 f"references: expected the same gold label in all rows of a source, got different labels for source "
-                f"{names[self.source[mixed.argmax()]]!r}"
+                f"{names[source[mixed.argmax()]]!r}"
             )
-        self.gold_probabilities = (
-            None if self.probabilities is None else _select_gold_probabilities(self.probabilities, gold)
-        )
         self.is_right: Bools = predicted == gold
         is_missing = predicted < 0
         # Lower acceptance is better, so a missing prediction must count as accepted.
@@ -294,31 +270,61 @@ class _ScoredRows:
         sums: NDArray[Any] = np.bincount(self.source, weights=weights)
         return sums
 
+    def compute_parts(self, n_right: NDArray[np.float64], n_labels: int) -> dict[str, tuple[Column, Column | float]]:
+        """Compute the numerators and denominators of `AcceptanceScores` by example, given the right permutations."""
+        q, count = self.q, n_right + self.n_missing
+        share = count / q
+        correct = _raise_mean(share, self.is_correct, self.is_unknown)
+        accepted, wrong = (
+            _raise_mean(share, certain & ~self.is_unknown & (n_right > 0), (certain | self.is_unknown) & (count > 0))
+            for certain in (self.is_correct, ~self.is_correct)
+        )
+        return {
+            "omega_max": (count > 0, 1.0),
+            "omega_rand": (count * n_labels > q, 1.0),  # in integers, because 1/3 is not exact as a float
+            "omega_all": (count == q, 1.0),
+            "acceptance": (share, 1.0),
+            "p_c": (share * correct, correct),
+            "p_c_accepted": (share * accepted, accepted),
+            "p_f": (share * wrong, wrong),
+        }
 
-def _suffix(tau: float) -> str:
-    return f"@{tau:g}" if tau else ""
+    def compute_bins(self, values: NDArray[np.float64], width: float) -> list[AcceptanceBin]:
+        """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""
+        if len(values) != len(self.source):
+            raise ValueError(
+                f"permutation_acceptance: expected bin columns of the same length as predictions ({len(self.source)}), "
+                f"got a column of length {len(values)}"
+            )
+        permuted = ~self.is_original & ~np.isnan(values)
+        # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
+        index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
+        is_accepted, sources = self.is_accepted[permuted], self.source[permuted]
+        n_bins = int(index.max(initial=-1)) + 1
 
+        def count(subset: Bools) -> tuple[list[int], list[float | None]]:
+            """Compute the number of permutations in each bin, and the fraction of them that is accepted."""
+            counts = np.bincount(index[subset], minlength=n_bins)
+            accepted = np.bincount(index[subset], weights=is_accepted[subset], minlength=n_bins)
+            return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
 
-def _parts(
-    rows: _ScoredRows, n_right: NDArray[np.float64], n_labels: int, suffix: str
-) -> dict[str, tuple[Column, Column | float]]:
-    """Compute the numerators and denominators of all scores by example, from the number of accepted permutations."""
-    q, count = rows.q, n_right + rows.n_missing
-    share = count / q
-    correct = _raise_mean(share, rows.is_correct, rows.is_unknown)
-    accepted, wrong = (
-        _raise_mean(share, certain & ~rows.is_unknown & (n_right > 0), (certain | rows.is_unknown) & (count > 0))
-        for certain in (rows.is_correct, ~rows.is_correct)
-    )
-    return {
-        f"omega_max{suffix}": (count > 0, 1.0),
-        f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # in integers, because 1/3 is not exact as a float
-        f"omega_all{suffix}": (count == q, 1.0),
-        f"acceptance{suffix}": (share, 1.0),
-        f"p_c{suffix}": (share * correct, correct),
-        f"p_c_accepted{suffix}": (share * accepted, accepted),
-        f"p_f{suffix}": (share * wrong, wrong),
-    }
+        n, acceptance = count(np.ones(len(sources), dtype=bool))
+        n_c, acceptance_c = count(self.is_correct[sources])
+        n_f, acceptance_f = count(self.is_flipped[sources])
+        return [
+            {
+                "low": round(float(i * width), 6),
+                "high": round(float((i + 1) * width), 6),
+                "n": n[i],
+                "acceptance": acceptance[i],
+                "n_c": n_c[i],
+                "acceptance_c": acceptance_c[i],
+                "n_f": n_f[i],
+                "acceptance_f": acceptance_f[i],
+            }
+            for i in range(n_bins)
+            if n[i]
+        ]
 
 
 def _raise_mean(values: NDArray[np.float64], certain: Bools, possible: Bools) -> Bools:
@@ -335,99 +341,12 @@ def _raise_mean(values: NDArray[np.float64], certain: Bools, possible: Bools) ->
     return selected
 
 
-def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> AcceptanceScores:
-    return {
-        "omega_max": estimates[f"omega_max{suffix}"],
-        "omega_rand": estimates[f"omega_rand{suffix}"],
-        "omega_all": estimates[f"omega_all{suffix}"],
-        "acceptance": estimates[f"acceptance{suffix}"],
-        "p_c": estimates[f"p_c{suffix}"],
-        "p_c_accepted": estimates[f"p_c_accepted{suffix}"],
-        "p_f": estimates[f"p_f{suffix}"],
-    }
-
-
-def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the entropy of each row in nats, with 0 log 0 = 0, shape (n,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(probabilities > 0, probabilities * np.log(probabilities), 0.0)
     entropy: NDArray[np.float64] = -terms.sum(axis=1)
     return entropy
-
-
-def _bin_acceptance(rows: _ScoredRows, columns: PermutedRows) -> AcceptanceBins:
-    """Compute the acceptance by bins of each given property of the rows."""
-
-    def by(values: ArrayLike, width: float) -> list[AcceptanceBin]:
-        return _compute_bins(rows, np.asarray(values, dtype=np.float64), width)
-
-    bins: AcceptanceBins = {}
-    if columns.bleu is not None:
-        bins["by_bleu"] = by(columns.bleu, BLEU_WIDTH)
-    if columns.bleu_3 is not None:
-        bins["by_bleu_3"] = by(columns.bleu_3, BLEU_WIDTH)
-    if columns.bleu_4 is not None:
-        bins["by_bleu_4"] = by(columns.bleu_4, BLEU_WIDTH)
-    if columns.minitree is not None:
-        bins["by_minitree"] = by(columns.minitree, MINITREE_WIDTH)
-    if columns.lengths is not None:
-        bins["by_length"] = by(columns.lengths, LENGTH_WIDTH)
-    return bins
-
-
-def _compute_bins(rows: _ScoredRows, values: NDArray[np.float64], width: float) -> list[AcceptanceBin]:
-    """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""
-    if len(values) != len(rows.source):
-        raise ValueError(
-            f"permutation_acceptance: expected bin columns of the same length as predictions ({len(rows.source)}), "
-            f"got a column of length {len(values)}"
-        )
-    permuted = ~rows.is_original & ~np.isnan(values)
-    if not permuted.any():
-        return []
-    # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
-    index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
-    sources = rows.source[permuted]
-    n_bins = int(index.max()) + 1
-
-    def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Compute the number of permutations in each bin, and the fraction of them that is accepted."""
-        counts = np.bincount(index[subset], minlength=n_bins)
-        accepted = np.bincount(index[subset], weights=rows.is_accepted[permuted][subset], minlength=n_bins)
-        return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
-
-    n, acceptance = counted(np.ones(len(sources), dtype=bool))
-    n_c, acceptance_c = counted(rows.is_correct[sources])
-    n_f, acceptance_f = counted(rows.is_flipped[sources])
-    return [
-        {
-            "low": round(float(i * width), 6),
-            "high": round(float((i + 1) * width), 6),
-            "n": n[i],
-            "acceptance": acceptance[i],
-            "n_c": n_c[i],
-            "acceptance_c": acceptance_c[i],
-            "n_f": n_f[i],
-            "acceptance_f": acceptance_f[i],
-        }
-        for i in range(n_bins)
-        if n[i]
-    ]
-
-
-def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashable]) -> NDArray[np.int64]:
-    """Find the row of each source's unpermuted pair."""
-    counts = np.bincount(codes[is_original], minlength=len(names))
-    if (wrong := counts != 1).any():
-        source = int(wrong.argmax())
-        raise ValueError(
-            f"permutation: expected one unpermuted pair (index {ORIGINAL}) per source, got {counts[source]} for source "
-            f"{names[source]!r}; pass all rows of the set"
-        )
-    rows = np.flatnonzero(is_original)
-    original = np.empty(len(names), dtype=np.int64)
-    original[codes[rows]] = rows
-    return original
 
 
 def _select_gold_probabilities(probabilities: NDArray[np.float64], gold: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -444,23 +363,29 @@ def _select_gold_probabilities(probabilities: NDArray[np.float64], gold: NDArray
     return selected
 
 
-def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: list[Hashable]) -> int:
-    """Check that every source has each of the permutations 0 … q - 1 once, and return q."""
+def _count_permutations(source: NDArray[np.int64], index: NDArray[np.int64], names: Sequence[Hashable]) -> int:
+    """Check that every source has its unpermuted pair and each of the permutations 0 … q - 1 once, and return q."""
     if index.min() < ORIGINAL:
         raise ValueError(
             f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}; pass the column permutation "
             "of the set"
         )
     q = int(index.max()) + 1
+    # Column 0 counts the unpermuted pair, whose index is -1.
+    times = np.bincount(source * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
+    if (wrong := times[:, 0] != 1).any():
+        number = int(wrong.argmax())
+        raise ValueError(
+            f"permutation: expected one unpermuted pair (index {ORIGINAL}) per source, got {times[number, 0]} for "
+            f"source {names[number]!r}; pass all rows of the set"
+        )
     if q == 0:
         raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set")
-    # Column 0 counts the unpermuted pair, whose index is -1.
-    times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
-        source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)
+        number, permutation = divmod(int(wrong.argmax()), q + 1)
         raise ValueError(
             f"permutation: expected each permutation from 0 to {q - 1} exactly once per source, got permutation "
-            f"{permutation - 1} of source {names[int(source)]!r} {times[source, permutation]} times; "
+            f"{permutation - 1} of source {names[number]!r} {times[number, permutation]} times; "
             "pass all rows of the set exactly once"
         )
     return q
@@ -480,22 +405,24 @@ def score_permuted(
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
     sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples
-    rows = PermutedRows(
+    return permutation_acceptance(
         predictions.predicted,
         predictions.to_label_positions(columns["label"]),
         sources,
         columns["permutation"],
-        probabilities=predictions.probabilities if predictions.has_confidence else None,
-        bleu=_mean_of_sides(columns, "bleu_2"),
-        bleu_3=_mean_of_sides(columns, "bleu_3"),
-        bleu_4=_mean_of_sides(columns, "bleu_4"),
-        minitree=_minitree_ratio(columns, sources),
+        predictions.probabilities if predictions.has_confidence else None,
+        bleu=_average_sides(columns, "bleu_2"),
+        bleu_3=_average_sides(columns, "bleu_3"),
+        bleu_4=_average_sides(columns, "bleu_4"),
+        minitree=_compute_minitree_ratio(columns, sources),
         lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
+        n_labels=len(predictions.label_space),
+        curve=True,
+        resamples=resamples,
     )
-    return permutation_acceptance(rows, n_labels=len(predictions.label_space), curve=True, resamples=resamples)
 
 
-def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
+def _average_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
     if f"premise_{name}" not in columns:
         return None
     sides = [np.asarray(columns[f"{side}_{name}"], dtype=np.float64) for side in ("premise", "hypothesis")]
@@ -503,11 +430,11 @@ def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
     return mean
 
 
-def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _compute_minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Compute the ratio of each pair's mini-tree overlap to that in order, shape (n,); NaN where undefined."""
     # The mean over both sentences follows the authors' code (Sinha et al. 2021, Figure 4). The paper's text describes
     # the ratio for one sentence only.
-    overlap = _mean_of_sides(columns, "minitree")
+    overlap = _average_sides(columns, "minitree")
     if overlap is None or np.isnan(overlap).all():
         return None
     is_original = np.asarray(columns["permutation"]) == ORIGINAL

@@ -15,6 +15,8 @@ from typing import Final, Literal, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.scoring.validation import validate_lengths
+
 TAGS: Final = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
     *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
@@ -198,9 +200,6 @@ def compute_sentence_signature(
         A fraction in [0, 1]; higher means more similar neighbors. NaN without words (`code`) or without words that
         occur in training (`text`).
 
-    Raises:
-        ValueError: If the numbers of words and tags differ, a tag is not universal, or the definition is unknown.
-
     >>> usual = {"cat": np.eye(17)[5] * 0.6 + np.eye(17)[15] * 0.4}  # among determiners and verbs
     >>> sentence = ["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"]
     >>> [compute_sentence_signature(*sentence, usual, radius=1, k=2, definition=one) for one in ("code", "text")]
@@ -241,17 +240,7 @@ class MiniTreeBin(TypedDict):
 
 
 class MiniTreeScores(TypedDict):
-    """Ratios of the mini-tree overlap of permuted sentences to that of the originals, β^k(permuted) / β^k(original).
-
-    A ratio of 1 means that the neighbors are as similar to those in training as in the original sentence. A ratio above
-    1 means that they are more similar.
-
-    Attributes:
-        n: Number of permutations with a defined ratio.
-        ratio: Mean ratio, at least 0; None without ratios.
-        ratios: One ratio per permutation; None if β^k of the original is 0 or one of the two values is NaN.
-        by_ratio: A `MiniTreeBin` for each non-empty bin (Figure 4). Present if `accepted` is given.
-    """
+    """Scores of `pos_minitree`."""
 
     n: int
     ratio: float | None
@@ -275,10 +264,14 @@ def pos_minitree(
         width: Width of the ratio bins, above 0 (default: 0.1).
 
     Returns:
-        Ratios of at least 0; 1 means the same similarity as in the original.
+        A ratio of 1 means that the neighbors are as similar to those in training as in the original sentence. A ratio
+        above 1 means that they are more similar.
 
-    Raises:
-        ValueError: If the lengths differ, there are no permutations, or the width is not positive.
+        - n: Number of permutations with a defined ratio.
+        - ratio: Mean ratio, at least 0; None without ratios.
+        - ratios: One ratio per permutation; None if β^k of the original is 0 or one of the two values is NaN.
+        - by_ratio: For each non-empty bin [low, high) of ratios, the number of permutations and the share that is
+          accepted (Figure 4), if `accepted` is given.
 
     >>> scores = pos_minitree([0.5, 0.25, 0.5], [0.5, 0.5, 1.0], accepted=[True, True, False])
     >>> scores["ratios"], scores["ratio"]
@@ -287,13 +280,8 @@ def pos_minitree(
     [(0.5, 0.6, 2, 0.5), (1.0, 1.1, 1, 1.0)]
     """
     above, below = np.asarray(permuted, dtype=np.float64), np.asarray(original, dtype=np.float64)
-    lengths = {"permuted": len(above), "original": len(below)}
-    if accepted is not None:
-        lengths["accepted"] = len(np.asarray(accepted))
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"pos_minitree: expected columns of equal length, got {lengths}; pass one value per permutation"
-        )
+    is_accepted = None if accepted is None else np.asarray(accepted, dtype=bool)
+    validate_lengths("pos_minitree", "permutation", permuted=above, original=below, accepted=is_accepted)
     if not len(above):
         raise ValueError("pos_minitree: expected at least one permutation, got none; pass permuted sentences")
     if not width > 0:
@@ -305,22 +293,18 @@ def pos_minitree(
         "ratio": float(ratios[has_ratio].mean()) if has_ratio.any() else None,
         "ratios": [None if np.isnan(ratio) else float(ratio) for ratio in ratios],
     }
-    if accepted is not None:
-        scores["by_ratio"] = _by_ratio(ratios[has_ratio], np.asarray(accepted, dtype=bool)[has_ratio], width)
+    if is_accepted is not None:
+        # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
+        index = np.floor(ratios[has_ratio] / width + 1e-9).astype(np.int64)
+        counts = np.bincount(index)
+        hits = np.bincount(index, weights=is_accepted[has_ratio])
+        scores["by_ratio"] = [
+            {
+                "low": round(float(i * width), 6),
+                "high": round(float((i + 1) * width), 6),
+                "n": int(counts[i]),
+                "acceptance": float(hits[i] / counts[i]),
+            }
+            for i in np.flatnonzero(counts)
+        ]
     return scores
-
-
-def _by_ratio(ratios: NDArray[np.float64], accepted: NDArray[np.bool_], width: float) -> list[MiniTreeBin]:
-    # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
-    index = np.floor(ratios / width + 1e-9).astype(np.int64)
-    counts = np.bincount(index)
-    shares = np.bincount(index, weights=accepted)
-    return [
-        MiniTreeBin(
-            low=round(float(i * width), 6),
-            high=round(float((i + 1) * width), 6),
-            n=int(counts[i]),
-            acceptance=float(shares[i] / counts[i]),
-        )
-        for i in np.flatnonzero(counts)
-    ]

@@ -62,7 +62,7 @@ def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> floa
     return float(np.sort(values)[::-1][n_positive - 1]) if n_positive else math.inf
 
 
-def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64]) -> Estimate:
     """Estimate the area under the ROC curve (AUROC), with a confidence interval that is clustered by source.
 
     The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with placement
@@ -77,13 +77,13 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64], n
     area = compute_auroc(scores, positive)
     assert area is not None
     above = _placements(scores, positive)
-    n_positive, n_negative = (sum_by_source(flags, source, n_sources) for flags in (positive, ~positive))
+    n_positive, n_negative = (sum_by_source(flags, source) for flags in (positive, ~positive))
     # The area is linear in these sums, so a resample needs no new ranking (`compute_auroc_from_sums`).
     columns = np.stack(
         [
-            sum_by_source(np.where(positive, above, 0.0), source, n_sources),
+            sum_by_source(np.where(positive, above, 0.0), source),
             n_positive,
-            sum_by_source(np.where(positive, 0.0, above), source, n_sources),
+            sum_by_source(np.where(positive, 0.0, above), source),
             n_negative,
             area * (n_positive + n_negative),
             n_positive + n_negative,
@@ -132,7 +132,7 @@ def _placements(scores: Floats, positive: Flags) -> Floats:
     return placements
 
 
-def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[np.int64]) -> Estimate:
     """Estimate average precision, the step-wise area under the precision-recall curve.
 
     Pairs with equal scores form one step, as in scikit-learn. The limits are those of a proportion, the binomial
@@ -150,7 +150,7 @@ def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[
     steps = np.diff(hits, prepend=0.0) / positive.sum()
     # The shares are rounded, so the sum for a perfect ranking may exceed 1.
     value = min(1.0, math.fsum((steps * hits / called).tolist()))
-    size = int((sum_by_source(positive, source, n_sources) > 0).sum())
+    size = int((sum_by_source(positive, source) > 0).sum())
     lows, highs = compute_proportion_limits(np.array([value]), np.array([float(size)]))
     return Estimate(value, float(lows[0]), float(highs[0]), len(scores))
 

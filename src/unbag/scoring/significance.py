@@ -48,7 +48,7 @@ def compute_sample_value(sample: Sample) -> float:
 
 
 class PairedDifference(NamedTuple):
-    """Difference of a statistic between two systems (second minus first), with interval and two-sided p value."""
+    """Difference between two systems (second minus first) with its interval, and the two-sided p value."""
 
     difference: Estimate
     p: float | None
@@ -82,12 +82,6 @@ def compute_paired_difference(
 
     `compute_difference_from_draws` describes interval and p value.
 
-    Args:
-        second: Per-example terms of the second system, for the same examples in the same order.
-
-    Returns:
-        Difference, second minus first, in the unit of the statistic, and its p value in (0, 1].
-
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
     >>> difference, p = compute_paired_difference(right, right)
     >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: wide, from three examples
@@ -111,13 +105,8 @@ def compute_difference_from_draws(
     The p value inverts the percentile interval (`bootstrap.compute_bootstrap_p_value`). With fewer than about thirty
     examples (such as the seeds of SICCK), it is too small.
 
-    Args:
-        second: Per-example terms of the second system, for the same examples.
-        first_draws: Draws of the first system, shape (resamples,).
-        second_draws: Draws of the second system on the same resamples, shape (resamples,).
-
     Returns:
-        Difference, second minus first, and its p value; None if the difference is undefined.
+        Difference in the unit of the statistic, and its p value in (0, 1]; None if the difference is undefined.
     """
     gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
@@ -153,9 +142,6 @@ def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     value to its upper limit. The upper limit mirrors this. For estimates on the same examples, the interval is too
     wide.
 
-    Returns:
-        Difference in the unit of the estimates; `n` is the smaller of the two n.
-
     >>> gap = compute_unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
     >>> [round(bound, 12) for bound in gap[:3]], gap.n
     ([0.2, 0.15, 0.25], 80)
@@ -175,9 +161,7 @@ def extract_binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floa
     """Extract the 0/1 outcomes of two systems for McNemar's test. Return None if the test does not apply.
 
     The test applies to proportions over the same subset for both systems, if each example counts fully or not at all.
-
-    Returns:
-        Two arrays of zeros and ones, shape (k,) each, for the k examples of the subset.
+    The two arrays of zeros and ones have shape (k,) each, for the k examples of the subset.
     """
     if first.statistic != RATIO or second.statistic != RATIO:
         return None
@@ -213,12 +197,6 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
             permutations.
         second: Whether the second system is correct on the same examples, shape (n,).
 
-    Returns:
-        Two counts, and a p value in (0, 1]; lower means stronger evidence of a difference.
-
-    Raises:
-        ValueError: If the lengths differ, or a value is neither 0 nor 1.
-
     >>> only_first, only_second, p = mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
     >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64
     (5, 1, 0.125)
@@ -234,23 +212,17 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
             "mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values; pass 0 and 1 only"
         )
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
-    return McNemarResult(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
-
-
-def _mid_p(fewer: int, d: int) -> float:
-    """Compute twice P(X < fewer) + P(X = fewer) / 2 for X ~ binomial(d, 1/2), at most 1."""
-    k = np.arange(fewer + 1)
+    k, d = np.arange(min(only_first, only_second) + 1), only_first + only_second
     # In logarithms, because the binomial coefficients of a few thousand examples overflow a float.
     logs = np.array([math.lgamma(d + 1) - math.lgamma(i + 1) - math.lgamma(d - i + 1) for i in k]) - d * math.log(2)
     chances = np.exp(logs)
-    return float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2)))
+    return McNemarResult(only_first, only_second, float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2))))
 
 
 def compare_binary_outcomes(first: Sample, second: Sample, *, level: float = 0.95) -> PairedDifference | None:
     """Compare two proportions over the same examples by McNemar's test, with a closed-form interval.
 
-    Returns:
-        Difference, second minus first, and its p value. None if the test does not apply.
+    Return None if the test does not apply.
 
     >>> first = Sample(RATIO, np.array([[1.0, 1], [1, 1], [1, 1], [0, 1]]))
     >>> second = Sample(RATIO, np.array([[0.0, 1], [0, 1], [1, 1], [0, 1]]))
@@ -274,12 +246,6 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     decrease in this order and are at most 1. The probability of any false positive is then at most the significance
     level, for any dependence between the tests. Holm's method is never less powerful than Bonferroni's.
 
-    Args:
-        p_values: p values of the m tests in [0, 1], shape (m,).
-
-    Returns:
-        Corrected p values in [0, 1], in the same order, shape (m,).
-
     >>> correct_p_values([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
@@ -294,21 +260,15 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class SeedSpread(NamedTuple):
-    """Mean and sample standard deviation of a score over seeds, and the number of seeds.
-
-    The deviation of a single seed is None.
-    """
+    """Mean and sample standard deviation of a score over seeds, and the number of seeds."""
 
     mean: float
-    standard_deviation: float | None
+    standard_deviation: float | None  # with the denominator n - 1; None for a single seed
     seeds: int
 
 
 def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     """Compute mean and standard deviation of a score over seeds.
-
-    Returns:
-        Mean, sample standard deviation (denominator n - 1) and number of seeds.
 
     >>> compute_seed_spread([0.5, 0.75, 1.0])
     SeedSpread(mean=0.75, standard_deviation=0.25, seeds=3)
@@ -321,17 +281,7 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     return SeedSpread(mean, math.sqrt(variance), len(values))
 
 
-class SeedTestResult(NamedTuple):
-    """Difference of the means over seeds (second minus first) with its confidence interval and p value.
-
-    `n` counts the seeds of both systems.
-    """
-
-    difference: Estimate
-    p: float | None
-
-
-def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> SeedTestResult:
+def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> PairedDifference:
     """Test whether two systems differ by more than the variation between their seeds.
 
     This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed, with a separate
@@ -340,45 +290,33 @@ def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: flo
     examples are treated as fixed: the result generalizes to other seeds on this test set, not to other test sets.
 
     Returns:
-        Difference, second minus first, and its two-sided p value in [0, 1]. Interval and p value are None if there are
-        too few seeds, or if the seeds of each system have equal scores.
+        Difference of the means, second minus first, and its two-sided p value in [0, 1]. `n` counts the seeds of both
+        systems. Interval and p value are None if there are too few seeds, or if the seeds of each system have equal
+        scores.
 
     >>> run_seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True
     """
-    (one, var_one, k), (two, var_two, m) = (
-        (float(np.mean(values)), float(np.var(values, ddof=1)) if len(values) > 1 else None, len(values))
-        for values in (first, second)
-    )
-    gap, n = two - one, k + m
-    if var_one is None and var_two is None:
-        return SeedTestResult(Estimate(gap, None, None, n), None)
-    if var_one is None or var_two is None:
-        shared = var_one if var_two is None else var_two
-        assert shared is not None
-        square, degrees_of_freedom = shared * (1 / k + 1 / m), float(k + m - 2)
-    else:
-        parts = var_one / k, var_two / m
+    k, m = len(first), len(second)
+    gap = float(np.mean(second)) - float(np.mean(first))
+    variances = [float(np.var(values, ddof=1)) for values in (first, second) if len(values) > 1]
+    if len(variances) == 2:
+        parts = variances[0] / k, variances[1] / m
         square = sum(parts)
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
         degrees_of_freedom = square**2 / weights if weights else 1.0
-    if square == 0:  # the seeds of each system have equal scores
-        return SeedTestResult(Estimate(gap, None, None, n), None)
+    else:
+        square, degrees_of_freedom = sum(variances) * (1 / k + 1 / m), float(k + m - 2)
+    if square == 0:  # a single seed each, or equal scores of the seeds of each system
+        return PairedDifference(Estimate(gap, None, None, k + m), None)
     error = math.sqrt(square)
     reach = error * compute_t_quantile(1 - (1 - level) / 2, degrees_of_freedom)
-    return SeedTestResult(
-        Estimate(gap, gap - reach, gap + reach, n), compute_t_p_value(gap / error, degrees_of_freedom)
-    )
+    p = compute_t_p_value(gap / error, degrees_of_freedom)
+    return PairedDifference(Estimate(gap, gap - reach, gap + reach, k + m), p)
 
 
 def compute_t_p_value(t: float, degrees_of_freedom: float) -> float:
     """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
-
-    Args:
-        degrees_of_freedom: Degrees of freedom ν, at least 1.
-
-    Returns:
-        A probability in [0, 1]; above 0 for every t whose probability a float can represent.
 
     >>> round(compute_t_p_value(12.706204736, 1), 9)
     0.05

@@ -29,7 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import Annotations, fleiss_kappa
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, compute_bootstrap_p_value, resample_sums
+from unbag.scoring.bootstrap import (
+    DEFAULT_RESAMPLES,
+    Estimate,
+    Sample,
+    compute_bootstrap_p_value,
+    resample_sums,
+)
 from unbag.scoring.intervals import LEVEL, Floats, compute_effective_sizes, compute_widening_factor
 from unbag.scoring.validation import encode_names
 
@@ -136,72 +142,65 @@ def skill_score(
             "scores of one set"
         )
     labels, label_index = np.unique(model_scores.label, return_inverse=True)
-    counted = (
-        np.ones(len(model_scores.label), dtype=bool)
-        if model_scores.is_counted is None
-        else np.asarray(model_scores.is_counted, dtype=bool)
-    )
-    excluded = _excluded_labels(model_scores, labels, label_index, counted, annotators)
+    counted = np.ones(len(label_index), dtype=bool)
+    if model_scores.is_counted is not None:
+        counted = np.asarray(model_scores.is_counted, dtype=bool)
+    excluded = _find_excluded_labels(model_scores, labels, label_index, counted, annotators)
     counts_label = np.array([label not in excluded for label in range(len(labels))], dtype=bool)
-    is_counted = counted & counts_label[label_index] if len(labels) else counted
     n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
+    is_counted = counted & counts_label[label_index]
     source, names = encode_names(model_scores.source)
     position = np.cumsum(counts_label)[label_index] - 1  # index of each row's label among the labels that count
     cell = source[is_counted] * n_labels + position[is_counted]
 
-    def sum_by_source(values: NDArray[Any]) -> Floats:
+    def sum_cells(values: NDArray[Any]) -> Floats:
+        """Sum values of the counted rows by source and label, shape (sources, K)."""
         sums = np.bincount(cell, weights=np.asarray(values, dtype=np.float64), minlength=len(names) * n_labels)
-        by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
-        return by_source
+        return sums.astype(np.float64).reshape(len(names), n_labels)
 
-    def scale(row_scores: RowScores) -> Floats:
+    def scale(row_scores: RowScores | None) -> Floats:
+        if row_scores is None:  # chance, which scores 0 on every row, replaces a missing baseline
+            return np.zeros((len(names), n_labels))
         chance = 1 / n_labels if row_scores.chance_score is None else row_scores.chance_score
-        return sum_by_source(
-            (np.asarray(row_scores.score, dtype=np.float64)[is_counted] - chance) / (row_scores.perfect_score - chance)
-        )
+        score = np.asarray(row_scores.score, dtype=np.float64)[is_counted]
+        return sum_cells((score - chance) / (row_scores.perfect_score - chance))
 
-    counts = sum_by_source(np.ones(is_counted.sum()))
-    # Chance, which scores 0 on every row, replaces a missing baseline.
-    baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical_scores, shuffled_scores)]
-    columns = np.concatenate([scale(model_scores), *baselines, counts], axis=1)
-    s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
-    value = float(compute_skill_from_sums(columns.sum(axis=0, keepdims=True))[0])
+    counts = sum_cells(np.ones(is_counted.sum()))
+    columns = np.hstack([*(scale(each) for each in (model_scores, lexical_scores, shuffled_scores)), counts])
+    totals = columns.sum(axis=0, keepdims=True)
+    s_model, s_lexical, s_shuffled = (float(each[0]) for each in _average_labels(totals))
+    value = float(compute_skill_from_sums(totals)[0])
     sources = int((counts.sum(axis=1) > 0).sum())
-    low, high, p = _interval(columns, value, sources, resamples, seed)
+    low, high, p = _compute_interval(columns, value, sources, resamples, seed)
+    reference = "baseline" if s_lexical >= s_shuffled else "shuffled"
     return {
         "score": Estimate(value, low, high, int(is_counted.sum())).copy_with_sample(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
         "baseline": None if lexical_scores is None else s_lexical,
         "shuffled": None if shuffled_scores is None else s_shuffled,
-        "reference": _reference(s_lexical, s_shuffled),
+        "reference": reference if max(s_lexical, s_shuffled) > 0 else "chance",
         "n_labels": n_labels,
         "n_sources": sources,
         "excluded": [each for each in excluded.values() if each["rows"]],
     }
 
 
-def _reference(s_lexical: float, s_shuffled: float) -> str:
-    """Name the reference, which has a score of 0: the best of chance and the two baselines."""
-    if max(s_lexical, s_shuffled) <= 0:
-        return "chance"
-    return "baseline" if s_lexical >= s_shuffled else "shuffled"
-
-
-def _excluded_labels(
+def _find_excluded_labels(
     row_scores: RowScores,
     labels: NDArray[Any],
     label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
 ) -> dict[int, ExcludedLabel]:
-    """Collect the excluded gold labels, by index in `labels`, including labels without rows."""
+    """Find the excluded gold labels, by index in `labels`, including labels without rows."""
     rows = np.bincount(label_index[counted], minlength=len(labels))
-    votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
-    agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
-    kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
+    kappas: dict[int, float | None] = {}
+    if annotators is not None:
+        agreement = fleiss_kappa([annotators[row] for row in np.flatnonzero(counted).tolist()], resamples=0)
+        kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
     excluded: dict[int, ExcludedLabel] = {}
     for position, (label, n) in enumerate(zip(labels.tolist(), rows.tolist(), strict=True)):
         kappa = kappas.get(label)
@@ -227,8 +226,7 @@ def compute_skill_from_sums(sums: Floats) -> Floats:
         Skill scores, at most 1, shape (r,). NaN if a label has no rows, and 0 if the reference is 1. Higher values are
         clipped to 1; a model reaches them if it never predicts the gold label for shuffled text.
     """
-    *row_scores, counts = np.split(sums, 4, axis=1)
-    model, lexical, shuffled = (_mean_of_labels(each, counts) for each in row_scores)
+    model, lexical, shuffled = _average_labels(sums)
     floor = np.maximum(0.0, np.maximum(lexical, shuffled))
     with np.errstate(invalid="ignore", divide="ignore"):
         scores: Floats = np.where(floor < 1, (model - floor) / (1 - floor), 0.0)
@@ -236,19 +234,14 @@ def compute_skill_from_sums(sums: Floats) -> Floats:
     return np.minimum(scores, 1.0)
 
 
-def _balanced_sum(row_scores: Floats, counts: Floats) -> float:
-    """Compute the mean over labels of the mean row score, from sums by source and label, shape (sources, K) each."""
-    return float(_mean_of_labels(row_scores.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True))[0])
-
-
-def _mean_of_labels(row_scores: Floats, counts: Floats) -> Floats:
-    """Compute the mean over labels of the mean row score, shape (r,), from sums by label, shape (r, K) each."""
+def _average_labels(sums: Floats) -> list[Floats]:
+    """Compute the mean over labels of the mean row score of model and baselines, shape (r,) each, from their sums."""
+    *row_scores, counts = np.split(sums, 4, axis=1)
     with np.errstate(invalid="ignore"):
-        mean: Floats = (row_scores / counts).mean(axis=1)
-    return mean
+        return [(each / counts).mean(axis=1) for each in row_scores]
 
 
-def _interval(
+def _compute_interval(
     columns: Floats, value: float, sources: int, resamples: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
     """Compute the 95 % limits of the skill score and its p value from sums by source, shape (sources, 4K)."""
@@ -262,7 +255,7 @@ def _interval(
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
-    shifts = [float(compute_skill_from_sums((total + side)[None])[0]) - value for side in _pseudo_rows(columns)]
+    shifts = [float(compute_skill_from_sums((total + side)[None])[0]) - value for side in _build_pseudo_rows(columns)]
     low, high = _combine_limits(value, (low, high), shifts, compute_widening_factor(sources), LEVEL)
     return low, min(high, 1.0), compute_bootstrap_p_value(draws)
 
@@ -272,15 +265,13 @@ def compute_skill_difference_limits(
 ) -> tuple[float, float]:
     """Compute confidence limits of the difference between two skill scores (second minus first).
 
-    The limits combine resamples of the sources with two pseudo-rows per gold label (`_pseudo_rows`).
+    The limits combine resamples of the sources with two pseudo-rows per gold label (`_build_pseudo_rows`).
 
-    Args:
-        first: Columns of the first system's `Sample`, shape (sources, 4K).
-        second: Columns of the second system's `Sample`, shape (sources, 4K).
+    `first` and `second` are the columns of the two systems' `Sample`s, shape (sources, 4K).
     """
     totals = first.sum(axis=0), second.sum(axis=0)
     value = float(compute_skill_from_sums(totals[1][None])[0] - compute_skill_from_sums(totals[0][None])[0])
-    (better_first, worse_first), (better_second, worse_second) = _pseudo_rows(first), _pseudo_rows(second)
+    (better_first, worse_first), (better_second, worse_second) = _build_pseudo_rows(first), _build_pseudo_rows(second)
     shifts = [
         float(
             compute_skill_from_sums((totals[1] + of_second)[None])[0]
@@ -293,7 +284,7 @@ def compute_skill_difference_limits(
     return _combine_limits(value, bootstrap_limits, shifts, compute_widening_factor(sources), level)
 
 
-def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
+def _build_pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     """Build two pseudo-rows per gold label, shape (4K,) each, which represent possible rows unlike the given ones."""
     # On the first pseudo-row, the model is correct and its baselines are wrong; on the second, it is the opposite.
     # `intervals.compute_contrast_limits` adds the same two examples to a difference of proportions. Each has the weight

@@ -9,20 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
-from unbag.scoring.validation import encode_names, validate_columns
+from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 
 class SwapAccuracies(TypedDict):
-    """Accuracy before and after premise and hypothesis are swapped.
-
-    Scores are `Estimate`s (value, low, high, n): accuracies in [0, 1], drops in [-1, 1]. The value is None without
-    examples.
-
-    Attributes:
-        accuracy_before: Share of pairs predicted correctly in the original order; higher is better.
-        accuracy_after: Share of pairs predicted correctly after the swap; higher is better.
-        drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
-    """
+    """Accuracy before and after premise and hypothesis are swapped."""
 
     accuracy_before: Estimate
     accuracy_after: Estimate
@@ -30,27 +21,13 @@ class SwapAccuracies(TypedDict):
 
 
 class SwapScores(SwapAccuracies):
-    """Accuracy before and after the swap, and agreement of the two predictions, on pairs whose label does not change.
-
-    Attributes:
-        agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
-            consistent. The paper does not report it, but the drop is 0 if errors cancel out.
-    """
+    """Accuracies and agreement of the two predictions, on pairs whose label does not change."""
 
     agreement: Estimate
 
 
 class SwapConsistencyScores(SwapScores):
-    """Consistency when premise and hypothesis are swapped, on contradiction and neutral pairs.
-
-    Attributes:
-        n_examples: Number of pairs.
-        n_excluded: Number of pairs with another label, which are excluded.
-        by_label: `SwapScores` of `neutral` and of `contradiction` pairs.
-        overall: `SwapAccuracies` over *all* pairs, with entailment pairs in their original order both times. Table 1 of
-            the paper most likely shows this score, because its column "Before Swap" equals the accuracies on the whole
-            SNLI test set in Table 3. The drop is `drop` times the share of swapped pairs.
-    """
+    """Scores of `swap_consistency`."""
 
     n_examples: int
     n_excluded: int
@@ -86,11 +63,22 @@ def swap_consistency(
             pairs need a swapped row.
         neutral: Label id of neutral (default: 1).
         contradiction: Label id of contradiction (default: 2).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
+        Scores are `Estimate`s: accuracies in [0, 1], drops in [-1, 1]. The value is None without examples.
+
+        - n_examples: Number of pairs.
+        - n_excluded: Number of pairs with another label, which are excluded.
+        - accuracy_before: Share of pairs predicted correctly in the original order; higher is better.
+        - accuracy_after: Share of pairs predicted correctly after the swap; higher is better.
+        - drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
+        - agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
+          consistent. The paper does not report it, but the drop is 0 if errors cancel out.
+        - by_label: These scores of `neutral` and of `contradiction` pairs.
+        - overall: Accuracies and drop over *all* pairs, with entailment pairs in their original order both times.
+          Table 1 of the paper most likely shows this score, because its column "Before Swap" equals the accuracies on
+          the whole SNLI test set in Table 3. The drop is `drop` times the share of swapped pairs.
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a pair has a duplicate or missing row, or neutral and
@@ -103,9 +91,7 @@ def swap_consistency(
     """
     gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
-    lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}; pass one value per row")
+    validate_lengths("swap_consistency", references=gold, source_id=source_id, swapped=exchanged)
     numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
@@ -153,9 +139,6 @@ def swap_consistency_of_pairs(
         swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). The values of entailment pairs
             are ignored.
 
-    Returns:
-        Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
-
     >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
@@ -167,9 +150,6 @@ def swap_consistency_of_pairs(
     gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]
-
-    ratios: dict[tuple[str, str], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
-    drops = {}
     columns = {
         "accuracy_before": before == gold,
         "before_at_most": (before == gold) | (label_stays & (before < 0)),  # a missing prediction may be correct
@@ -177,42 +157,43 @@ def swap_consistency_of_pairs(
         "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
     }
-    for subset, rows in ({"symmetric": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
-        for name, column in columns.items():
-            ratios[subset, name] = (column & rows, rows)
-        drops[subset, "drop"] = (subset, "before_at_most"), (subset, "accuracy_after")
-    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
-    def accuracies(subset: str) -> SwapAccuracies:
+    def score(rows: NDArray[np.bool_]) -> SwapScores:
+        found = estimate_named_ratios(
+            {name: (column & rows, rows) for name, column in columns.items()},
+            {"drop": ("before_at_most", "accuracy_after")},
+            resamples=resamples,
+            seed=seed,
+        )
         return {
-            "accuracy_before": estimates[subset, "accuracy_before"],
-            "accuracy_after": estimates[subset, "accuracy_after"],
-            "drop": estimates[subset, "drop"],
+            "accuracy_before": found["accuracy_before"],
+            "accuracy_after": found["accuracy_after"],
+            "drop": found["drop"],
+            "agreement": found["agreement"],
         }
 
-    def scores(subset: str) -> SwapScores:
-        return {**accuracies(subset), "agreement": estimates[subset, "agreement"]}
-
+    overall = score(np.ones(len(gold), dtype=bool))
     return {
         "n_examples": len(gold),
         "n_excluded": int((~label_stays).sum()),
-        **scores("symmetric"),
-        "by_label": {label: scores(label) for label in labels},
-        "overall": accuracies("overall"),
+        **score(label_stays),
+        "by_label": {label: score(rows) for label, rows in labels.items()},
+        # Without the agreement, which would include entailment pairs in their original order.
+        "overall": {
+            "accuracy_before": overall["accuracy_before"],
+            "accuracy_after": overall["accuracy_after"],
+            "drop": overall["drop"],
+        },
     }
 
 
 def score_swapped(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> SwapConsistencyScores | dict[str, Any]:
-    """Compute the scores of the swapped set.
+    """Compute the scores of the swapped set. If the rows are a part of the set, only pairs with both orders count.
 
     The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
     the one of the two that the pair is.
-
-    Args:
-        columns: Columns of n rows: `label`, `source_id` and `swapped`.
-        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
     if partial:
         as_given, exchanged = (
@@ -226,10 +207,9 @@ def score_swapped(
     label = np.asarray(columns["label"])
     # Map the model's label space to our ids. `label_positions` maps each of our ids to a label of the model. If the
     # model predicts the label that the gold label maps to, the prediction is the gold label, else the first match.
-    ours = np.array([list(predictions.label_positions).index(column) for column in range(len(predictions.label_space))])
-    predicted = np.where(
-        predictions.predicted == predictions.label_positions[label], label, ours[predictions.predicted]
-    )
+    positions = predictions.label_positions
+    ours = np.array([list(positions).index(column) for column in range(len(predictions.label_space))])
+    predicted = np.where(predictions.predicted == positions[label], label, ours[predictions.predicted])
     return swap_consistency(
         np.where(predictions.predicted == NO_ANSWER, NO_ANSWER, predicted),
         label,

@@ -5,7 +5,7 @@ threshold: for the label entailment, a false entailment.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final, TypedDict
 
@@ -35,28 +35,17 @@ class ThresholdRow(TypedDict):
 
 
 class SafeThreshold(TypedDict):
-    """The lowest threshold that keeps the false-positive rate at or below a target, with its scores.
+    """The lowest threshold that keeps the false-positive rate at or below a target, with its scores."""
 
-    Attributes:
-        target: Maximum accepted false-positive rate.
-        threshold: The threshold, as in `ThresholdRow`; None if no threshold passes, usually because there are too few
-            negative pairs.
-        chosen: False-positive rate on the half that is used to choose the threshold. `bound` is its upper limit.
-        bound: One-sided 95 % upper limit of the false-positive rate on this half, at most the target.
-        confirmed: False-positive rate on the other half, with its 95 % interval.
-        recall: Share of all positive pairs that are predicted positive.
-        needed: Minimum number of negative pairs in the first half for a threshold to pass.
-        available: Number of negative pairs in the first half.
-    """
-
-    target: float
+    target: float  # maximum accepted false-positive rate
+    # The threshold, as in `ThresholdRow`; None if no threshold passes, usually because there are too few negatives.
     threshold: float | str | None
-    chosen: Estimate | None
-    bound: float | None
-    confirmed: Estimate | None
-    recall: Estimate | None
-    needed: int
-    available: int
+    chosen: Estimate | None  # false-positive rate on the half that is used to choose the threshold
+    bound: float | None  # one-sided 95 % upper limit of the false-positive rate on this half, at most the target
+    confirmed: Estimate | None  # false-positive rate on the other half, with its 95 % interval
+    recall: Estimate | None  # share of all positive pairs that are predicted positive
+    needed: int  # minimum number of negative pairs in the first half for a threshold to pass
+    available: int  # number of negative pairs in the first half
 
 
 def sweep_thresholds(scores: Floats, positive: Flags) -> list[ThresholdRow]:
@@ -112,7 +101,12 @@ def find_safe_thresholds(
     # A hash instead of a random split: a source stays in its half if other pairs are added or removed.
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]
     negatives = first & ~positive
-    tested = _tested_thresholds(scores, positive, first, source, len(source_names), max(targets), level)
+    tested: list[tuple[float, Estimate, float]] = []
+    candidates = _list_candidates(scores[first], positive[first]) if negatives.any() else []
+    for start in range(0, len(candidates), _BLOCK):
+        tested += _test_thresholds(scores, negatives, candidates[start : start + _BLOCK], source, level)
+        if any(bound > max(targets) for _, _, bound in tested):
+            break
     found: list[SafeThreshold] = []
     for target in targets:
         # All thresholds before the first bound above the target pass; later ones do not count.
@@ -128,38 +122,14 @@ def find_safe_thresholds(
             row["threshold"] = express_threshold(cutoff, max(scores[~called].tolist(), default=-math.inf))
             # Recall has no part in the choice, so all pairs count: a run with this threshold has the same recall.
             row["confirmed"], row["recall"] = (
-                estimate_proportion(called, rows, source, len(source_names)) if rows.any() else None
+                estimate_proportion(called, rows, source) if rows.any() else None
                 for rows in (~first & ~positive, positive)
             )
         found.append(row)
     return found
 
 
-def _tested_thresholds(
-    scores: Floats,
-    positive: Flags,
-    first: Flags,
-    source: NDArray[np.int64],
-    n_sources: int,
-    target: float,
-    level: float,
-) -> list[tuple[float, Estimate, float]]:
-    """List thresholds in descending order, with rate and upper limit, up to the first limit above the target."""
-    negatives = first & ~positive
-    if not negatives.any():
-        return []
-    candidates = _candidates(scores[first], positive[first])
-    tested: list[tuple[float, Estimate, float]] = []
-    for start in range(0, len(candidates), _BLOCK):
-        block = candidates[start : start + _BLOCK]
-        limits = _upper_limits(scores, negatives, block, source, n_sources, level)
-        tested += [(threshold, *limit) for threshold, limit in zip(block, limits, strict=True)]
-        if any(bound > target for _, bound in limits):
-            break
-    return tested
-
-
-def _candidates(scores: Floats, positive: Flags) -> list[float]:
+def _list_candidates(scores: Floats, positive: Flags) -> list[float]:
     """List up to 200 thresholds in descending order: each is the lowest score above a negative pair."""
     # All thresholds between two negative pairs have the same false-positive rate; the lowest has the best recall.
     values, negatives = np.unique(scores), np.unique(scores[~positive])[::-1]
@@ -168,14 +138,14 @@ def _candidates(scores: Floats, positive: Flags) -> list[float]:
     return list(dict.fromkeys(values[above[above < len(values)]].tolist()))
 
 
-def _upper_limits(
-    scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64], n_sources: int, level: float
-) -> list[tuple[Estimate, float]]:
+def _test_thresholds(
+    scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64], level: float
+) -> Iterator[tuple[float, Estimate, float]]:
     """Compute the share of the given rows at or above each threshold, and its one-sided upper confidence limit."""
-    hits = np.stack([sum_by_source(rows & (scores >= each), source, n_sources) for each in thresholds], axis=1)
-    counts = np.repeat(sum_by_source(rows, source, n_sources)[:, None], len(thresholds), axis=1)
+    hits = np.stack([sum_by_source(rows & (scores >= each), source) for each in thresholds], axis=1)
+    counts = np.repeat(sum_by_source(rows, source)[:, None], len(thresholds), axis=1)
     shares, n = hits.sum(axis=0) / counts.sum(axis=0), int(rows.sum())
     # Two-sided limits at 2 · level - 1 are one-sided limits at `level`.
     lows, highs = compute_proportion_limits(shares, compute_effective_sizes(hits, counts), level=2 * level - 1)
-    limits = zip(shares.tolist(), lows.tolist(), highs.tolist(), strict=True)
-    return [(Estimate(share, low, high, n), high) for share, low, high in limits]
+    limits = zip(thresholds, shares.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return ((threshold, Estimate(share, low, high, n), high) for threshold, share, low, high in limits)

@@ -16,31 +16,14 @@ _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`dat
 
 
 class PartitionRow(TypedDict):
-    """Accuracy on one partition of the examples. Partitions are ordered by difficulty."""
+    """Accuracy on one partition of the examples."""
 
     partition: int
     accuracy: Estimate
 
 
 class UncertaintyPartitionsScores(TypedDict):
-    """Accuracy on all examples and on each partition. Partitions are ordered from the easiest to the hardest examples.
-
-    All scores except ρ are `Estimate`s (value, low, high, n): accuracies in [0, 1] (higher is better) and the drop in
-    [-1, 1] (lower is better).
-
-    Attributes:
-        n_examples: Number of examples.
-        n_partitions: Number of partitions.
-        accuracy: Share of all examples predicted correctly (Table 3).
-        easiest: Accuracy on the first partition.
-        hardest: Accuracy on the last partition.
-        drop: `easiest` minus `hardest`, which have no examples in common.
-        rank_correlation: Spearman's ρ between partition number and accuracy, with average ranks for ties. The paper
-            does not report it. -1 means that accuracy falls at every step, and 0 means no trend. None with one
-            partition, or if all partitions have the same accuracy. It has no interval: resampling adds noise to every
-            partition and moves ρ toward 0, so that a percentile interval may not contain ρ itself.
-        by_partition: Accuracy by partition, from the easiest to the hardest (Figure 2).
-    """
+    """Scores of `uncertainty_partitions`."""
 
     n_examples: int
     n_partitions: int
@@ -80,62 +63,60 @@ def uncertainty_partitions(
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong, and in
             the easiest partition as correct in the drop, so that it never improves a score.
         references: Gold label ids, shape (n,).
-        partition: Partition number of each example, from 0 (easiest) to m - 1 (hardest), shape (n,).
-        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
-        seed: Unused; accepted because all metrics have the same signature.
+        partition: Partition number of each example, from 0 (easiest) to m - 1 (hardest), shape (n,). No partition is
+            empty.
+        resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Fractions in [0, 1], where higher accuracy is better, and ρ in [-1, 1].
+        All scores except ρ are `Estimate`s: accuracies in [0, 1], where higher is better, and the drop in [-1, 1].
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a partition number is negative, or a partition between
-            0 and m - 1 has no examples.
+        - n_examples: Number of examples.
+        - n_partitions: Number of partitions.
+        - accuracy: Share of all examples predicted correctly (Table 3).
+        - easiest: Accuracy on the first partition.
+        - hardest: Accuracy on the last partition.
+        - drop: `easiest` minus `hardest`, which have no examples in common; lower is better.
+        - rank_correlation: Spearman's ρ between partition number and accuracy, with average ranks for ties. The paper
+          does not report it. -1 means that accuracy falls at every step, and 0 means no trend. None with one partition,
+          or if all partitions have the same accuracy. It has no interval: resampling adds noise to every partition and
+          moves ρ toward 0, so that a percentile interval may not contain ρ itself.
+        - by_partition: Accuracy by partition, from the easiest to the hardest (Figure 2).
 
     >>> scores = uncertainty_partitions([0, 1, 2, 0, 1, 1], [0, 1, 2, 1, 0, 2], [0, 0, 1, 1, 2, 2])
     >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]
     ([1.0, 0.5, 0.0], -1.0)
     """
     gold, predicted, numbers = validate_columns(references, predictions=predictions, partition=partition)
-    m = _count(numbers)
-    right = predicted == gold
-    ratios = {"accuracy": (right, np.ones(len(right)))}
-    names = [f"partition {number}" for number in range(m)]
-    for number, name in enumerate(names):
-        inside = numbers == number
-        ratios[name] = (right & inside, inside.astype(np.float64))
-    easiest = "easiest at most" if m > 1 else names[0]
-    ratios.setdefault(easiest, ((right | (predicted < 0)) & (numbers == 0), (numbers == 0).astype(np.float64)))
-    drops = {"drop": (easiest, names[-1])}
-    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
-    return {
-        "n_examples": len(right),
-        "n_partitions": m,
-        "accuracy": estimates["accuracy"],
-        "easiest": estimates[names[0]],
-        "hardest": estimates[names[-1]],
-        "drop": estimates["drop"],
-        "rank_correlation": _trend(np.array([estimates[name].value for name in names])),
-        "by_partition": [{"partition": number, "accuracy": estimates[name]} for number, name in enumerate(names)],
-    }
-
-
-def _count(numbers: NDArray[np.int64]) -> int:
-    """Count the partitions after checking that none is missing."""
     if numbers.min() < 0:
         raise ValueError(
             f"partition: expected non-negative numbers, got {numbers.min()}; pass the column partition of the set"
         )
-    # A gap would silently change which partition is the hardest.
     partitions = np.unique(numbers)
+    # A gap would silently change which partition is the hardest.
     if (gap := partitions != np.arange(len(partitions))).any():
         raise ValueError(
             f"partition: expected examples in every partition from 0 to {partitions[-1]}, got none in partition "
             f"{gap.argmax()}; pass the whole set, or merge adjacent partitions (partition // 2)"
         )
-    return len(partitions)
+    right, last = predicted == gold, len(partitions) - 1
+    ratios = {"accuracy": (right, np.ones(len(right), dtype=np.bool_))}
+    ratios |= {f"{number}": (right & (numbers == number), numbers == number) for number in partitions.tolist()}
+    easiest = "easiest at most" if last else "0"
+    ratios.setdefault(easiest, ((right | (predicted < 0)) & (numbers == 0), numbers == 0))
+    found = estimate_named_ratios(ratios, {"drop": (easiest, f"{last}")}, resamples=resamples, seed=seed)
+    return {
+        "n_examples": len(right),
+        "n_partitions": len(partitions),
+        "accuracy": found["accuracy"],
+        "easiest": found["0"],
+        "hardest": found[f"{last}"],
+        "drop": found["drop"],
+        "rank_correlation": _compute_trend(np.array([found[f"{number}"].value for number in partitions])),
+        "by_partition": [{"partition": number, "accuracy": found[f"{number}"]} for number in partitions.tolist()],
+    }
 
 
-def _trend(accuracies: NDArray[np.float64]) -> float | None:
+def _compute_trend(accuracies: NDArray[np.float64]) -> float | None:
     """Compute Spearman's ρ between index and value; None if all values are equal."""
     _, index, counts = np.unique(accuracies, return_inverse=True, return_counts=True)
     if len(counts) == 1:
@@ -210,10 +191,10 @@ def find_unseen_rows(columns: Columns) -> NDArray[np.bool_]:
 
 def _score_ends(right: NDArray[np.bool_], unanswered: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
     subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
-    ratios = {name: (right & subset, subset.astype(np.float64)) for name, subset in subsets.items() if subset.any()}
+    ratios = {name: (right & subset, subset) for name, subset in subsets.items() if subset.any()}
     drop = {}
     if {"easiest", "hardest"} <= ratios.keys():
-        ratios["at_most"] = ((right | unanswered) & subsets["easiest"], subsets["easiest"].astype(np.float64))
+        ratios["at_most"] = ((right | unanswered) & subsets["easiest"], subsets["easiest"])
         drop = {"drop": ("at_most", "hardest")}
-    estimates = dict(estimate_named_ratios(ratios, drop, resamples=0))
+    estimates = estimate_named_ratios(ratios, drop, resamples=0)
     return {name: estimates[name] for name in (*subsets, *drop) if name in estimates}

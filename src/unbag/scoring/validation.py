@@ -10,6 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 
 
+def validate_lengths(metric: str, unit: str = "row", /, **columns: Any) -> None:
+    """Validate that the columns of a metric have equal lengths. A missing column is None."""
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{metric}: expected columns of equal length, got {lengths}; pass one value per {unit}")
+
+
 def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
     """Validate gold label ids and other integer columns, shape (n,) each, and convert them to int64.
 
@@ -26,15 +33,13 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
         raise ValueError(
             f"metric inputs: expected one value per example, got shapes {shapes}; pass one-dimensional columns"
         )
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}; pass one value per example")
-    if not len(arrays["references"]):
+    validate_lengths("metric inputs", "example", **arrays)
+    gold = arrays["references"]
+    if not len(gold):
         raise ValueError("metric inputs: expected at least one example, got none; pass the rows of the set")
     # Floats are rejected, because truncation would turn 0.9 into label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
         raise ValueError(f"metric inputs: expected integers, got {types}; pass label ids")
-    gold = arrays["references"]
     # -1 is a valid prediction (no label), but an example without a gold label cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
@@ -48,32 +53,15 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
 def validate_label_ids(
     name: str, ids: NDArray[np.int64], n_labels: int | None, row_indices: NDArray[np.int64] | None = None
 ) -> None:
-    """Validate that all values are label ids.
+    """Validate that all values are label ids, shape (k,). None as `n_labels` accepts any non-negative id.
 
-    Args:
-        ids: Ids, shape (k,).
-        n_labels: Number of labels; None accepts any non-negative id.
-        row_indices: Row of each id, for the error message, shape (k,); None if there is one id per row.
+    `row_indices` are the rows of the ids, for the error message (default: one id per row).
     """
     if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
         index = int(wrong.argmax())
         row = index if row_indices is None else row_indices[index]
         expected = "non-negative label ids" if n_labels is None else f"label ids from 0 to {n_labels - 1}"
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
-
-
-class NonEmptyBatches:
-    """Mixin of metrics that validates the columns of a batch before `evaluate` reads its first row."""
-
-    def add_batch(self, **columns: Any) -> None:
-        """Validate and add rows. `evaluate` itself raises an IndexError if there are none or the lengths differ."""
-        lengths = {name: len(values) for name, values in columns.items() if hasattr(values, "__len__")}
-        if len(set(lengths.values())) > 1 or 0 in lengths.values():
-            raise ValueError(
-                f"metric: expected columns of equal length with at least one row, got {lengths}; pass one value per "
-                "example"
-            )
-        super().add_batch(**columns)  # type: ignore[misc]
 
 
 def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
@@ -95,11 +83,7 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
 def convert_labels_to_ids(
     labels: Sequence[Any], names: Sequence[str] = LABELS, *, columns: str = "predictions or references"
 ) -> list[Any]:
-    """Convert label names to ids. Other values are unchanged.
-
-    Args:
-        labels: Label ids or label names, shape (n,); -1 and None are missing labels.
-        names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction).
+    """Convert label names to ids. Other values, such as ids, -1 and None, are unchanged.
 
     Raises:
         ValueError: If a name is not in `names`.

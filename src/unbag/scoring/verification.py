@@ -35,57 +35,40 @@ _DECIMALS: Final = 9  # of a probability
 
 
 class RiskCoverage(TypedDict):
-    """Risk-coverage curve: the error rate on the most confident predictions, for each fraction of the predictions.
+    """Risk-coverage curve: the error rate on the most confident predictions, for each fraction of the predictions."""
 
-    Attributes:
-        aurc: Area under the curve, in [0, 1]; lower is better.
-        oracle: Area if all errors had the lowest confidence.
-        random: Area for a random order, which equals the error rate.
-        coverage: Shares of the pairs, at most 100 points.
-        risk: Error rate at each coverage.
-    """
-
-    aurc: float
-    oracle: float
-    random: float
-    coverage: list[float]
-    risk: list[float]
+    aurc: float  # area under the curve, in [0, 1]; lower is better
+    oracle: float  # area if all errors had the lowest confidence
+    random: float  # area for a random order, which equals the error rate
+    coverage: list[float]  # shares of the pairs, at most 100 points
+    risk: list[float]  # error rate at each coverage
 
 
-class BinaryScores(TypedDict):
-    """Scores of predictions of one label, such as entailment, against the rest. An `Estimate` is (value, low, high, n).
+class _SharedScores(TypedDict):
+    auroc: Estimate | None
+    average_precision: Estimate | None
+    balanced_accuracy: Estimate
+    calibration: CalibrationScores | None
+    risk_coverage: RiskCoverage | None
+    safe_thresholds: list[SafeThreshold]
+
+
+class BinaryScores(_SharedScores):
+    """Scores of predictions of one label against the rest: those of `verification`, whose label is entailment.
 
     A positive is a pair with the label.
     """
 
     n_positive: int
     n_negative: int
-    n_sources: int  # number of sources, such as documents, of all pairs
-    # Probability that a positive scores above a negative; 0.5 for random scores. Higher is better.
-    auroc: Estimate | None
-    # Mean precision over the positives; for random scores, about the share of positives.
-    average_precision: Estimate | None
-    # Mean of recall and specificity at the model's decision threshold; 0.5 for a constant prediction.
-    balanced_accuracy: Estimate
+    n_sources: int
     recall: Estimate
     false_positive: Estimate  # share of negatives that are predicted positive; lower is better
-    # `CalibrationScores` of the probabilities; None for a model without probabilities.
-    calibration: CalibrationScores | None
-    risk_coverage: RiskCoverage | None  # `RiskCoverage` of the predictions; None for a model without probabilities
-    thresholds: list[ThresholdRow]  # threshold sweep, at most 100 rows; empty for a model without probabilities
-    # One row per target false-positive rate; empty for a model without probabilities.
-    safe_thresholds: list[SafeThreshold]
+    thresholds: list[ThresholdRow]
 
 
 class SweepRow(TypedDict):
-    """False-entailment rate, recall and precision at one threshold.
-
-    Attributes:
-        threshold: Minimum probability of pairs that are predicted as entailed. Text if a float has too few digits.
-        false_entailment: Share of not-entailed pairs that are predicted as entailed.
-        recall: Share of entailed pairs that are predicted as entailed.
-        precision: Share of pairs predicted as entailed that are entailed.
-    """
+    """False-entailment rate, recall and precision at one threshold."""
 
     threshold: float | str
     false_entailment: float
@@ -93,41 +76,24 @@ class SweepRow(TypedDict):
     precision: float | None
 
 
-class VerificationScores(TypedDict):
-    """Scores of a verifier: those of `BinaryScores` for the label entailment. An `Estimate` is (value, low, high, n).
-
-    Attributes:
-        n_entailed: Number of pairs with the gold label entailment.
-        n_not_entailed: Number of all other pairs.
-        n_sources: Number of sources, such as documents, of all pairs.
-        auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
-            better.
-        average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed pairs.
-        balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
-            prediction.
-        recall: Share of entailed pairs that are predicted as entailed.
-        false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
-        false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for labels
-            or models without contradiction. Lower is better.
-        calibration: `CalibrationScores` of the probabilities; None for a model without probabilities.
-        risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
-        thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
-        safe_thresholds: One row per target false-entailment rate; empty for a model without probabilities.
-    """
+class VerificationScores(_SharedScores):
+    """Scores of `verification`."""
 
     n_entailed: int
     n_not_entailed: int
     n_sources: NotRequired[int]
-    auroc: Estimate | None
-    average_precision: Estimate | None
-    balanced_accuracy: Estimate
     recall: NotRequired[Estimate]
     false_entailment: Estimate
     false_contradiction: Estimate | None
-    calibration: CalibrationScores | None
-    risk_coverage: RiskCoverage | None
     thresholds: list[SweepRow]
-    safe_thresholds: list[SafeThreshold]
+
+
+_OF_ENTAILMENT: Final = {
+    "n_positive": "n_entailed",
+    "n_negative": "n_not_entailed",
+    "false_positive": "false_entailment",
+}
+"""Names of `BinaryScores` and their thresholds in `VerificationScores`, if they differ."""
 
 
 class BinaryPredictions(NamedTuple):
@@ -178,10 +144,31 @@ def verification(
         source_id: Source of each pair, such as its document, shape (n,) (default: one source per pair).
         threshold: Minimum probability of pairs that are predicted as entailed, a number or its text (default: 0.5).
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
-        seed: Random seed for the resamples.
 
     Returns:
-        Scores as in `compute_verification_scores`.
+        Scores are `Estimate`s in [0, 1]. For a model without probabilities, ranking and calibration are None, and there
+        are no thresholds.
+
+        - n_entailed: Number of pairs with the gold label entailment.
+        - n_not_entailed: Number of all other pairs.
+        - n_sources: Number of sources, such as documents, of all pairs.
+        - auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
+          better.
+        - average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed
+          pairs.
+        - balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
+          prediction.
+        - recall: Share of entailed pairs that are predicted as entailed.
+        - false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
+        - false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for
+          labels or models without contradiction. Lower is better.
+        - calibration: Brier score (`brier`, the mean squared difference between score and label; lower is better) =
+          `reliability` (0 means calibrated) - `resolution` + `uncertainty` (variance of the labels), the expected
+          calibration error `ece` and the same without its bias, `ece_corrected`, and the reliability diagram in `bins`.
+        - risk_coverage: Error rate (`risk`) on each share of the most confident pairs (`coverage`), the area under this
+          curve (`aurc`; lower is better), and the area for a perfect order (`oracle`) and a random one (`random`).
+        - thresholds: False entailment, recall and precision at up to 100 thresholds.
+        - safe_thresholds: Per target false-entailment rate, the lowest threshold whose rate is at most the target.
 
     Raises:
         ValueError: If the lengths differ, a label is unknown, a probability is outside [0, 1], or all pairs have the
@@ -253,34 +240,24 @@ def compute_verification_scores(
         return None
     false_contradiction = None
     if contradictions is not None and not contradictions.positive.all():
-        source, _ = encode_names(sources)
         decisions = contradictions.with_errors()
         false_contradiction = estimate_ratio(
-            decisions.predicted, ~decisions.positive, source, is_count_of_rows=True, resamples=resamples
+            decisions.predicted,
+            ~decisions.positive,
+            encode_names(sources)[0],
+            is_count_of_rows=True,
+            resamples=resamples,
         )
-    return {
-        "n_entailed": found["n_positive"],
-        "n_not_entailed": found["n_negative"],
-        "n_sources": found["n_sources"],
-        "auroc": found["auroc"],
-        "average_precision": found["average_precision"],
-        "balanced_accuracy": found["balanced_accuracy"],
-        "recall": found["recall"],
-        "false_entailment": found["false_positive"],
-        "false_contradiction": false_contradiction,
-        "calibration": found["calibration"],
-        "risk_coverage": found["risk_coverage"],
-        "thresholds": [
-            {
-                "threshold": row["threshold"],
-                "false_entailment": row["false_positive"],
-                "recall": row["recall"],
-                "precision": row["precision"],
-            }
-            for row in found["thresholds"]
-        ],
-        "safe_thresholds": found["safe_thresholds"],
-    }
+    scores: Any = {}
+    for name, value in found.items():
+        scores[_OF_ENTAILMENT.get(name, name)] = value
+        if name == "false_positive":
+            scores["false_contradiction"] = false_contradiction
+    scores["thresholds"] = [
+        {_OF_ENTAILMENT.get(name, name): value for name, value in row.items()} for row in found["thresholds"]
+    ]
+    verified: VerificationScores = scores
+    return verified
 
 
 def compute_binary_scores(
@@ -294,9 +271,8 @@ def compute_binary_scores(
 
     Arguments and errors are those of `compute_verification_scores`.
     """
-    positive, predicted = np.asarray(predictions.positive, dtype=bool), np.asarray(predictions.predicted, dtype=bool)
-    lengths = {len(positive), len(predicted), len(sources)}
-    lengths |= {len(part) for part in predictions[2:] if part is not None}
+    positive = np.asarray(predictions.positive, dtype=bool)
+    lengths = {len(sources), *(len(part) for part in predictions if part is not None)}
     if len(lengths) > 1:
         raise ValueError(
             "verification: expected labels, predictions and sources of equal length, got lengths "
@@ -307,14 +283,13 @@ def compute_binary_scores(
     predictions = predictions.with_errors()
     predicted = np.asarray(predictions.predicted, dtype=bool)
     source, names = encode_names(sources)
-    n_sources = len(names)
-    measures: BinaryScores = {
+    decision_scores: BinaryScores = {
         "n_positive": int(positive.sum()),
         "n_negative": int((~positive).sum()),
-        "n_sources": n_sources,
+        "n_sources": len(names),
         "auroc": None,
         "average_precision": None,
-        "balanced_accuracy": _balanced_accuracy(positive, predicted, source, n_sources, resamples),
+        "balanced_accuracy": _estimate_balanced_accuracy(positive, predicted, source, resamples),
         "recall": estimate_ratio(predicted, positive, source, is_count_of_rows=True, resamples=resamples),
         "false_positive": estimate_ratio(predicted, ~positive, source, is_count_of_rows=True, resamples=resamples),
         "calibration": None,
@@ -323,30 +298,28 @@ def compute_binary_scores(
         "safe_thresholds": [],
     }
     if predictions.probabilities is None:
-        return measures
+        return decision_scores
     probabilities = _validate_probabilities(predictions.probabilities)
     scores = compute_log_odds(probabilities, predictions.complements)
     unanswered = np.zeros(len(scores), dtype=bool) if predictions.unanswered is None else predictions.unanswered
-    # Unanswered pairs rank worst. The positive ones have distinct ranks, since a tie would raise the average precision.
-    ranks = np.where(unanswered, np.where(positive, -np.cumsum(unanswered), np.inf), _rank(scores))
-    confidence = np.where(unanswered, np.inf, _rank(np.where(predicted, scores, -scores)))
+    # Ranks among the distinct scores are finite, unlike log odds. Unanswered pairs rank worst. The positive ones have
+    # distinct ranks, since a tie would raise the average precision.
+    positions, certainty = (
+        np.unique(each, return_inverse=True)[1] for each in (scores, np.where(predicted, scores, -scores))
+    )
+    ranks: Floats = np.where(unanswered, np.where(positive, -np.cumsum(unanswered), np.inf), positions)
+    confidence: Floats = np.where(unanswered, np.inf, certainty)
     # Rounding removes the errors of float64 arithmetic on float32 values. Nothing is ranked by it.
     rounded = np.round(probabilities, _DECIMALS)
     return {
-        **measures,
-        "auroc": estimate_auroc(ranks, positive, source, n_sources),
-        "average_precision": estimate_average_precision(ranks, positive, source, n_sources),
+        **decision_scores,
+        "auroc": estimate_auroc(ranks, positive, source),
+        "average_precision": estimate_average_precision(ranks, positive, source),
         "calibration": compute_calibration(rounded, positive, source, log_odds=scores, resamples=resamples, seed=seed),
         "risk_coverage": compute_risk_coverage(confidence, predicted == positive),
         "thresholds": sweep_thresholds(scores, positive),
         "safe_thresholds": find_safe_thresholds(scores, positive, source, names),
     }
-
-
-def _rank(scores: Floats) -> NDArray[np.intp]:
-    """Compute the rank of each score among the distinct scores, shape (n,). All ranks are finite."""
-    ranks: NDArray[np.intp] = np.unique(scores, return_inverse=True)[1]
-    return ranks
 
 
 def _validate_probabilities(probabilities: ArrayLike) -> Floats:
@@ -359,12 +332,12 @@ def _validate_probabilities(probabilities: ArrayLike) -> Floats:
     return values
 
 
-def _balanced_accuracy(
-    positive: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
+def _estimate_balanced_accuracy(
+    positive: Flags, predicted: Flags, source: NDArray[np.int64], resamples: int
 ) -> Estimate:
     """Estimate the mean of recall and specificity; its limits are half the limits of their sum."""
     parts = [predicted & positive, positive, ~predicted & ~positive, ~positive]
-    columns = np.stack([sum_by_source(part, source, n_sources) for part in parts], axis=1)
+    columns = np.stack([sum_by_source(part, source) for part in parts], axis=1)
     value = float(compute_balanced_accuracy(columns.sum(axis=0, keepdims=True))[0])
     low = high = None
     if resamples:

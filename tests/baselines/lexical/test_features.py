@@ -35,7 +35,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import Tagger
-from unbag.scoring.permutation_acceptance import PermutedRows, permutation_acceptance
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 pytest.importorskip("spacy")
 
@@ -189,13 +189,12 @@ def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pa
     pairs = probabilities.reshape(-1, Q + 1, 3)
     assert len(pairs) > 150
     assert (pairs == pairs[:, :1]).all(), "the same bits"
-    rows = PermutedRows(
+    scores = permutation_acceptance(
         probabilities.argmax(axis=1),
         permuted_pairs["label"],
         permuted_pairs["source_id"],
         permuted_pairs["permutation"],
     )
-    scores = permutation_acceptance(rows)
     assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
     assert scores["omega_max"].value == scores["accuracy"].value
 
