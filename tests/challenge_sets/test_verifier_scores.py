@@ -11,7 +11,6 @@ from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.challenge_sets.request import SetRequest
-from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data import demo
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
@@ -19,6 +18,7 @@ from unbag.evaluation.evaluator import evaluate_all
 from unbag.inference.single_output import apply_threshold
 from unbag.scoring.bootstrap import to_json
 from unbag.scoring.nested import iter_estimates
+from unbag.scoring.verification import compute_verifier_scores
 
 GOLD = [0, 1, 0, 2, 0, 2]
 SCORES = [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]

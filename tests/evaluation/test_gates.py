@@ -11,7 +11,6 @@ from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import EvaluationFailure
-from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import gates, metrics
@@ -19,6 +18,7 @@ from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.verification import compute_verifier_scores
 
 
 def run_check(*arguments):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.integrations.harness.test_export import build_rows
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.inference.single_output import apply_threshold
 from unbag.scoring.skill import skill_score
+from unbag.scoring.verification import compute_verifier_scores
 
 SETS = challenge_sets.list_set_names()
 _ROUNDING = 1e-9

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
-from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
@@ -21,6 +20,7 @@ from unbag.evaluation import comparison, gates, metrics
 from unbag.evaluation.gates import GateBound
 from unbag.reports import run_tables, terminal
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.verification import compute_verifier_scores
 
 GOLD = np.arange(ROWS) % 3
 

@@ -15,7 +15,6 @@ from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, build_pipeline_requirement
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.verifier_scores import compute_detection_scores, compute_verifier_scores
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
     PredictedPairs,
@@ -39,7 +38,12 @@ from unbag.scoring.accuracy import SetAccuracyScores, score_accuracy
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import RowScores, SkillScores, skill_score
-from unbag.scoring.verification import BinaryScores, VerificationScores
+from unbag.scoring.verification import (
+    BinaryScores,
+    VerificationScores,
+    compute_detection_scores,
+    compute_verifier_scores,
+)
 
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
@@ -179,114 +183,83 @@ class ChallengeSet:
     table and figure show the accuracy by gold label, and its examples are the most confident errors.
 
     The module of a set is imported whenever its results are shown. It does not import `datasets`, spaCy or torch.
-
-    Attributes:
-        name: Name in commands, which is also the name of its module.
-        title: Display name of one or two words, used everywhere except in commands.
-        question: Question that the set answers about a model.
-        paper: Who published the test, followed by the address of the paper.
-        citation: BibTeX of the paper. The citation of the corpus is appended.
-
-        version: Version of the rows.
-        Options: Options of the set.
-        unrecorded_defaults: Options that a result records only if they differ from their default.
-        config_variants: An option and its values that have configs of their own, `<corpus>-<split>-<value>`; the
-            default value has no suffix.
-        own_columns: Arrow types of the columns that follow `id`, `source_id`, `premise`, `hypothesis` and `label`.
-        schema: All columns, if the set declares more than their types; None for `own_columns`.
-        rows_per_table: Number of rows that are in memory at the same time.
-        language: Language of the pairs that the set can use; "" for all languages.
-        has_two_label_corpora: Whether the set can use corpora without the label contradiction.
-        accepts_contradiction_labels: Whether your own pairs may be labelled contradiction or not_contradiction.
-        from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Each
-            sentence is then a pair with itself, labelled entailment (`data.user_text`).
-        is_sequential: Whether a single process builds the rows, since they depend on earlier pairs.
-        tokenizes: Whether the set tokenizes sentences, and therefore excludes very long ones.
-        label_names: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
-        machine_made: Parts of a pair, `sentences` or `labels`, that the set generates itself.
-        exclusion_reason: Reason why the set excludes labelled pairs, as a phrase after a number.
-        example_id: Column that identifies the example of a row: `source_id`, or another one for a set in which several
-            examples share a source.
-
-        metrics: Modules of `metrics/` that read the set's columns. The first one computes its scores.
-        score_function: Function `(columns, predictions, *, resamples, partial)` that computes the scores. Its module
-            needs only numpy, so that other harnesses can use a copy.
-        columns: Columns that the score function needs beside the label.
-        optional_columns: Columns that it also uses where complete rows are available.
-        metric_definitions: Metrics of the scores that are shown elsewhere, in display order.
-        scores_type: `TypedDict` of the scores. Stored results are validated against it.
-        options_type: `TypedDict` of the recorded options that the table reads.
-        is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
-        has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
-            the pairs as shown, and some are entailment. Its scores then include those of a verifier.
-        shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
-            shuffled control (`challenge_sets.perturbations.shuffled`) that the score is compared with.
-        has_shuffled_control: Whether the set has a shuffled control. A set of permuted rows needs none.
-        is_control: Whether the set is an unchanged corpus, which challenge sets are compared with.
-        corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
-            rows, None for no rows. The label order of a file of predictions is checked on them
-            (`evaluation.label_check.check_label_order_on_corpus_rows`).
-
-        sample: Number of source examples that the suite draws.
-        sample_options: Options that the suite sets if the user gives none of them.
-        sample_options_unless: Further options that switch `sample_options` off.
-        sample_options_language: Language of the corpora to which `sample_options` are restricted; "" for all pairs.
-        evaluation_order: Position in an evaluation. Sets that are cheap to build and to evaluate come first.
-        report_order: Position in a report.
-
-        example_rule: Rule of `select_examples` in words.
-        mark_meanings: Meaning of the marked words of examples, by the kind of mark.
     """
 
-    name: str
-    title: str
-    question: str
-    paper: str
+    name: str  # name in commands, which is also the name of its module
+    title: str  # display name of one or two words, used everywhere except in commands
+    question: str  # question that the set answers about a model
+    paper: str  # who published the test, followed by the address of the paper
+    # BibTeX of the paper. The citation of the corpus is appended.
     citation: str = ""
 
-    version: str = "1.0.0"
-    Options: type[SetOptions] = SetOptions
+    version: str = "1.0.0"  # version of the rows
+    Options: type[SetOptions] = SetOptions  # options of the set
+    # Options that a result records only if they differ from their default.
     unrecorded_defaults: frozenset[str] = frozenset()
+    # An option and its values that have configs of their own, `<corpus>-<split>-<value>`; the default value has no
+    # suffix.
     config_variants: tuple[str, Sequence[str]] | None = None
+    # Arrow types of the columns that follow `id`, `source_id`, `premise`, `hypothesis` and `label`.
     own_columns: Mapping[str, str] = {}
-    schema: pa.Schema | None = None
-    rows_per_table: int = ROWS_PER_TABLE
-    language: str = ""
-    has_two_label_corpora: bool = True
+    schema: pa.Schema | None = None  # all columns, if the set declares more than their types; None for `own_columns`
+    rows_per_table: int = ROWS_PER_TABLE  # number of rows that are in memory at the same time
+    language: str = ""  # language of the pairs that the set can use; "" for all languages
+    has_two_label_corpora: bool = True  # whether the set can use corpora without the label contradiction
+    # Whether your own pairs may be labelled contradiction or not_contradiction.
     accepts_contradiction_labels: bool = False
+    # Whether the set can be made from the sentences of a text, without labels and hypotheses. Each sentence is then a
+    # pair with itself, labelled entailment (`data.user_text`).
     from_text: bool = False
-    is_sequential: bool = False
-    tokenizes: bool = True
+    is_sequential: bool = False  # whether a single process builds the rows, since they depend on earlier pairs
+    tokenizes: bool = True  # whether the set tokenizes sentences, and therefore excludes very long ones
+    # Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     label_names: Sequence[str] | None = None
+    # Parts of a pair, `sentences` or `labels`, that the set generates itself.
     machine_made: frozenset[str] = frozenset()
-    exclusion_reason: str = "unfit"
+    exclusion_reason: str = "unfit"  # reason why the set excludes labelled pairs, as a phrase after a number
+    # Column that identifies the example of a row: `source_id`, or another one for a set in which several examples share
+    # a source.
     example_id: str = "source_id"
 
+    # Modules of `metrics/` that read the set's columns. The first one computes its scores.
     metrics: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    optional_columns: tuple[str, ...] = ("source_id",)
+    columns: tuple[str, ...] = ()  # columns that the score function needs beside the label
+    optional_columns: tuple[str, ...] = ("source_id",)  # columns that it also uses where complete rows are available
+    # Metrics of the scores that are shown elsewhere, in display order.
     metric_definitions: tuple[MetricDefinition, ...] = (ACCURACY,)
+    # `TypedDict` of the scores. Stored results are validated against it.
     scores_type: type | None = SetAccuracyScores
-    options_type: type | None = None
-    is_accuracy: bool = False
+    options_type: type | None = None  # `TypedDict` of the recorded options that the table reads
+    is_accuracy: bool = False  # whether its score is the share of correct rows, which any harness can compute
+    # Whether entailment against the rest has a meaning on its rows: their labels are gold labels of the pairs as shown,
+    # and some are entailment. Its scores then include those of a verifier.
     has_verification: bool = False
+    # Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the shuffled control
+    # (`challenge_sets.perturbations.shuffled`) that the score is compared with.
     shuffled: str = ""
+    # Whether the set has a shuffled control. A set of permuted rows needs none.
     has_shuffled_control: bool = True
-    is_control: bool = False
+    is_control: bool = False  # whether the set is an unchanged corpus, which challenge sets are compared with
+    # Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all rows, None for no
+    # rows. The label order of a file of predictions is checked on them
+    # (`evaluation.label_check.check_label_order_on_corpus_rows`).
     corpus_pairs: Mapping[str, Any] | None = None
 
-    sample: int = DEFAULT_SAMPLE
-    sample_options: Mapping[str, Any] = {}
-    sample_options_unless: frozenset[str] = frozenset()
+    sample: int = DEFAULT_SAMPLE  # number of source examples that the suite draws
+    sample_options: Mapping[str, Any] = {}  # options that the suite sets if the user gives none of them
+    sample_options_unless: frozenset[str] = frozenset()  # further options that switch `sample_options` off
+    # Language of the corpora to which `sample_options` are restricted; "" for all pairs.
     sample_options_language: str = ""
+    # Position in an evaluation. Sets that are cheap to build and to evaluate come first.
     evaluation_order: int = LAST
-    report_order: int = LAST
+    report_order: int = LAST  # position in a report
 
+    # Rule of `select_examples` in words.
     example_rule: str = (
         f"Up to {PER_KIND} mistakes per gold label, sorted by the probability of the prediction, false entailments "
         "first."
     )
-    mark_meanings: Mapping[str, str] = {}
+    mark_meanings: Mapping[str, str] = {}  # meaning of the marked words of examples, by the kind of mark
 
     # Rows
 
@@ -328,6 +301,8 @@ class ChallengeSet:
 
     # Scores
 
+    # Function `(columns, predictions, *, resamples, partial)` that computes the scores. Its module needs only numpy, so
+    # that other harnesses can use a copy.
     score_function: Callable[..., Any] = staticmethod(score_accuracy)
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
@@ -476,11 +451,16 @@ class ChallengeSet:
 
     def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
         """List the metrics with the given role and their values. Metrics without a value are omitted."""
-        return list(self._iter_measurements(scores, role))
+        measured = ((metric, metric.get_estimate(scores)) for metric in self.list_metrics_with_role(role))
+        return [
+            MeasuredMetric(metric, estimate)
+            for metric, estimate in measured
+            if estimate is not None and estimate.value is not None
+        ]
 
     def get_skill_score(self, scores: Scores) -> MeasuredMetric | None:
         """Look up the skill score, the main score of the set. Return None if it is undefined."""
-        return next((each for each in self._iter_measurements(scores, "quoted") if each.definition is SCORE), None)
+        return next((each for each in self.list_metric_values(scores, "quoted") if each.definition is SCORE), None)
 
     def score_rows(
         self,
@@ -548,9 +528,3 @@ class ChallengeSet:
             if value is not None and not lowest - _ROUNDING <= value <= highest + _ROUNDING:
                 return f"{path}.value = {value:g}, which is not between {lowest:g} and {highest:g}"
         return ""
-
-    def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[MeasuredMetric]:
-        for metric in self.list_metrics_with_role(role):
-            estimate = metric.get_estimate(scores)
-            if estimate is not None and estimate.value is not None:
-                yield MeasuredMetric(metric, estimate)

@@ -102,25 +102,20 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
 
     Most builders are made from a set (`set_builder`). A subclass builds rows in `iter_tables`. Its config declares
-    the options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name. Other class attributes are explained in
-    `base.ChallengeSet`, except:
-
-    Attributes:
-        SCHEMA: All columns.
-        EVALUATION_SPLIT: Split that models are evaluated on, if the set has several.
-        MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
-        REQUIRES_ENGLISH: Whether the set parses sentences as English, so that it excludes your own pairs in other
-            languages.
+    the options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name. Class attributes without a comment are
+    explained in `base.ChallengeSet`.
     """
 
-    SCHEMA: ClassVar[pa.Schema]
+    SCHEMA: ClassVar[pa.Schema]  # all columns
     EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
     EXCLUSION_REASON: ClassVar[str] = "unfit"
-    EVALUATION_SPLIT: ClassVar[str | None] = None
+    EVALUATION_SPLIT: ClassVar[str | None] = None  # split that models are evaluated on, if the set has several
+    # Maximum number of characters of a sentence; None for a set that does not tokenize.
     MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
+    # Whether the set parses sentences as English, so that it excludes your own pairs in other languages.
     REQUIRES_ENGLISH: ClassVar[bool] = False
     ACCEPTS_CONTRADICTION_LABELS: ClassVar[bool] = False
 

@@ -289,6 +289,6 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the dataset card of a set: the README.md in the folder of its builder."""
-    builder_file = Path(inspect.getfile(challenge_sets.get_challenge_set(name).get_builder_class()))
-    return builder_file.with_name("README.md").read_text(encoding="utf-8")
+    """Read the dataset card of a set: the README.md in the folder of its class."""
+    set_file = Path(inspect.getfile(type(challenge_sets.get_challenge_set(name))))
+    return set_file.with_name("README.md").read_text(encoding="utf-8")

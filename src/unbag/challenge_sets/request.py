@@ -41,22 +41,16 @@ _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 @dataclass(frozen=True)
 class SetRequest:
-    """Request to build a challenge set: its name, config, options and sample size.
+    """Request to build a challenge set: its name, config, options and sample size."""
 
-    Attributes:
-        name: Name of the set.
-        config: Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data or a text.
-        options: Options of the set; for data of your own also `data` or `text`, `columns`, …
-            (`unbag.challenge_sets.loading.create_builder`).
-        max_examples: Maximum number of source examples to draw; None for all.
-        seed: Random seed for sampling.
-    """
-
-    name: str
+    name: str  # name of the set
+    # Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data or a text.
     config: str | None = None
+    # Options of the set; for data of your own also `data` or `text`, `columns`, …
+    # (`unbag.challenge_sets.loading.create_builder`).
     options: Mapping[str, Any] = field(default_factory=dict)
-    max_examples: int | None = None
-    seed: int = DEFAULT_SEED
+    max_examples: int | None = None  # maximum number of source examples to draw; None for all
+    seed: int = DEFAULT_SEED  # random seed for sampling
 
     def __post_init__(self) -> None:
         """Validate the fields, for commands and for Python callers."""

@@ -11,25 +11,20 @@ class Result:
 
     The record holds only what the scores depend on, without times and local paths. A run that was killed and resumed
     therefore writes the same file as an uninterrupted run.
-
-    Attributes:
-        set: Name of the challenge set.
-        config: Options of the set: mode, q, seed, … and the number of examples drawn, if not all.
-        model: Description of the model: `name`, and everything that determines its numbers (revision, dtype, label
-            order, …). `options` are the options that the user set to other values than the default; a model given as a
-            Python object has none.
-        data: Origin of the pairs (`origin`, `split`, `revision`), their reading options (`load_options`), the counts of
-            excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`human`).
-        scores: Output of the metric. Each number is an `Estimate`.
-        environment: Versions of Python and the packages.
     """
 
-    set: str
-    config: Mapping[str, Any]
+    set: str  # name of the challenge set
+    config: Mapping[str, Any]  # options of the set: mode, q, seed, … and the number of examples drawn, if not all
+    # Description of the model: `name`, and everything that determines its numbers (revision, dtype, label order, …).
+    # `options` are the options that the user set to other values than the default; a model given as a Python object has
+    # none.
     model: Mapping[str, Any]
+    # Origin of the pairs (`origin`, `split`, `revision`), their reading options (`load_options`), the counts of
+    # excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`human`).
     data: Mapping[str, Any]
+    # Output of the metric. Each number is an `Estimate`.
     scores: Mapping[str, Any]
-    environment: Mapping[str, str]
+    environment: Mapping[str, str]  # versions of Python and the packages
 
     @property
     def corpus(self) -> str:

@@ -29,37 +29,25 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class PairSelection:
-    """The source pairs of one or more challenge sets, and the options of these sets.
+    """The source pairs of one or more challenge sets, and the options of these sets."""
 
-    Attributes:
-        corpus: Base corpus (default: each set's own).
-        split: Split of the corpus or data set (default: the one that the papers evaluate on).
-        data: File of pairs, folder of `save_to_disk` or Hub data set, instead of a corpus.
-        text: Files or folders of text, or one Hub data set with a text column, instead of pairs.
-        columns: Names of the columns in `data`, by unbag's names of the columns.
-        labels: Names of the label ids 0, 1, 2 in `data`, or the meaning of each label (`E=entailment`).
-        language: Language of `data`, a code such as `de`.
-        encoding: Encoding of a text file in `data` without a byte-order mark (default: UTF-8).
-        join_passages: Whether to join premises that are lists of passages.
-        max_examples: Maximum number of examples (default: all).
-        seed: Random seed for sampling, and for the option `seed` of the sets.
-        options: Options of the sets, by name. Each set takes the options that it declares. `SET.NAME` applies to that
-            set only, and takes precedence over `NAME`.
-        read: Function that parses the value of an option, called with `(set_name, option, value)`.
-    """
-
-    corpus: str | None = None
-    split: str | None = None
-    data: str | None = None
+    corpus: str | None = None  # base corpus (default: each set's own)
+    split: str | None = None  # split of the corpus or data set (default: the one that the papers evaluate on)
+    data: str | None = None  # file of pairs, folder of `save_to_disk` or Hub data set, instead of a corpus
+    # Files or folders of text, or one Hub data set with a text column, instead of pairs.
     text: Sequence[str] | None = None
-    columns: Mapping[str, str] | None = None
+    columns: Mapping[str, str] | None = None  # names of the columns in `data`, by unbag's names of the columns
+    # Names of the label ids 0, 1, 2 in `data`, or the meaning of each label (`E=entailment`).
     labels: Sequence[str] | None = None
-    language: str | None = None
-    encoding: str | None = None
-    join_passages: bool = False
-    max_examples: int | None = None
-    seed: int | None = None
+    language: str | None = None  # language of `data`, a code such as `de`
+    encoding: str | None = None  # encoding of a text file in `data` without a byte-order mark (default: UTF-8)
+    join_passages: bool = False  # whether to join premises that are lists of passages
+    max_examples: int | None = None  # maximum number of examples (default: all)
+    seed: int | None = None  # random seed for sampling, and for the option `seed` of the sets
+    # Options of the sets, by name. Each set takes the options that it declares. `SET.NAME` applies to that set only,
+    # and takes precedence over `NAME`.
     options: Mapping[str, Any] = field(default_factory=dict)
+    # Function that parses the value of an option, called with `(set_name, option, value)`.
     read: Callable[[str, str, Any], Any] = field(default=lambda name, option, value: value)
 
     def __post_init__(self) -> None:

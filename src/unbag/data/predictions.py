@@ -26,24 +26,18 @@ Columns: TypeAlias = Mapping[str, Any]
 
 
 class SetPredictions(NamedTuple):
-    """Predictions of a model on n rows, in row order.
+    """Predictions of a model on n rows, in row order."""
 
-    Attributes:
-        probabilities: Probability of each label, shape (n, len(label_space)).
-        label_space: Labels of the columns, one of `data.labels.LABEL_SPACES`.
-        has_probabilities: Whether the probabilities express the model's confidence; False for bare labels.
-        unanswered: Mask of rows without a prediction, shape (n,); None for models that never abstain.
-        decisions: Index in `label_space` of each row's predicted label, shape (n,), if a threshold decides; None if
-            the most probable label is predicted.
-        gold_labels: Names of the gold ids of the rows, `data.labels.LABELS` or `CONTRADICTION_OR_NOT`. The ids of
-            `TWO_WAY` are those of the first two labels.
-    """
-
-    probabilities: NDArray[Any]
-    label_space: Sequence[str]
-    has_probabilities: bool
+    probabilities: NDArray[Any]  # probability of each label, shape (n, len(label_space))
+    label_space: Sequence[str]  # labels of the columns, one of `data.labels.LABEL_SPACES`
+    has_probabilities: bool  # whether the probabilities express the model's confidence; False for bare labels
+    # Mask of rows without a prediction, shape (n,); None for models that never abstain.
     unanswered: NDArray[np.bool_] | None = None
+    # Index in `label_space` of each row's predicted label, shape (n,), if a threshold decides; None if the most
+    # probable label is predicted.
     decisions: NDArray[np.intp] | None = None
+    # Names of the gold ids of the rows, `data.labels.LABELS` or `CONTRADICTION_OR_NOT`. The ids of `TWO_WAY` are those
+    # of the first two labels.
     gold_labels: Sequence[str] = LABELS
 
     @property

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import ENTAILMENT, resolve_gold_label
+from unbag.data.labels import CONTRADICTION, CONTRADICTION_OR_NOT, ENTAILMENT, resolve_gold_label
+from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_ratio, sum_by_source
 from unbag.scoring.calibration import CalibrationScores, compute_calibration
 from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
@@ -396,3 +397,59 @@ def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskC
         "coverage": (ranks[places] / n).tolist(),
         "risk": risks[places].tolist(),
     }
+
+
+def compute_verifier_scores(
+    labels: ArrayLike,
+    predictions: SetPredictions,
+    sources: Sequence[Hashable] | NDArray[Any],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> VerificationScores | None:
+    """Compute the scores of a model as a verifier on n rows. Return None if they are undefined.
+
+    They are undefined if the rows are all entailed or all not entailed, or if the model detects only contradictions.
+    The decisions are the model's own: the most probable label, or the label that the threshold decides.
+
+    Args:
+        labels: Gold label ids, shape (n,).
+        sources: Source of each row, n hashable values. Rows of one source are resampled together.
+    """
+    if ENTAILMENT not in predictions.label_space:
+        return None
+    contradictions = None
+    if CONTRADICTION in predictions.label_space:
+        contradictions = _select_label(predictions, labels, CONTRADICTION)
+    entailments = _select_label(predictions, labels, ENTAILMENT)
+    return compute_verification_scores(entailments, sources, contradictions=contradictions, resamples=resamples)
+
+
+def compute_detection_scores(
+    labels: ArrayLike, predictions: SetPredictions, sources: Sequence[Hashable] | NDArray[Any]
+) -> BinaryScores | None:
+    """Compute the scores of a contradiction detector, the mirror image of `compute_verifier_scores`.
+
+    Return None if the rows are all contradictions or none is, or if the predictions separate entailment.
+    """
+    if tuple(predictions.label_space) != CONTRADICTION_OR_NOT:
+        return None
+    return compute_binary_scores(_select_label(predictions, labels, CONTRADICTION), sources)
+
+
+def _select_label(predictions: SetPredictions, labels: ArrayLike, label: str) -> BinaryPredictions:
+    """Select the gold labels and predictions of one label of the predictions' space against the rest."""
+    column = list(predictions.label_space).index(label)
+    probabilities = complements = None
+    if predictions.has_probabilities:
+        values = predictions.probabilities.astype(np.float64)
+        # A softmax in float32 may exceed 1 by its last digit.
+        probabilities = np.clip(values[:, column], 0.0, 1.0)
+        # The sum of the others and not 1 - p, which loses all digits for p close to 1.
+        complements = np.delete(values, column, axis=1).sum(axis=1)
+    return BinaryPredictions(
+        predictions.to_label_positions(labels) == column,
+        predictions.predicted == column,
+        probabilities,
+        complements,
+        predictions.predicted == NO_ANSWER,
+    )
