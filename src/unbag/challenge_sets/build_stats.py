@@ -58,8 +58,7 @@ def load_row_counts(folder: Path) -> Counter[str]:
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
     """Validate that no id occurs twice in a source, even in different ranges of rows. All examples must have been read.
 
-    Raises:
-        DataError: If an id occurs twice. The message contains the first such id and its location.
+    The error contains the first id that occurs twice and its location.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
     if has_possible_duplicates(files):

@@ -148,11 +148,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
-        """Open the corpus or the user-provided data given in the options. A given split replaces that of the options.
-
-        Raises:
-            UnsuitablePairsError: If the data has two labels, and the set needs three.
-        """
+        """Open the corpus or the user-provided data of the options. A given split replaces that of the options."""
         config = self.config if split is None else replace(self.config, source_split=split)
         source: PairSource = replace(
             config.open_pairs(streaming=streaming),

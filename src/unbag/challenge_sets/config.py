@@ -14,39 +14,27 @@ from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
 
 @dataclass
 class SourceConfig(datasets.BuilderConfig):
-    """Options that select the source pairs of a set and describe their format.
+    """Options that select the source pairs of a set and describe their format."""
 
-    Attributes:
-        corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
-        source_split: Split of the corpus or Hub data set.
-        revision: Revision to use instead of the pinned one.
-        data: File, folder or Hub data set with your own pairs. The fields below describe its format
-            (`unbag.data.sources`).
-        text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
-        columns: Names of the columns in `data`, by unbag's names of the columns.
-        labels: Names of the label ids in `data`, or the meaning of each label (`E=entailment`).
-        language: Language of the sentences in `data`, a code such as `de`.
-        data_config: Config of the Hub data set.
-        encoding: Encoding of a text file in `data` without a byte-order mark (default: UTF-8).
-        join_passages: Whether to join a premise that is a list of passages by blank lines.
-        FILES: Options that may name a file or folder of the user, whose content changes the rows.
-        UNRECORDED_DEFAULTS: Options that a result records only if they differ from their default.
-    """
-
+    # Options that may name a file or folder of the user, whose content changes the rows.
     FILES: ClassVar[tuple[str, ...]] = ("data", "text")
+    # Options that a result records only if they differ from their default.
     UNRECORDED_DEFAULTS: ClassVar[frozenset[str]] = frozenset()
 
-    corpus: str = ""
-    source_split: str | None = None
-    revision: str | None = None
+    corpus: str = ""  # base corpus (`unbag.data.corpora`); empty if `data` or `text` is given
+    source_split: str | None = None  # split of the corpus or Hub data set
+    revision: str | None = None  # revision to use instead of the pinned one
+    # File, folder or Hub data set with your own pairs. The fields below describe its format (`unbag.data.sources`).
     data: str | None = None
+    # Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
     text: Sequence[str] | None = None
-    columns: Mapping[str, str] | None = None
+    columns: Mapping[str, str] | None = None  # names of the columns in `data`, by unbag's names of the columns
+    # Names of the label ids in `data`, or the meaning of each label (`E=entailment`).
     labels: Sequence[str] | None = None
-    language: str = "en"
-    data_config: str | None = None
-    encoding: str | None = None
-    join_passages: bool = False
+    language: str = "en"  # language of the sentences in `data`, a code such as `de`
+    data_config: str | None = None  # config of the Hub data set
+    encoding: str | None = None  # encoding of a text file in `data` without a byte-order mark (default: UTF-8)
+    join_passages: bool = False  # whether to join a premise that is a list of passages by blank lines
 
     def validate(self) -> None:
         """Validate the options."""
@@ -128,11 +116,7 @@ def build_source_configs(
 ) -> list[ConfigT]:
     """Build one config `<corpus>-<split>` per split of each base corpus.
 
-    Args:
-        config: Class of the configs.
-        version: Version of the set.
-        language: Language of the corpora to include; None for all.
-        has_two_label_corpora: Whether to include corpora with two labels, entailment and not entailment.
+    A `language` restricts the corpora. Corpora with two labels, entailment and not entailment, are optional.
     """
     return [
         config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)

@@ -213,11 +213,7 @@ def load_evaluation_split(dataset_builder: Any) -> Any:
 
 
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Validate that at least one split of a set has rows. The error lists the options and the excluded pairs by reason.
-
-    Raises:
-        UnsuitablePairsError: If no split has rows.
-    """
+    """Validate that a split of a set has rows. The error lists the options and the excluded pairs by reason."""
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)

@@ -63,10 +63,6 @@ class PairSelection:
             names: Names of the sets.
             on_failure: Called with the failure of each set that cannot be built from these pairs. The set is skipped.
                 None: such a set raises.
-
-        Raises:
-            OptionError: If no set has an option, or two options choose the pairs.
-            ValueError: If a set, the corpus or the split does not exist.
         """
         where = self._where()
         options_of = {name: loading.list_set_options(name) for name in names}

@@ -83,9 +83,6 @@ def estimate_ratios(
         k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, it
         is the smaller of the two counts. If a subset is empty in a resample, the resample is ignored for that subset.
 
-    Raises:
-        ValueError: If a numerator of a proportion is not between 0 and its denominator.
-
     >>> [estimate] = estimate_ratios(np.ones((4, 1)), np.ones((4, 1)))
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
     (1.0, 0.3976, 1.0, 4)
@@ -246,10 +243,8 @@ def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
     """Compute the two-sided bootstrap p value of the null hypothesis that a statistic is 0.
 
     The p value inverts the percentile interval. It is twice the smaller of two shares, the draws at or below 0 and the
-    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3). It is at most 1.
-
-    Args:
-        draws: Value of the statistic in each resample, shape (resamples,).
+    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3). It is at most 1. `draws`
+    has the value of the statistic in each resample.
 
     >>> compute_bootstrap_p_value(np.array([0.1, 0.2, 0.3]))
     0.5

@@ -33,9 +33,6 @@ def compute_widening_factor(n: int) -> float:
     1993, sections 5.3 and 12.2; Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 5.3). The t
     quantile is Hill's expansion (Abramowitz & Stegun 1964, 26.7.5), accurate to 0.01 from five examples.
 
-    Args:
-        n: Number of examples, at least 2.
-
     >>> [round(compute_widening_factor(n), 3) for n in (5, 15, 1000)]
     [1.583, 1.133, 1.002]
     """
@@ -109,13 +106,7 @@ def compute_proportion_limits(
 ) -> tuple[Floats, Floats]:
     """Compute Clopper-Pearson confidence limits of proportions. Sample sizes may be fractional.
 
-    Args:
-        proportions: Proportions in [0, 1], shape (k,).
-        sample_sizes: Number of independent rows of each proportion, above 0, shape (k,).
-        level: Minimum coverage of the interval for independent rows (default: 0.95).
-
-    Returns:
-        Lower and upper limits, fractions in [0, 1], shape (k,) each.
+    `level` is the minimum coverage of the interval for independent rows. All arrays have shape (k,).
 
     >>> low, high = compute_proportion_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()

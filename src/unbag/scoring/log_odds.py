@@ -53,8 +53,7 @@ def compute_log_odds(probabilities: ArrayLike, complements: ArrayLike | None = N
 def compute_cutoff(threshold: float | str | Decimal) -> float:
     """Compute the lowest log odds, as `compute_log_odds` rounds them, that reach a threshold of the probability.
 
-    Args:
-        threshold: Minimum probability, from 0 to 1. Close to 1, text has more digits than a float.
+    Close to 1, text has more digits than a float.
 
     >>> compute_cutoff(0.5), compute_cutoff("0.99999999999999999999"), compute_cutoff(1)
     (0.0, 46.051702, inf)

@@ -48,15 +48,14 @@ def build_metric(
 ) -> type:
     """Build the `evaluate` module of a metric.
 
+    The module is a subclass of `evaluate.Metric`, or of `evaluate.Measurement` for a function without predictions.
+
     Args:
         metric: Function of the columns, passed by name, and of options. It returns nested scores.
         columns: Type of each column: `LABEL`, `STRINGS`, or a type of `datasets`.
         description: Docstring of the module that defines the metric.
         names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction). Empty for a metric that
             reads label names itself.
-
-    Returns:
-        A subclass of `evaluate.Metric`, or of `evaluate.Measurement` for a function without predictions.
     """
     import datasets
     import evaluate

@@ -70,11 +70,8 @@ def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A neutral prediction becomes
     reverse entailment if the model predicts entailment for the reversed pair. Entailment becomes forward entailment.
-    Other predictions are unchanged. `not_entailment` of a two-label model is treated as neutral.
-
-    Args:
-        predictions: Label names predicted for (premise, hypothesis), shape (n,).
-        reverse_predictions: Label names predicted for (hypothesis, premise), shape (n,).
+    Other predictions are unchanged. `not_entailment` of a two-label model is treated as neutral. The label names are
+    those predicted for (premise, hypothesis) and for (hypothesis, premise), shape (n,) each.
 
     >>> apply_reverse_rule(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
     ['forward_entailment', 'reverse_entailment', 'neutral']
@@ -142,10 +139,6 @@ def natural_logic(
         - by: All scores of a group of pairs, by column of `groups` and by value. A plus sign joins the names and the
           values of `crossed` columns, as in `modifier_type+part` and `negation+verb`.
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a pair does not occur in both directions, or a crossed
-            column is not in `groups`.
-
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]
     [0.3333333333333333, 0.25, 0.5, 0.5]
@@ -206,9 +199,6 @@ def match_reversed_rows(
 
     Returns:
         Indices of the original rows that have a label, and indices of their reversed rows, shape (k,) each.
-
-    Raises:
-        ValueError: If a pair occurs twice in one direction, or a scored pair has no reversed row.
     """
     reversed_ = np.asarray(reverse, dtype=np.bool_)
     names = list(pair)
@@ -356,11 +346,7 @@ def score_sicck(
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
     neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
     predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which is wrong and
-    lowers the precision of every other label.
-
-    Args:
-        columns: Columns of n rows: `pair`, `reverse` and `four_way`, and optionally `source_id` and those of `GROUPS`.
-        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
+    lowers the precision of every other label. If the rows are a part of the set, only pairs with both orders count.
     """
     scored, predicted, gold = build_four_way_labels(columns, predictions, partial=partial)
     if not len(scored):

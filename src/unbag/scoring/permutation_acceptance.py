@@ -153,10 +153,6 @@ def permutation_acceptance(
         - by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
         - by_length: Acceptance by bin of the length in words (Figure 6).
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a source lacks its unpermuted pair or a permutation, a
-            row occurs twice, the gold label differs within a source, or `entropy_over` is unknown.
-
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
     (1.0, 0.5, 0.5)

@@ -50,14 +50,9 @@ def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
 def compute_neighbor_distributions(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
     """Compute ψ^r of each word: the distribution of POS tags over the neighbors within `radius` words.
 
-    The word itself is not one of its neighbors. Words near the ends of a sentence have fewer neighbors.
-
-    Args:
-        tags: Tag indices (`encode_tags`), with the words of a sentence along the last axis, shape (…, n).
-        radius: Maximum distance r in words (default: 2).
-
-    Returns:
-        Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 for a word without neighbors.
+    The word itself is not one of its neighbors. Words near the ends of a sentence have fewer neighbors. The words of a
+    sentence are along the last axis of the tag indices (`encode_tags`), shape (…, n). The shares have shape (…, n, 17).
+    Each row sums to 1, or to 0 for a word without neighbors.
 
     >>> compute_neighbor_distributions(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
@@ -90,14 +85,8 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     """Find the k tags with the largest weights in each row, encoded as a bit mask.
 
     Ties, including those among weights of 0, are broken in the order of `TAGS`. Equal rows therefore have the same k
-    tags on every processor. `numpy.argpartition`, which the authors' code uses, guarantees no order among ties.
-
-    Args:
-        weights: Weights of tags, shape (…, 17).
-        k: Number of tags, from 1 to 17 (default: 4).
-
-    Returns:
-        Bit masks, shape (…). Bit t is set if tag t is one of the k tags.
+    tags on every processor. `numpy.argpartition`, which the authors' code uses, guarantees no order among ties. The
+    weights have shape (…, 17), and the bit masks shape (…). Bit t is set if tag t is one of the k tags.
 
     >>> int(find_top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
     10
@@ -151,14 +140,8 @@ def compute_type_signature(
 ) -> float:
     """Compute the POS mini-tree overlap β^k of one sentence as in the code published with the paper.
 
-    It is the mean over the word types of the sentence. Unknown words count as 0.
-
-    Args:
-        tags: Tag indices of the words, shape (n,).
-        training_tags: `find_top_tags` of ψ in training by lowercase word.
-
-    Returns:
-        A fraction in [0, 1]; higher means more similar neighbors. NaN without words.
+    It is the mean over the word types of the sentence. Unknown words count as 0. It is NaN without words.
+    `training_tags` contains `find_top_tags` of ψ in training by lowercase word.
     """
     if not words:
         return float("nan")

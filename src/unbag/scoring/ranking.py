@@ -1,4 +1,7 @@
-"""Ranking metrics that need no threshold: AUROC, average precision and the break-even threshold."""
+"""Ranking metrics that need no threshold: AUROC, average precision and the break-even threshold.
+
+Scores are higher for positives. Scores and labels have shape (n,). For an interval, both labels must occur.
+"""
 
 import math
 from statistics import NormalDist
@@ -19,15 +22,8 @@ def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
     The area is the probability that a random positive scores above a random negative, with ties counted as half. It is
     computed from the Mann-Whitney U statistic (Hanley and McNeil 1982,
-    https://doi.org/10.1148/radiology.143.1.7063747).
-
-    Args:
-        scores: Scores, higher for positives, shape (n,).
-        positive: Whether each pair is positive, shape (n,).
-
-    Returns:
-        A fraction in [0, 1]: 1 for a perfect ranking, 0.5 for a constant score, and on average 0.5 for a random score.
-        None without positives or without negatives.
+    https://doi.org/10.1148/radiology.143.1.7063747). It is 1 for a perfect ranking, 0.5 for a constant score, and on
+    average 0.5 for a random score; None without positives or without negatives.
 
     >>> compute_auroc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
@@ -46,14 +42,8 @@ def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> floa
     """Compute the break-even threshold, at which the number of predicted positives equals the number of positives.
 
     At this threshold, precision and recall are equal, except if several pairs tie at the threshold. All tied pairs are
-    predicted positive, so that the result does not depend on the order of the pairs.
-
-    Args:
-        scores: Scores, higher for positives, shape (n,).
-        positive: Whether each pair is positive, shape (n,).
-
-    Returns:
-        Lowest score that is predicted positive; infinity without positives.
+    predicted positive, so that the result does not depend on the order of the pairs. The threshold is the lowest score
+    that is predicted positive; infinity without positives.
 
     >>> compute_break_even_threshold([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
@@ -69,10 +59,6 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64]) -
     values summed by source (Obuchowski 1997, https://doi.org/10.2307/2533958). The limits are symmetric on the logit
     scale. An area of exactly 0 or 1 has no variance. Its limits are those of a proportion over n independent pairs,
     where n is the number of sources of the rarer label.
-
-    Args:
-        scores: Scores, higher for positives, shape (n,).
-        positive: Whether each pair is positive, shape (n,). Both values must occur.
     """
     area = compute_auroc(scores, positive)
     assert area is not None
@@ -107,14 +93,11 @@ def compute_auroc_from_sums(sums: Floats) -> Floats:
     """Compute the area under the ROC curve (AUROC) of each bootstrap resample from sums of placement values.
 
     To first order, the area is linear in the placement values: the mean over positive pairs, plus the mean over the
-    other pairs, minus the area of all pairs.
+    other pairs, minus the area of all pairs. It is NaN if one of the labels has no pairs.
 
     Args:
         sums: Sums of the placement values of positive pairs, the number of these pairs, the same two sums for the other
             pairs, the area times the number of pairs, and the number of pairs, shape (r, 6).
-
-    Returns:
-        Fractions, shape (r,); NaN if one of the labels has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         areas: Floats = sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3] - sums[:, 4] / sums[:, 5]
@@ -139,10 +122,6 @@ def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[
     interval of Boyd, Eng & Page (2013), https://doi.org/10.1007/978-3-642-40994-3_29, with the number of sources that
     have positive pairs as n. They are Clopper-Pearson limits, because the logit interval of that paper becomes wide
     near 1: for a value of 0.998 and n = 64, it is [0.67, 1.00].
-
-    Args:
-        scores: Scores, higher for positives, shape (n,).
-        positive: Whether each pair is positive, shape (n,). Both values must occur.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits = np.cumsum(np.bincount(group, weights=positive, minlength=len(values)))

@@ -59,12 +59,8 @@ def resample_statistics(
 ) -> list[Floats]:
     """Compute several statistics on the same bootstrap resamples (paired bootstrap).
 
-    Args:
-        samples: One sample per statistic and system, all with the same n examples in the same order.
-        resamples: Number of resamples of n examples with replacement (default: 10,000).
-
-    Returns:
-        One array of shape (resamples,) per sample; NaN if a resample contains no example of a subset.
+    All samples have the same n examples in the same order. The result has one array of shape (resamples,) per sample,
+    with NaN if a resample contains no example of a subset.
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
         raise ValueError(
@@ -190,12 +186,9 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     The binomial distribution is exact for any number of examples; the chi-squared approximation fails for small d. The
     exact test is conservative: its true size is often below half the nominal size. The mid-p version has about the
     nominal size in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test for binary matched-pairs data: mid-p
-    and asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91.
-
-    Args:
-        first: Whether the first system is correct, shape (n,). Examples must be independent: one per source, without
-            permutations.
-        second: Whether the second system is correct on the same examples, shape (n,).
+    and asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91. The values say whether
+    each system is correct on each example, shape (n,). Examples must be independent: one per source, without
+    permutations.
 
     >>> only_first, only_second, p = mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
     >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64

@@ -80,10 +80,6 @@ def swap_consistency(
           Table 1 of the paper most likely shows this score, because its column "Before Swap" equals the accuracies on
           the whole SNLI test set in Table 3. The drop is `drop` times the share of swapped pairs.
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a pair has a duplicate or missing row, or neutral and
-            contradiction have the same id.
-
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
     >>> scores = swap_consistency(predicted, gold, list("abcdbcd"), [0, 0, 0, 0, 1, 1, 1])
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]

@@ -51,9 +51,7 @@ class SafeThreshold(TypedDict):
 def sweep_thresholds(scores: Floats, positive: Flags) -> list[ThresholdRow]:
     """Compute false-positive rate, recall and precision at up to 100 thresholds, in descending order.
 
-    Args:
-        scores: Log odds of the label (`scoring.log_odds`), shape (n,).
-        positive: Whether each pair has the label, shape (n,). Both values must occur.
+    The scores are log odds of the label (`scoring.log_odds`), shape (n,). Both labels must occur.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits, alarms = (
@@ -94,9 +92,6 @@ def find_safe_thresholds(
         scores: Log odds of the label (`scoring.log_odds`), shape (n,).
         source_names: Name of each source, by source index.
         targets: Maximum accepted false-positive rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
-
-    Returns:
-        One row per target, in the order of the targets.
     """
     # A hash instead of a random split: a source stays in its half if other pairs are added or removed.
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]

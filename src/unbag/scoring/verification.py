@@ -171,10 +171,6 @@ def verification(
         - thresholds: False entailment, recall and precision at up to 100 thresholds.
         - safe_thresholds: Per target false-entailment rate, the lowest threshold whose rate is at most the target.
 
-    Raises:
-        ValueError: If the lengths differ, a label is unknown, a probability is outside [0, 1], or all pairs have the
-            same label.
-
     >>> verification([0.9, 0.4, 0.6, 0.1], ["entailment", "entailment", "neutral", "contradiction"])["auroc"].value
     0.75
     """
@@ -220,15 +216,11 @@ def compute_verification_scores(
 ) -> VerificationScores | None:
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
+    Return None if all pairs are entailed or none is.
+
     Args:
         sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
         contradictions: Gold labels and predictions of contradiction; None for labels or models without contradiction.
-
-    Returns:
-        The scores; None if all pairs are entailed or none is.
-
-    Raises:
-        ValueError: If the lengths differ, or a probability is outside [0, 1].
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
@@ -350,12 +342,11 @@ def _estimate_balanced_accuracy(
 def compute_balanced_accuracy(sums: Floats) -> Floats:
     """Compute balanced accuracy from the numbers of pairs and of correct predictions per label.
 
+    It is NaN if one of the labels has no pairs.
+
     Args:
         sums: Numbers of correctly predicted positives, of positives, of correctly predicted negatives, and of
             negatives, shape (r, 4).
-
-    Returns:
-        Fractions, shape (r,); NaN if one of the labels has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
@@ -367,11 +358,8 @@ def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskC
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,
     https://arxiv.org/abs/1705.08500; named AURC by Geifman, Uziel & El-Yaniv 2019). Errors are distributed evenly among
-    pairs with equal confidence, which is equivalent to the mean over all orders of these pairs.
-
-    Args:
-        confidence: Confidence of each prediction, shape (n,); only the order matters.
-        is_correct: Whether each prediction is correct, shape (n,).
+    pairs with equal confidence, which is equivalent to the mean over all orders of these pairs. Only the order of the
+    confidence matters.
 
     >>> found = compute_risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]
