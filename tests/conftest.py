@@ -15,6 +15,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Fitting the lexical baseline to 20,000 SNLI pairs takes too long for tests.
 os.environ["UNBAG_LEXICAL_BASELINE"] = "0"
 
+# The test Hub transfers large files through LFS. `huggingface_hub` reads this variable at import.
+os.environ["HF_HUB_DISABLE_XET"] = "1"
+
 # Deadlines would fail at random, since timings depend on the load of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")

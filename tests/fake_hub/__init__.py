@@ -10,10 +10,10 @@ Read in this order:
 
     keys.py, content.py, edits.py    names, contents and changes of repositories
     repository.py                    the interface of repositories; store.py (writable) and mounts.py (read-only)
-    large_files.py, xet_store.py     the two kinds of storage for large files
+    large_files.py                   the storage of large files
     accounts.py, access.py           authentication and permissions
     hub.py, call.py, routing.py      the Hub; one request; URL routes
-    repos.py, refs.py, trees.py, uploads.py, lfs.py, downloads.py, xet.py    the handlers
+    repos.py, refs.py, trees.py, uploads.py, lfs.py, downloads.py    the handlers
     faults.py, requests_log.py       injected faults, and a log of all requests
     app.py, serving.py, __main__.py  the server
     running.py, client_process.py, fixtures.py    entry points for tests

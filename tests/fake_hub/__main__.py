@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import signal
 import sys
 import tempfile
@@ -34,7 +33,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--pin", action="append", default=[], metavar="KIND/ORG/NAME=SHA", help="the sha of a mounted repo's commit")
     add("--ref", action="append", default=[], metavar="KIND/ORG/NAME=REF", help="one more ref of a mounted repo")
     add("--corpora", action="store_true", help="mounted corpora answer at the revisions that unbag reads")
-    add("--no-xet", action="store_true", help="offer no Xet; clients that upload then need HF_HUB_DISABLE_XET=1")
     add("--until-stdin-closes", action="store_true", help="stop when stdin is closed, for a parent that may die")
     return parser
 
@@ -48,15 +46,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         signal.signal(stop_signal, lambda *_: sys.exit())
     with nullcontext(options.data) if options.data else tempfile.TemporaryDirectory(prefix="hub-") as folder:
         data = Path(folder)
-        # `hf_xet`, which assembles Xet uploads, writes a cache and logs. Keep them out of the user's home.
-        os.environ["HF_HOME"] = str(data / "home")
         listener = listen(_HOST, options.port)
         endpoint = f"http://{_HOST}:{listener.getsockname()[1]}"
-        settings = Settings(
-            data=data,
-            endpoint=endpoint,
-            xet=not options.no_xet,
-        )
+        settings = Settings(data=data, endpoint=endpoint)
         accounts = Accounts(read_tokens(options.tokens) if options.tokens else SAMPLE_TOKENS)
         pins = dict(_parse_repo_option(option) for option in options.pin)
         refs: dict[RepoKey, list[str]] = defaultdict(list)
@@ -87,7 +79,7 @@ def _format_settings(endpoint: str, accounts: Accounts) -> str:
     lines = [
         f"export HF_ENDPOINT={endpoint}",
         "export HF_HOME=$(mktemp -d)  # away from what you have of the real Hub",
-        "export HF_HUB_DISABLE_TELEMETRY=1 HF_UPDATE_DOWNLOAD_COUNTS=0",
+        "export HF_HUB_DISABLE_TELEMETRY=1 HF_UPDATE_DOWNLOAD_COUNTS=0 HF_HUB_DISABLE_XET=1",
     ]
     for token, account in accounts.by_token.items():
         member = f", member of {', '.join(account.orgs)}" if account.orgs else ""

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.fake_hub import collections, discussions, downloads, lfs, refs, repos, trees, uploads, xet
+from tests.fake_hub import collections, discussions, downloads, lfs, refs, repos, trees, uploads
 from tests.fake_hub.call import Call
 from tests.fake_hub.errors import HubError
 from tests.fake_hub.faults import ConnectionCut, Fault, cut_request, cut_response
@@ -150,7 +150,6 @@ _ROUTES = [
     *uploads.ROUTES,
     *lfs.ROUTES,
     *downloads.ROUTES,
-    *xet.ROUTES,
     route("GET", "/api/telemetry/{any}", accept_telemetry),
     route("POST", "/v1/telemetry", accept_telemetry),
     route("POST", "/_test/faults", arm_faults),

@@ -30,8 +30,8 @@ class Call:
     def account(self) -> Account | None:
         """The account of the caller.
 
-        Computed only on access, because the handlers of LFS and Xet data do not need it: clients call them with the
-        credentials that the Hub issued for the transfer, not with the user's token.
+        Computed only on access, because the handlers of LFS data do not need it: their addresses work without the
+        user's token.
         """
         return self.hub.accounts.identify(self.request.headers.get("authorization"))
 

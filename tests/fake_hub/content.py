@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-# The limit of the Hub: larger files go to LFS or Xet, whatever their name.
+# The limit of the Hub: larger files go to LFS, whatever their name.
 LFS_THRESHOLD = 10_000_000
 
 # A subset of the patterns in the .gitattributes of a new repository.
@@ -38,13 +38,11 @@ class File:
         oid: the git blob id. For a large file, the id of its LFS pointer.
         size: the size of the content in bytes.
         sha256: the hash of the content, which identifies it in LFS. Set for large files only.
-        xet_hash: the hash that identifies the content in Xet, if it was uploaded through Xet.
     """
 
     oid: str
     size: int
     sha256: str | None = None
-    xet_hash: str | None = None
 
     @property
     def etag(self) -> str:
@@ -88,9 +86,9 @@ def small_file(data: bytes) -> File:
     return File(oid=git_oid(data), size=len(data))
 
 
-def large_file(sha256: str, size: int, xet_hash: str | None = None) -> File:
+def large_file(sha256: str, size: int) -> File:
     """Describe a file that git stores as a pointer."""
-    return File(oid=git_oid(lfs_pointer(sha256, size)), size=size, sha256=sha256, xet_hash=xet_hash)
+    return File(oid=git_oid(lfs_pointer(sha256, size)), size=size, sha256=sha256)
 
 
 def belongs_in_lfs(path: str, size: int, threshold: int, sample: bytes = b"") -> bool:

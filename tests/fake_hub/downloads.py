@@ -22,7 +22,7 @@ async def resolve(call: Call) -> Response:
         raise build_entry_not_found_error(commit_sha=commit.sha)
     headers = {"X-Repo-Commit": commit.sha}  # the client names its snapshot folder after the commit
     if file.sha256 is not None:
-        return _redirect(call, file, commit.sha, headers)
+        return _redirect(call, file, headers)
     return FileResponse(
         repo.small_content(path, file),
         headers=headers | {"ETag": file.etag},
@@ -32,20 +32,13 @@ async def resolve(call: Call) -> Response:
     )
 
 
-def _redirect(call: Call, file: File, commit_sha: str, headers: dict[str, str]) -> Response:
-    settings = call.hub.settings
+def _redirect(call: Call, file: File, headers: dict[str, str]) -> Response:
     headers |= {
         # Size and ETag of the file, not of this response.
         "X-Linked-Size": str(file.size),
         "X-Linked-ETag": file.etag,
-        "Location": f"{settings.other_origin}/_lfs/{file.sha256}?sig=x",
+        "Location": f"{call.hub.settings.other_origin}/_lfs/{file.sha256}?sig=x",
     }
-    # With X-Xet-Hash, the client downloads the file through Xet if it can. Without it, the client follows the redirect.
-    if settings.xet and file.xet_hash:
-        token_url = f"{settings.endpoint}/api/{call.key.folder}/xet-read-token/{commit_sha}"
-        file_url = f"{settings.endpoint}/v1/reconstructions/{file.xet_hash}"
-        headers["X-Xet-Hash"] = file.xet_hash
-        headers["Link"] = f'<{token_url}>; rel="xet-auth", <{file_url}>; rel="xet-reconstruction-info"'
     return Response(status_code=302, headers=headers)
 
 

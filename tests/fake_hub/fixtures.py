@@ -38,15 +38,8 @@ def shared_hub() -> Iterator[RunningHub]:
 
 @pytest.fixture(scope="session")
 def hub_client(hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Return a process whose client libraries use `hub` with Xet and without a token."""
+    """Return a process whose client libraries use `hub` without a token."""
     with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"))) as client:
-        yield client
-
-
-@pytest.fixture(scope="session")
-def hub_client_without_xet(hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Return a process like `hub_client` that transfers large files through LFS."""
-    with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"), xet=False)) as client:
         yield client
 
 

@@ -13,7 +13,6 @@ from tests.fake_hub.mounts import Mounts
 from tests.fake_hub.repository import Repository
 from tests.fake_hub.requests_log import RequestsLog
 from tests.fake_hub.store import Store
-from tests.fake_hub.xet_store import XetStore
 
 
 @dataclass(frozen=True)
@@ -23,12 +22,10 @@ class Settings:
     Attributes:
         data: the folder for all files that the server writes.
         endpoint: the origin of the API, as in HF_ENDPOINT.
-        xet: whether large files can be transferred through Xet.
     """
 
     data: Path
     endpoint: str
-    xet: bool = True
 
     @property
     def other_origin(self) -> str:
@@ -49,7 +46,6 @@ class Hub:
         self.mounts = mounts
         self.store = Store(settings.data)
         self.large_files = LargeFiles(settings.data / "large_files")
-        self.xet = XetStore(settings.data / "xet")
         self.faults = FaultList()
         self.log = RequestsLog(settings.data / "requests.jsonl", accounts.by_token)
 

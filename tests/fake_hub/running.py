@@ -42,13 +42,12 @@ class RunningHub:
 
     endpoint: str
 
-    def env(self, home: Path, *, token: str | None = None, xet: bool = True) -> dict[str, str]:
+    def env(self, home: Path, *, token: str | None = None) -> dict[str, str]:
         """Return the environment for a client process, to be set before it imports any client library.
 
         Args:
             home: the folder for the caches.
             token: the default token of the client libraries, or None for anonymous requests.
-            xet: whether the client can use Xet for large files.
         """
         environment = {name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)}
         environment |= {
@@ -58,7 +57,7 @@ class RunningHub:
             "HF_UPDATE_DOWNLOAD_COUNTS": "0",
             "HF_HUB_DISABLE_UPDATE_CHECK": "1",
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-            "HF_XET_CLIENT_RETRY_BASE_DELAY": "100ms",  # the default delay before a retry is 3 s
+            "HF_HUB_DISABLE_XET": "1",  # large files are transferred through LFS
             # Requests to other servers arrive here too, and are logged and rejected.
             "HTTP_PROXY": self.endpoint,
             "HTTPS_PROXY": self.endpoint,
@@ -66,8 +65,6 @@ class RunningHub:
         }
         if token is not None:
             environment["HF_TOKEN"] = token
-        if not xet:
-            environment["HF_HUB_DISABLE_XET"] = "1"
         return environment
 
     def requests(self, path: str = "") -> list[LoggedRequest]:
@@ -112,7 +109,6 @@ def running_hub(
     pins: Mapping[PairOrKey, str] | None = None,
     refs: Mapping[PairOrKey, Sequence[str]] | None = None,
     tokens: Mapping[str, Account] = SAMPLE_TOKENS,
-    xet: bool = True,
 ) -> Iterator[RunningHub]:
     """Run a Hub on a free port, with its data in a temporary folder, until the block ends.
 
@@ -121,7 +117,6 @@ def running_hub(
         pins: the sha of the commit, by mounted repository.
         refs: additional refs of mounted repositories.
         tokens: the accounts, by token.
-        xet: whether to offer Xet.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         data = Path(folder)
@@ -130,7 +125,6 @@ def running_hub(
         arguments += [f"--mount={mount.resolve()}"] if mount else []
         arguments += [f"--pin={RepoKey(*key).folder}={sha}" for key, sha in (pins or {}).items()]
         arguments += [f"--ref={RepoKey(*key).folder}={ref}" for key, names in (refs or {}).items() for ref in names]
-        arguments += [] if xet else ["--no-xet"]
         errors = data / "errors.txt"
         with errors.open("w") as errors_file:
             process = subprocess.Popen(

@@ -75,8 +75,6 @@ def _file_entry(path: str, file: File) -> dict[str, Any]:
     entry: dict[str, Any] = {"type": "file", "oid": file.oid, "size": file.size, "path": path}
     if file.sha256:
         entry["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": file.pointer_size}
-    if file.xet_hash:
-        entry["xetHash"] = file.xet_hash
     return entry
 
 

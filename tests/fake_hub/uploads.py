@@ -1,12 +1,10 @@
-"""Commits. A client asks how to send each file, uploads the large ones (LFS or Xet), then commits."""
+"""Commits. A client asks how to send each file, uploads the large ones, then commits."""
 
 from __future__ import annotations
 
 import base64
-import fnmatch
 import json
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -22,15 +20,13 @@ from tests.fake_hub.hub import Hub
 from tests.fake_hub.repository import MAIN
 from tests.fake_hub.routing import route
 from tests.fake_hub.store import StoredRepository
-from tests.fake_hub.xet import unpack
 
 
 async def preupload(call: Call) -> Response:
-    """Return for each file whether it is large, ignored or already stored."""
+    """Return for each file whether it is large or already stored."""
     repo, body = _target(call), await call.json()
     # The ref of a new pull request does not exist yet and will start at main.
     commit = repo.at("main" if call.asks_for("create_pr") else call.revision)
-    ignored = _patterns(body.get("gitIgnore") or repo.text(commit, ".gitignore") or "")
     answers = []
     for asked in body["files"]:
         path, sample = asked["path"], base64.b64decode(asked.get("sample", ""))
@@ -40,7 +36,7 @@ async def preupload(call: Call) -> Response:
             {
                 "path": path,
                 "uploadMode": "lfs" if is_large else "regular",
-                "shouldIgnore": _is_ignored(path, ignored),
+                "shouldIgnore": False,
                 # From the oid, the client skips unchanged files, and makes no commit if all are unchanged.
                 "oid": there.oid if there else None,
             }
@@ -58,7 +54,7 @@ async def commit(call: Call) -> Response:
         if operation["key"] == "header":
             header = operation["value"]
         else:
-            edits.append(await _edit(call.hub, operation["key"], operation["value"]))
+            edits.append(_edit(call.hub, operation["key"], operation["value"]))
     _check_card(call.hub, repo.key.type, edits)
 
     repo = _target(call)  # load again, since another request may have changed it in the meantime
@@ -102,46 +98,33 @@ def _target(call: Call) -> StoredRepository:
     return get_writable_repo(call)
 
 
-async def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:
+def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:
     if key == "file":
         is_base64 = value.get("encoding") == "base64"
         data = base64.b64decode(value["content"]) if is_base64 else value["content"].encode()
         return Put(value["path"], hub.store.keep_small(data))
     if key == "lfsFile":
-        return Put(value["path"], await _uploaded(hub, value["oid"], value.get("size")))
+        return Put(value["path"], _uploaded(hub, value["oid"], value.get("size")))
     if key == "deletedFile":
         return Delete(value["path"])
     raise HubError(400, f"unknown operation {key!r}")
 
 
-async def _uploaded(hub: Hub, sha256: str, announced_size: int | None) -> File:
+def _uploaded(hub: Hub, sha256: str, announced_size: int | None) -> File:
     """Describe a large file that was uploaded before the commit."""
-    xet_hash = hub.xet.hash_of(sha256)
-    if hub.large_files.find(sha256) is None and xet_hash is not None:
-        await unpack(hub, xet_hash, sha256)
     content = hub.large_content(sha256)
     if content is None:
         raise HubError(400, f"LFS object {sha256} was not uploaded")
     size = content.stat().st_size
     if announced_size is not None and announced_size != size:
         raise HubError(400, f"LFS object {sha256} has {size} bytes, not {announced_size}")
-    return large_file(sha256, size, xet_hash)
+    return large_file(sha256, size)
 
 
 def _check_card(hub: Hub, repo_type: str, edits: list[Edit]) -> None:
     for edit in edits:
         if isinstance(edit, Put) and edit.path == "README.md" and edit.file.sha256 is None:
             cards.check(repo_type, hub.store.blob(edit.file).read_text(encoding="utf-8", errors="replace"))
-
-
-def _patterns(gitignore: str) -> list[str]:
-    lines = [line.strip() for line in gitignore.splitlines()]
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def _is_ignored(path: str, patterns: list[str]) -> bool:
-    name = PurePosixPath(path).name
-    return any(fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 ROUTES = [

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from tests.fake_hub.accounts import ALICE, BOB
+from tests.fake_hub.callers import connect_as_alice
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
-from tests.test_fake_hub.callers import connect_as_alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub.benchmark_file import merge_tasks

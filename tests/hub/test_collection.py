@@ -12,10 +12,10 @@ from unittest import mock
 import pytest
 
 from tests.fake_hub.accounts import ALICE, BOB
+from tests.fake_hub.callers import connect_as_alice
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import connect_as_alice
 
 _MANY = 6  # more items than a list of collections includes
 

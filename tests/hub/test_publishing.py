@@ -13,10 +13,10 @@ from unittest import mock
 import pytest
 
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
+from tests.fake_hub.callers import connect_as_alice
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import connect_as_alice
 
 _BIG = 300_000  # size in bytes of a file that is uploaded before the commit
 
@@ -148,7 +148,7 @@ _FAULTS = [
 
 
 @pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
-@runs_in("hub_client_without_xet")
+@runs_in("hub_client")
 def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fault):
     from unbag.hub.push import publish_files
 
@@ -166,20 +166,11 @@ def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fa
         assert file.size == len(card + b"merged\n")
 
 
-@runs_in("hub_client")
-def test_temporary_xet_upload_errors_are_retried(repo_id, hub, tmp_path):
-    from unbag.hub.push import publish_files
+def test_xet_storage_errors_are_transient():
+    from unbag.utils.retries import is_transient
 
-    hub.arm(
-        Fault(path="/xet-write-token/", status=503, times=2),
-        Fault(path="/v1/xorbs/", cut=100_000),
-        Fault(path="/v1/xorbs/", status=503),
-        Fault(path="/v1/shards", status=503),
-    )
-    with _authenticate(ALICE), _shorten_delays():
-        publish_files(_publication(repo_id, tmp_path))
-    assert hub.armed() == []
-    assert _commits(repo_id) == ["Publish", "initial commit"]
+    assert is_transient(RuntimeError("Data processing error: CAS Client Error: Request error: 503"))
+    assert not is_transient(RuntimeError("another error"))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.plain_http import get
 from tests.fork_server import PYTHON
-from tests.test_fake_hub.plain_http import get
 from tests.timeouts import wait_until
 from tests.training.test_finetune import has_close_weights
 

@@ -1,1 +1,0 @@
-"""Tests that the test Hub works with the real client libraries."""
