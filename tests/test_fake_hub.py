@@ -17,12 +17,18 @@ from typing import Any
 import pytest
 
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.callers import connect_anonymously, connect_as_alice, connect_as_alice_read_only, connect_as_bob
+from tests.fake_hub.callers import (
+    connect_anonymously,
+    connect_as_alice,
+    connect_as_alice_read_only,
+    connect_as_bob,
+    get,
+    request,
+)
 from tests.fake_hub.client_process import ClientProcess, runs_in
+from tests.fake_hub.content import RepoKey
 from tests.fake_hub.faults import Fault
-from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.mounts import Mounts
-from tests.fake_hub.plain_http import get, request
 from tests.fake_hub.running import RunningHub, running_hub
 
 

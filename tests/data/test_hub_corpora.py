@@ -10,7 +10,7 @@ import pytest
 from typer import BadParameter
 
 from tests.fake_hub.client_process import ClientProcess, runs_in
-from tests.fake_hub.corpora import list_mirrored_corpora
+from tests.fake_hub.mounts import list_mirrored_corpora
 from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure

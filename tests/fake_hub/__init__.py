@@ -8,12 +8,11 @@ must be set. On the command line: `python -m tests.fake_hub --help`. In a test: 
 
 Read in this order:
 
-    keys.py, content.py, edits.py    names, contents and changes of repositories
-    repository.py                    the interface of repositories; store.py (writable) and mounts.py (read-only)
-    large_files.py                   the storage of large files
+    content.py                       names, contents and changes of repositories
+    store.py, mounts.py              writable and read-only repositories
     accounts.py, access.py           authentication and permissions
-    hub.py, call.py, routing.py      the Hub; one request; URL routes
-    repos.py, refs.py, trees.py, uploads.py, lfs.py, downloads.py    the handlers
+    hub.py, routing.py               the Hub; one request, and URL routes
+    repositories.py, transfers.py    the handlers
     faults.py, requests_log.py       injected faults, and a log of all requests
     app.py, serving.py, __main__.py  the server
     running.py, client_process.py, fixtures.py    entry points for tests

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from tests.fake_hub.accounts import SAMPLE_TOKENS, Accounts, read_tokens
 from tests.fake_hub.app import HubApp
-from tests.fake_hub.corpora import list_mirrored_corpora
+from tests.fake_hub.content import RepoKey, parse_key
 from tests.fake_hub.hub import Hub, Settings
-from tests.fake_hub.keys import RepoKey, parse_key
-from tests.fake_hub.mounts import Mounts
+from tests.fake_hub.mounts import Mounts, list_mirrored_corpora
 from tests.fake_hub.serving import listen, serve
 
 _HOST = "127.0.0.1"

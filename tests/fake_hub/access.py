@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.fake_hub.call import Call
-from tests.fake_hub.errors import build_login_error, build_permission_error, build_repo_not_found_error
-from tests.fake_hub.keys import RepoKey
-from tests.fake_hub.repository import Repository
-from tests.fake_hub.store import StoredRepository
+from tests.fake_hub.accounts import build_login_error, build_permission_error, build_repo_not_found_error
+from tests.fake_hub.content import RepoKey
+from tests.fake_hub.routing import Call
+from tests.fake_hub.store import Repository, StoredRepository
 
 
 def get_readable_repo(call: Call) -> Repository:

@@ -10,12 +10,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.fake_hub import collections, discussions, downloads, lfs, refs, repos, trees, uploads
-from tests.fake_hub.call import Call
-from tests.fake_hub.errors import HubError
+from tests.fake_hub import repositories, transfers
+from tests.fake_hub.accounts import HubError
 from tests.fake_hub.faults import ConnectionCut, Fault, cut_request, cut_response
 from tests.fake_hub.hub import Hub
-from tests.fake_hub.routing import find_handler, route
+from tests.fake_hub.routing import Call, find_handler, route
 from tests.fake_hub.serving import close_connection
 
 _logger = logging.getLogger(__name__)
@@ -142,14 +141,8 @@ async def list_requests(call: Call) -> Response:
 
 
 _ROUTES = [
-    *repos.ROUTES,
-    *refs.ROUTES,
-    *discussions.ROUTES,
-    *collections.ROUTES,
-    *trees.ROUTES,
-    *uploads.ROUTES,
-    *lfs.ROUTES,
-    *downloads.ROUTES,
+    *repositories.ROUTES,
+    *transfers.ROUTES,
     route("GET", "/api/telemetry/{any}", accept_telemetry),
     route("POST", "/v1/telemetry", accept_telemetry),
     route("POST", "/_test/faults", arm_faults),

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from tests.fake_hub.errors import HubError
+from tests.fake_hub.accounts import HubError
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)\n---", re.DOTALL)
 # Clients expect a list or a mapping here and fail with unclear errors on a string.

@@ -1,12 +1,71 @@
-"""The content of repositories: files, trees and commits, described as in git and git-lfs."""
+"""The names, contents and changes of repositories, described as in git and git-lfs."""
 
 from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from tests.fake_hub.accounts import HubError, build_entry_not_found_error
+
+_PLURALS = {"model": "models", "dataset": "datasets", "space": "spaces"}
+
+_TYPES = {plural: repo_type for repo_type, plural in _PLURALS.items()}
+
+# The first character is a letter, digit or underscore, so that no part can be `.` or `..` and leave the folder.
+_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+
+
+class RepoKey(NamedTuple):
+    """The type ("model", "dataset" or "space") and the id ("org/name") of a repository.
+
+    The type is needed because a model and a dataset can have the same id.
+    """
+
+    type: str
+    id: str
+
+    @property
+    def namespace(self) -> str:
+        """The user or organisation that owns the repository."""
+        return self.id.split("/")[0]
+
+    @property
+    def folder(self) -> str:
+        """The folder of the repository below a root: `datasets/org/name`."""
+        return f"{_PLURALS[self.type]}/{self.id}"
+
+    @property
+    def web_path(self) -> str:
+        """The path of the repository's page. Models have no prefix."""
+        return self.id if self.type == "model" else self.folder
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the id consists of two valid names."""
+        return _ID.fullmatch(self.id) is not None
+
+
+def type_of(plural: str) -> str:
+    """Return "dataset" for "datasets"."""
+    return _TYPES[plural]
+
+
+def parse_key(text: str) -> RepoKey:
+    """Parse a key such as `datasets/org/name`.
+
+    >>> parse_key("datasets/stanfordnlp/snli")
+    RepoKey(type='dataset', id='stanfordnlp/snli')
+    """
+    plural, _, repo_id = text.partition("/")
+    if plural not in _TYPES or not RepoKey(_TYPES[plural], repo_id).is_valid:
+        raise ValueError(f"expected {'|'.join(_TYPES)}/<org>/<name>, got {text!r}")
+    return RepoKey(_TYPES[plural], repo_id)
+
 
 # The limit of the Hub: larger files go to LFS, whatever their name.
 LFS_THRESHOLD = 10_000_000
@@ -27,6 +86,7 @@ LFS_PATTERNS = (
     "*.pkl",
     "*.onnx",
 )
+
 GITATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LFS_PATTERNS).encode()
 
 
@@ -95,3 +155,47 @@ def belongs_in_lfs(path: str, size: int, threshold: int, sample: bytes = b"") ->
     """Check whether a file is large, by size, name, or a NUL byte at its start (git's test for binary files)."""
     name = PurePosixPath(path).name
     return size > threshold or any(fnmatch.fnmatch(name, pattern) for pattern in LFS_PATTERNS) or b"\0" in sample
+
+
+@dataclass(frozen=True)
+class Put:
+    """Addition or replacement of a file."""
+
+    path: str
+    file: File
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Deletion of a file."""
+
+    path: str
+
+
+Edit = Put | Delete
+
+
+def apply_edits(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
+    """Return the tree after the edits, applied in order. Raise an error if one of them cannot be applied."""
+    files = dict(tree)
+    for edit in edits:
+        _check_path(edit.path)
+        if isinstance(edit, Put):
+            _check_no_clash(files, edit.path)
+            files[edit.path] = edit.file
+        elif files.pop(edit.path, None) is None:
+            raise build_entry_not_found_error(f"A file with this name doesn't exist: {edit.path}")
+    return files
+
+
+def _check_path(path: str) -> None:
+    parts = path.rstrip("/").split("/")
+    if parts[0] == ".git" or any(part in ("", ".", "..") for part in parts):
+        raise HubError(400, f"invalid path in repo: {path!r}")
+
+
+def _check_no_clash(files: Tree, path: str) -> None:
+    parts = path.split("/")
+    folders_above = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+    if folders_above & files.keys() or any(other.startswith(path + "/") for other in files):
+        raise HubError(400, f"path is both a file and a folder: {path!r}")

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from tests.fake_hub.client_process import ClientProcess
-from tests.fake_hub.corpora import list_mirrored_corpora
+from tests.fake_hub.mounts import list_mirrored_corpora
 from tests.fake_hub.running import RunningHub, running_hub
 
 SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # next to the checkout, not part of it

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fake_hub.accounts import Accounts
+from tests.fake_hub.content import RepoKey
 from tests.fake_hub.faults import FaultList
-from tests.fake_hub.keys import RepoKey
-from tests.fake_hub.large_files import LargeFiles
 from tests.fake_hub.mounts import Mounts
-from tests.fake_hub.repository import Repository
 from tests.fake_hub.requests_log import RequestsLog
-from tests.fake_hub.store import Store
+from tests.fake_hub.store import LargeFiles, Repository, Store
 
 
 @dataclass(frozen=True)

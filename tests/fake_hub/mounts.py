@@ -1,12 +1,4 @@
-"""Read-only repositories served in place from a folder.
-
-    <root>/datasets/<org>/<name>/…
-    <root>/models/<org>/<name>/…
-
-The folder is neither copied nor changed. Each repository has one commit with the current files. The commit's sha
-depends on the content, so it changes with the files. A pin replaces it by the sha of the real repository, so
-that code with `revision="<that sha>"` works.
-"""
+"""The revisions at which unbag loads its corpora, for a mounted mirror of them."""
 
 from __future__ import annotations
 
@@ -17,10 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.fake_hub.content import LFS_THRESHOLD, Commit, File, belongs_in_lfs, large_file, small_file
-from tests.fake_hub.keys import RepoKey
-from tests.fake_hub.large_files import sha256_of
-from tests.fake_hub.repository import MAIN, Repository
+from tests.fake_hub.content import LFS_THRESHOLD, Commit, File, RepoKey, belongs_in_lfs, large_file, small_file
+from tests.fake_hub.store import MAIN, Repository, sha256_of
+from unbag.data.corpora import CORPORA
 
 
 @dataclass(frozen=True)
@@ -149,3 +140,22 @@ class MountedRepository(Repository):
             author=self.key.namespace,
             date=self.created,
         )
+
+
+PINS = {
+    ("dataset", corpus.hub_id): corpus.revision
+    for corpus in CORPORA.values()
+    if re.fullmatch("[0-9a-f]{40}", corpus.revision)
+}
+
+REFS = {
+    ("dataset", corpus.hub_id): [corpus.revision]
+    for corpus in CORPORA.values()
+    if ("dataset", corpus.hub_id) not in PINS
+}
+
+
+def list_mirrored_corpora(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
+    """Return the pins and refs of the corpora that a folder contains."""
+    pins = {key: sha for key, sha in PINS.items() if (root / RepoKey(*key).folder).is_dir()}
+    return pins, {key: names for key, names in REFS.items() if (root / RepoKey(*key).folder).is_dir()}

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.fake_hub.accounts import SAMPLE_TOKENS, Account, write_tokens
+from tests.fake_hub.content import RepoKey
 from tests.fake_hub.faults import Fault
-from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.requests_log import LoggedRequest, parse_log
 
 _REPO_ROOT = Path(__file__).parents[2]

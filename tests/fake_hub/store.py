@@ -14,16 +14,109 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
-from tests.fake_hub.content import GITATTRIBUTES, Commit, File, small_file
-from tests.fake_hub.edits import Edit, Put, apply_edits
-from tests.fake_hub.errors import HubError
-from tests.fake_hub.keys import RepoKey
-from tests.fake_hub.repository import MAIN, Repository
+from tests.fake_hub.accounts import HubError, build_revision_not_found_error
+from tests.fake_hub.content import GITATTRIBUTES, Commit, Edit, File, Put, RepoKey, apply_edits, small_file
+
+MAIN = "refs/heads/main"
+
+
+class Repository(ABC):
+    """A repository.
+
+    Attributes:
+        key: its type and id.
+        private: whether only members of its namespace can see it.
+        sdk: the SDK of a Space.
+        created: the date of creation, in the format of the Hub.
+    """
+
+    key: RepoKey
+    private: bool
+    sdk: str | None
+    created: str
+
+    @abstractmethod
+    def refs(self) -> Mapping[str, str]:
+        """Return the commit of each ref, by full name (`refs/heads/main`)."""
+
+    @abstractmethod
+    def commit(self, sha: str) -> Commit | None:
+        """Return a commit of this repository."""
+
+    @abstractmethod
+    def small_content(self, path: str, file: File) -> Path:
+        """Return the path of a small file on disk."""
+
+    def at(self, revision: str) -> Commit:
+        """Find the commit of a revision: a full ref, a branch, a tag or a sha, in this order."""
+        refs = self.refs()
+        for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}"):
+            if ref in refs:
+                revision = refs[ref]
+                break
+        commit = self.commit(revision)
+        if commit is None:
+            raise build_revision_not_found_error(revision)
+        return commit
+
+    def text(self, commit: Commit, path: str) -> str | None:
+        """Read a small text file. Return None if the commit does not contain it."""
+        file = commit.tree.get(path)
+        if file is None or file.sha256 is not None:
+            return None
+        return self.small_content(path, file).read_text(encoding="utf-8", errors="replace")
+
+
+class LargeFiles:
+    """A folder of files, each named by the sha256 of its content."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open `folder`, which may contain files of an earlier server."""
+        self._complete = folder / "complete"
+        self._arriving = folder / "arriving"
+        for each in (self._complete, self._arriving):
+            each.mkdir(parents=True, exist_ok=True)
+
+    def find(self, sha256: str) -> Path | None:
+        """Return the path of a file, or None if its content is not complete."""
+        path = self._complete / sha256
+        return path if path.exists() else None
+
+    async def receive(self, sha256: str, chunks: AsyncIterator[bytes]) -> None:
+        """Store a file that arrives in one upload. An interrupted upload leaves no file."""
+        arriving = self.arrival_path()
+        try:
+            with arriving.open("wb") as file:
+                async for chunk in chunks:
+                    file.write(chunk)
+            self.adopt(arriving, sha256)
+        finally:
+            arriving.unlink(missing_ok=True)
+
+    def arrival_path(self) -> Path:
+        """Return a new temporary path in the same file system as the complete files."""
+        return self._arriving / uuid4().hex
+
+    def adopt(self, arrived: Path, sha256: str) -> None:
+        """Move a complete file into the storage. Raise an error if its sha256 differs."""
+        found = sha256_of(arrived)
+        if found != sha256:
+            arrived.unlink()
+            raise HubError(400, f"the content announced as {sha256} has sha256 {found}")
+        os.replace(arrived, self._complete / sha256)
+
+
+def sha256_of(path: Path) -> str:
+    """Hash a file in chunks."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass

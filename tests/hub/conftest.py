@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.corpora import PINS
 from tests.fake_hub.fixtures import SHARED_HUB
+from tests.fake_hub.mounts import PINS
 from tests.fake_hub.running import RunningHub, running_hub
 from tests.fork_server import PYTHON
 from unbag.data import demo

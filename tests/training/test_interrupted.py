@@ -11,7 +11,7 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.plain_http import get
+from tests.fake_hub.callers import get
 from tests.fork_server import PYTHON
 from tests.timeouts import wait_until
 from tests.training.test_finetune import has_close_weights

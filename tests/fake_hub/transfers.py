@@ -1,25 +1,23 @@
-"""Commits. A client asks how to send each file, uploads the large ones, then commits."""
+"""The handlers of files. A client asks how to send each file, uploads the large ones with git-lfs, then commits."""
 
 from __future__ import annotations
 
 import base64
 import json
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
 from tests.fake_hub import cards
-from tests.fake_hub.access import get_repo_for_proposals, get_writable_repo
-from tests.fake_hub.call import Call
-from tests.fake_hub.content import LFS_THRESHOLD, File, belongs_in_lfs, large_file
-from tests.fake_hub.discussions import find_opening_commit
-from tests.fake_hub.edits import Delete, Edit, Put
-from tests.fake_hub.errors import HubError, build_revision_not_found_error
+from tests.fake_hub.access import get_readable_repo, get_repo_for_proposals, get_writable_repo
+from tests.fake_hub.accounts import HubError, build_entry_not_found_error, build_revision_not_found_error
+from tests.fake_hub.content import LFS_THRESHOLD, Delete, Edit, File, Put, belongs_in_lfs, large_file
 from tests.fake_hub.hub import Hub
-from tests.fake_hub.repository import MAIN
-from tests.fake_hub.routing import route
-from tests.fake_hub.store import StoredRepository
+from tests.fake_hub.repositories import find_opening_commit
+from tests.fake_hub.routing import Call, route
+from tests.fake_hub.store import MAIN, StoredRepository
 
 
 async def preupload(call: Call) -> Response:
@@ -127,8 +125,97 @@ def _check_card(hub: Hub, repo_type: str, edits: list[Edit]) -> None:
             cards.check(repo_type, hub.store.blob(edit.file).read_text(encoding="utf-8", errors="replace"))
 
 
+async def batch(call: Call) -> Response:
+    """Return the upload or download URLs of a list of files."""
+    body = await call.json()
+    if body["operation"] == "upload":
+        get_writable_repo(call)
+    else:
+        get_readable_repo(call)
+    answers = []
+    for asked in body["objects"]:
+        answer = {"oid": asked["oid"], "size": asked["size"]}
+        if body["operation"] == "upload":
+            answer |= _where_to_put(call, asked["oid"])
+        else:
+            answer |= _where_to_get(call, asked["oid"])
+        answers.append(answer)
+    return JSONResponse({"transfer": "basic", "objects": answers}, media_type="application/vnd.git-lfs+json")
+
+
+async def put(call: Call) -> Response:
+    """Receive a whole file."""
+    await call.hub.large_files.receive(call["hash"], call.request.stream())
+    return Response(headers={"ETag": f'"{call["hash"]}"'})
+
+
+async def verify(call: Call) -> Response:
+    """Confirm that a file is completely stored."""
+    body = await call.json()
+    content = call.hub.large_files.find(body["oid"])
+    if content is None or content.stat().st_size != body["size"]:
+        raise HubError(404, "the object is missing")
+    return JSONResponse({})
+
+
+async def get(call: Call) -> Response:
+    """Send a file, or the requested range of it."""
+    content = call.hub.large_content(call["hash"])
+    if content is None:
+        raise HubError(404, "no such object")
+    return FileResponse(content, headers={"ETag": f'"{call["hash"]}"'}, media_type="application/octet-stream")
+
+
+def _where_to_put(call: Call, sha256: str) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is not None:
+        return {}  # no action: nothing to upload
+    url = f"{call.hub.settings.other_origin}/_lfs/{sha256}"
+    return {"actions": {"upload": {"href": url}, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
+
+
+def _where_to_get(call: Call, sha256: str) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is None:
+        return {"error": {"code": 404, "message": "Object not found"}}
+    return {"actions": {"download": {"href": f"{call.hub.settings.other_origin}/_lfs/{sha256}"}}}
+
+
+async def resolve(call: Call) -> Response:
+    """Send a file, or redirect to it."""
+    repo, path = get_readable_repo(call), call["path"]
+    commit = repo.at(call.revision)
+    file = commit.tree.get(path)
+    if file is None:
+        raise build_entry_not_found_error(commit_sha=commit.sha)
+    headers = {"X-Repo-Commit": commit.sha}  # the client names its snapshot folder after the commit
+    if file.sha256 is not None:
+        return _redirect(call, file, headers)
+    return FileResponse(
+        repo.small_content(path, file),
+        headers=headers | {"ETag": file.etag},
+        media_type="application/octet-stream",
+        filename=PurePosixPath(path).name,
+        content_disposition_type="inline",
+    )
+
+
+def _redirect(call: Call, file: File, headers: dict[str, str]) -> Response:
+    headers |= {
+        # Size and ETag of the file, not of this response.
+        "X-Linked-Size": str(file.size),
+        "X-Linked-ETag": file.etag,
+        "Location": f"{call.hub.settings.other_origin}/_lfs/{file.sha256}?sig=x",
+    }
+    return Response(status_code=302, headers=headers)
+
+
 ROUTES = [
     route("POST", "/api/{kind}/{repo}/preupload/{revision}", preupload),
     route("POST", "/api/{kind}/{repo}/commit/{revision}", commit),
     route("POST", "/api/validate-yaml", validate_card),
+    route("POST", "/{kind/}{repo}.git/info/lfs/objects/batch", batch),
+    route("POST", "/_lfs/verify", verify),
+    route("PUT", "/_lfs/{hash}", put),
+    route("GET", "/_lfs/{hash}", get),
+    route("GET", "/{kind/}{repo}/resolve/{revision}/{path}", resolve),
+    route("GET", "/{kind/}{repo}/raw/{revision}/{path}", resolve),
 ]
