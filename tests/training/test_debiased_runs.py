@@ -17,6 +17,7 @@ NAMES = (
     *("product_of_experts", "learned_mixin", "reweighting", "focal", "confidence_regularization", "self_debiasing"),
     "group_balanced",
 )
+DAILY = ("product_of_experts", "self_debiasing")  # with a bag of words, and with a second network
 SHORT = {"weak_examples": 12, "weak_epochs": 1}
 
 
@@ -41,7 +42,10 @@ def train(options, monkeypatch, shared_cache):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in DAILY else pytest.param(name, marks=pytest.mark.nightly) for name in NAMES],
+)
 def test_interrupted_run_resumes_to_same_weights(train, options, dropout_model, name):
     told = {"model": str(dropout_model), "save_steps": 4, "alpha": 0.5}
     told |= {} if name == "group_balanced" else {"anneal": 0.2}

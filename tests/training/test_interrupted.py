@@ -65,6 +65,7 @@ def kill_after_checkpoint(processes, out, step):
     assert not out.exists()
 
 
+@pytest.mark.nightly
 def test_killed_run_resumes_to_same_weights(tmp_path, dropout_model, arguments):
     unbroken = start_training(ALONE, arguments, dropout_model, tmp_path / "unbroken")
     kill_after_checkpoint(

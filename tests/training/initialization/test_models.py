@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from typer.testing import CliRunner
 
 from tests.models.tiny_models import tiny_model
 from tests.training.conftest import pairs_path, write_pairs  # noqa: F401  (fixture)
-from unbag import scripts
+from unbag import cli, scripts
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
@@ -196,9 +197,7 @@ def test_relation_features_use_tagger_and_wordnet(wordnet, shared, tmp_path):
 
 
 def test_command_lists_all_architectures():
-    from tests.fork_server import PYTHON
-
-    listed = json.loads(PYTHON.run("-m", "unbag", "models", "--json", check=True).stdout)
+    listed = json.loads(CliRunner().invoke(cli.app, ["models", "--json"], catch_exceptions=False).stdout)
     assert [each["name"] for each in listed] == list(ARCHITECTURES)
     assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
 
