@@ -1,4 +1,4 @@
-"""Tests of names, texts and modules of other users, which must not control the terminal, leave their folder or match others."""
+"""Tests of names, texts and modules of other users: escaped, confined to their folder, and blamed for their errors."""
 
 import io
 import json
