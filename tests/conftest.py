@@ -18,10 +18,6 @@ os.environ["UNBAG_LEXICAL_BASELINE"] = "0"
 # The test Hub transfers large files through LFS. `huggingface_hub` reads this variable at import.
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 
-# Deadlines would fail at random, since timings depend on the load of the machine.
-hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("untimed")
-
 # A background job ignores Ctrl-C, and the processes that tests start would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with contextlib.suppress(ValueError):  # raised outside the main thread
@@ -31,6 +27,15 @@ pytest_plugins = ["tests.fake_hub.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"
+
+
+def pytest_configure(config):
+    """Draw fewer examples of each property than in the nightly tests."""
+    examples = 40 if "not nightly" in config.option.markexpr else 100
+    # Deadlines would fail at random, since timings depend on the load of the machine.
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("untimed", deadline=None, max_examples=examples, suppress_health_check=slow)
+    hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="module", autouse=True)
