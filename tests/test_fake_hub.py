@@ -85,7 +85,7 @@ def noise(size: int, seed: int | str = 0) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-@runs_in("client")
+@runs_in("hub_client")
 def test_upload_folder_replaces_files(repo_id: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "x" / "y").mkdir(parents=True)
@@ -397,7 +397,7 @@ def test_requests_to_other_servers_are_logged_and_rejected(hub: RunningHub) -> N
     assert ("GET", "http://elsewhere.invalid/y", 403) in asked
 
 
-REPO_ROOT = Path(__file__).parents[2]
+REPO_ROOT = Path(__file__).parents[1]
 
 
 def _answers(hub: RunningHub) -> bool:
