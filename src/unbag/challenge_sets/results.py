@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,7 +23,6 @@ from typing import (
     Any,
     Final,
     Literal,
-    NamedTuple,
     NotRequired,
     TypeAlias,
     TypedDict,
@@ -164,7 +163,10 @@ class ExportedSetRecord(TypedDict):
     data: _Data
 
 
-class _SkippedRecord(TypedDict):
+@dataclass(frozen=True)
+class SkippedSet:
+    """A skipped set and the reason. `model` is None if the set was skipped for all models."""
+
     set: str
     model: str | None
     reason: str
@@ -175,7 +177,7 @@ class ResultsRecord(TypedDict):
 
     schema: int
     results: list[dict[str, Any]]
-    skipped: NotRequired[list[_SkippedRecord]]
+    skipped: NotRequired[list[SkippedSet]]
 
 
 def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
@@ -334,14 +336,6 @@ def collect_environment() -> dict[str, str]:
     return versions
 
 
-class SkippedSet(NamedTuple):
-    """A skipped set and the reason. `model` is None if the set was skipped for all models."""
-
-    set: str
-    model: str | None
-    reason: str
-
-
 def group_skipped_sets(skipped_sets: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
     """Group skipped sets by reason, in order of first occurrence."""
     by_reason: dict[str, list[SkippedSet]] = {}
@@ -359,7 +353,7 @@ def build_results_record(results: Sequence[Result], skipped: Sequence[SkippedSet
     """Build the JSON record that `write_results` writes."""
     record: dict[str, Any] = {"schema": SCHEMA, "results": [to_json(vars(result)) for result in results]}
     if skipped:
-        record["skipped"] = [each._asdict() for each in skipped]
+        record["skipped"] = [asdict(each) for each in skipped]
     return record
 
 
@@ -377,7 +371,7 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
             f"{path}: expected results with schema {SCHEMA}, got schema {record['schema']!r:.40}; evaluate again"
         )
     where = f"{path}: expected {expected}"
-    validate_record(record, ResultsRecord, where)
+    skipped: list[SkippedSet] = parse_record(record, ResultsRecord, where).get("skipped", [])
     results = []
     for number, each in enumerate(record["results"]):
         validate_set_record(each, ResultRecord, where, f"results.{number}")
@@ -386,7 +380,7 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
         if described is not None and (fault := described.find_invalid_score(result.scores)):
             raise ValueError(f"{where}, got results.{number}.scores.{fault}; the file is corrupted, evaluate again")
         results.append(result)
-    return results, [SkippedSet(*(each[name] for name in SkippedSet._fields)) for each in record.get("skipped", ())]
+    return results, skipped
 
 
 def _parse_estimates(value: Any) -> Any:
