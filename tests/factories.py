@@ -14,7 +14,7 @@ from unbag.evaluation import samples
 from unbag.evaluation.published import score_published_predictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import RowScores, skill_score
-from unbag.scoring.swap_consistency import swap_consistency_of_pairs
+from unbag.scoring.swap_consistency import swap_consistency
 
 ROWS = 300
 
@@ -28,9 +28,7 @@ def build_result(
     predicted = np.where(uniform < proportion_correct, gold, (gold + 1) % 3)
     labels = {"labels": list(LABELS)}
     scores = (
-        accuracy(predicted, gold) | labels
-        if set_name == "plain"
-        else swap_consistency_of_pairs(predicted, gold, predicted)
+        accuracy(predicted, gold) | labels if set_name == "plain" else score_swapped_pairs(predicted, gold, predicted)
     )
     skill = skill_score(RowScores(predicted == gold, gold, range(rows)))
     return Result(
@@ -42,6 +40,13 @@ def build_result(
         scores={**scores, SKILL: skill and {**skill, "lexical_model": None}},
         environment={"python": "3", "unbag": "0"},
     )
+
+
+def score_swapped_pairs(predictions, references, swapped_predictions, **options):
+    """Compute swap consistency from one row per pair, with the predictions for both orders in two columns."""
+    n = len(references)
+    predicted = [*predictions, *swapped_predictions]
+    return swap_consistency(predicted, [*references] * 2, [*range(n)] * 2, [False] * n + [True] * n, **options)
 
 
 def write_run(folder: Path, *run_results: Result) -> Path:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from tests.factories import score_swapped_pairs
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.scoring.skill import skill_score
-from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 
 def build_row_scores(predictions, q):
@@ -52,7 +52,7 @@ def test_model_without_order_knowledge_has_zero_skill(kind):
 
 
 def test_metric_without_examples_is_omitted():
-    scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # only entailment, so no pair is swapped
+    scores = score_swapped_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # only entailment, so no pair is swapped
     assert challenge_sets.get_challenge_set("swapped").list_metric_values(scores, "quoted") == []
     assert get_skill_score("swapped", scores) is None
 

@@ -3,14 +3,14 @@
 import pytest
 from rich.console import Console
 
+from tests.factories import score_swapped_pairs
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
-from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SWAPPED = challenge_sets.get_challenge_set("swapped")
 # Gold labels e n c n, predictions before e n c c, after – n n c. Three pairs are swapped, and the whole set has four.
-SCORES = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], resamples=20)
+SCORES = score_swapped_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], resamples=20)
 
 
 def test_swapped_and_overall_accuracy_have_different_names():

@@ -11,6 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import unbag
+from tests.factories import score_swapped_pairs
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -27,7 +28,6 @@ from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import mcnemar_test, run_seed_test
-from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 LABELS = ["entailment", "neutral", "contradiction"]
@@ -276,7 +276,7 @@ def test_default_metrics_exist_and_use_set_examples():
     names = np.array(LABELS)
     scores = {
         "plain": accuracy(predicted, gold),
-        "swapped": swap_consistency_of_pairs(predicted, gold, again),
+        "swapped": score_swapped_pairs(predicted, gold, again),
         "breaking_nli": category_accuracy(predicted, gold, ["colors"] * 120, premise=sources),
         "sicck": natural_logic(names[predicted], names[gold], source_id=sources, groups={"part": ["subject"] * 120}),
         "soswap_addamod": label_distribution(predicted, gold, sources, kind=["soswap", "addamod"] * 60),

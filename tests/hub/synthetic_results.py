@@ -4,11 +4,11 @@ from typing import Final
 
 import numpy as np
 
+from tests.factories import score_swapped_pairs
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import RowScores, skill_score
-from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SNLI: Final = {
     "name": "snli",
@@ -45,7 +45,7 @@ def build_swapped_result(about=None, *, seed=1):
     rng = np.random.default_rng(seed)
     gold = np.arange(60) % 3
     before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    scores = swap_consistency_of_pairs(before, gold, after, resamples=50) | _build_skill_score(after == gold, gold)
+    scores = score_swapped_pairs(before, gold, after, resamples=50) | _build_skill_score(after == gold, gold)
     return Result("swapped", {}, about or build_model_record(), SNLI | {"sha256": "6" * 64}, scores, _ENVIRONMENT)
 
 

@@ -3,8 +3,9 @@ import re
 import numpy as np
 import pytest
 
+from tests.factories import score_swapped_pairs
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.swap_consistency import swap_consistency, swap_consistency_of_pairs
+from unbag.scoring.swap_consistency import swap_consistency
 
 E, N, C = 0, 1, 2
 NOTHING = Estimate(None, None, None, 0)
@@ -36,7 +37,7 @@ def _values(scores):
 
 
 def test_all_metrics_equal_hand_computed_values():
-    scores = swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED)
+    scores = score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED)
     assert _values(scores) == {
         "n_examples": 7,
         "n_excluded": 2,
@@ -62,14 +63,12 @@ def test_all_metrics_equal_hand_computed_values():
 def test_swapped_entailment_predictions_are_ignored():
     other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
     assert other != SWAPPED
-    assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, other) == swap_consistency_of_pairs(
-        PREDICTIONS, REFERENCES, SWAPPED
-    )
+    assert score_swapped_pairs(PREDICTIONS, REFERENCES, other) == score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED)
 
 
 def test_order_insensitive_model_has_no_drop():
     data = _sample_inputs()
-    scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
+    scores = score_swapped_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["overall"], *scores["by_label"].values()):
         assert part["drop"].value == 0
         assert part["drop"].low == pytest.approx(-part["drop"].high)
@@ -81,13 +80,13 @@ def test_order_insensitive_model_has_no_drop():
 
 def test_perfect_model_has_no_drop():
     references = _sample_inputs()["references"]
-    scores = swap_consistency_of_pairs(references, references, references)
+    scores = score_swapped_pairs(references, references, references)
     assert scores["accuracy_after"].value == scores["overall"]["accuracy_before"].value == 1
     assert scores["drop"].value == 0
 
 
 def test_overall_drop_is_proportional_to_swapped_pairs():
-    scores = swap_consistency_of_pairs(**_sample_inputs())
+    scores = score_swapped_pairs(**_sample_inputs())
     share = 1 - scores["n_excluded"] / scores["n_examples"]
     assert 0 < share < 1
     assert scores["overall"]["drop"].value == pytest.approx(scores["drop"].value * share)
@@ -96,7 +95,7 @@ def test_overall_drop_is_proportional_to_swapped_pairs():
 def test_without_entailment_overall_equals_swapped():
     data = _sample_inputs()
     kept = data["references"] != E
-    scores = swap_consistency_of_pairs(**{name: values[kept] for name, values in data.items()})
+    scores = score_swapped_pairs(**{name: values[kept] for name, values in data.items()})
     assert scores["n_excluded"] == 0
     assert all(scores["overall"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
 
@@ -106,13 +105,13 @@ def test_row_order_has_no_effect():
     order = np.random.default_rng(1).permutation(500)
     assert (order != np.arange(500)).any()
     shuffled = {name: values[order] for name, values in data.items()}
-    assert _values(swap_consistency_of_pairs(**shuffled)) == pytest.approx(_values(swap_consistency_of_pairs(**data)))
+    assert _values(score_swapped_pairs(**shuffled)) == pytest.approx(_values(score_swapped_pairs(**data)))
 
 
 def test_other_label_ids_give_same_scores():
     recoded = {E: 1, N: 2, C: 0}
     other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
-    assert swap_consistency_of_pairs(*other, neutral=2, contradiction=0) == swap_consistency_of_pairs(
+    assert score_swapped_pairs(*other, neutral=2, contradiction=0) == score_swapped_pairs(
         PREDICTIONS, REFERENCES, SWAPPED
     )
 
@@ -126,7 +125,7 @@ def test_metrics_equal_plain_loop():
             tallies["neutral" if gold == N else "contradiction"].append(
                 (before == gold, after == gold, before == after)
             )
-    scores = swap_consistency_of_pairs(**data)
+    scores = score_swapped_pairs(**data)
     parts = [(scores, tallies["neutral"] + tallies["contradiction"])]
     parts += [(scores["by_label"][label], rows) for label, rows in tallies.items()]
     for part, rows in parts:
@@ -139,9 +138,9 @@ def test_metrics_equal_plain_loop():
 
 
 def test_scores_without_examples_are_none():
-    scores = swap_consistency_of_pairs([E, N], [E, N], [E, N])
+    scores = score_swapped_pairs([E, N], [E, N], [E, N])
     assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
-    scores = swap_consistency_of_pairs([E, N], [E, E], [E, N])
+    scores = score_swapped_pairs([E, N], [E, E], [E, N])
     assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
     assert scores["n_excluded"] == 2
     assert scores["overall"]["accuracy_before"].value == 0.5
@@ -149,10 +148,10 @@ def test_scores_without_examples_are_none():
 
 def test_interval_contains_value_for_any_seed():
     data = _sample_inputs()
-    scores = swap_consistency_of_pairs(**data, seed=1)
+    scores = score_swapped_pairs(**data, seed=1)
     for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
         assert scores[name].low < scores[name].value < scores[name].high
-    assert scores == swap_consistency_of_pairs(**data, seed=2)
+    assert scores == score_swapped_pairs(**data, seed=2)
 
 
 def test_drop_interval_is_paired():
@@ -161,36 +160,35 @@ def test_drop_interval_is_paired():
     data["swapped_predictions"] = data["predictions"].copy()
     changed = int(np.flatnonzero((data["references"] == C) & (data["predictions"] == C))[0])
     data["swapped_predictions"][changed] = N
-    scores = swap_consistency_of_pairs(**data)
+    scores = score_swapped_pairs(**data)
     width = scores["accuracy_before"].high - scores["accuracy_before"].low
     assert scores["drop"].low < 0 < scores["drop"].high
     assert scores["drop"].high - scores["drop"].low < width / 3
 
 
 def test_zero_resamples_give_no_intervals():
-    assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
+    assert score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"swapped_predictions": [E]}, "{'references': 7, 'predictions': 7, 'swapped_predictions': 1}"),
         ({"neutral": 2}, "neutral, contradiction: expected two different label ids, got 2 for both"),
         ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, got -1 in row 0"),
-        ({"swapped_predictions": [None] * 7}, "expected integers, got {'swapped_predictions': 'object'}"),
+        ({"swapped_predictions": [None] * 7}, "expected integers, got {'predictions': 'object'}"),
         ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, got none"),
     ],
 )
 def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "swapped_predictions": SWAPPED} | change
     with pytest.raises(ValueError, match=re.escape(words)):
-        swap_consistency_of_pairs(**inputs)
+        score_swapped_pairs(**inputs)
 
 
 def test_published_row_format_gives_same_scores():
     """Entailment pairs have no swapped row, and the rows have any order."""
     data = _sample_inputs()
-    expected = swap_consistency_of_pairs(**data)
+    expected = score_swapped_pairs(**data)
     kept = data["references"] != E
     columns = {
         "predictions": [*data["predictions"], *data["swapped_predictions"][kept]],
@@ -223,4 +221,4 @@ def test_incomplete_pairs_raise(change, words):
 
 
 def test_two_missing_predictions_do_not_agree():
-    assert swap_consistency_of_pairs([-1, N, C], [N, N, C], [-1, N, N])["agreement"].value == pytest.approx(1 / 3)
+    assert score_swapped_pairs([-1, N, C], [N, N, C], [-1, N, N])["agreement"].value == pytest.approx(1 / 3)

@@ -56,7 +56,8 @@ def swap_consistency(
     A model that ignores which sentence comes first has drop 0 and agreement 1.
 
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong and as
+            disagreement, and as correct before the swap in the drop, so that it never improves a score.
         references: Gold label ids, shape (n,).
         source_id: Pair of each row, shape (n,). Rows may be in any order.
         swapped: Whether premise and hypothesis are swapped in each row, shape (n,). Only contradiction and neutral
@@ -85,6 +86,10 @@ def swap_consistency(
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
+    if neutral == contradiction:
+        raise ValueError(
+            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different ids"
+        )
     gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
     validate_lengths("swap_consistency", references=gold, source_id=source_id, swapped=exchanged)
@@ -96,56 +101,18 @@ def swap_consistency(
             f"source_id: expected one original row and at most one swapped row per pair, got {times[0][pair]} original "
             f"and {times[1][pair]} swapped rows for {names[pair]!r}"
         )
-    after = np.zeros(len(names), dtype=np.int64)
-    after[numbers[exchanged]] = predicted[exchanged]
-    of = numbers[~exchanged]
-    stays = (gold[~exchanged] == neutral) | (gold[~exchanged] == contradiction)
-    if (lacking := stays & (times[1][of] == 0)).any():
-        raise ValueError(
-            f"swapped: expected a swapped row for every neutral and contradiction pair, got none for "
-            f"{names[of[lacking.argmax()]]!r}"
-        )
-    return swap_consistency_of_pairs(
-        predicted[~exchanged],
-        gold[~exchanged],
-        after[of],  # 0 for entailment pairs without a swapped row, where the value is ignored
-        neutral=neutral,
-        contradiction=contradiction,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def swap_consistency_of_pairs(
-    predictions: ArrayLike,
-    references: ArrayLike,
-    swapped_predictions: ArrayLike,
-    *,
-    neutral: int = 1,
-    contradiction: int = 2,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = 0,
-) -> SwapConsistencyScores:
-    """Compute the scores of `swap_consistency` from one row per pair, with the two predictions in separate columns.
-
-    Args:
-        predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong and as
-            disagreement, and as correct before the swap in the drop, so that it never improves a score.
-        references: Gold label ids, shape (n,).
-        swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). The values of entailment pairs
-            are ignored.
-
-    >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
-    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
-    (0.6666666666666666, 0.3333333333333333, 1)
-    """
-    if neutral == contradiction:
-        raise ValueError(
-            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different ids"
-        )
-    gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
+    # One value per pair from here on; 0 for entailment pairs without a swapped row, where the value is ignored.
+    swapped_predictions = np.zeros(len(names), dtype=np.int64)
+    swapped_predictions[numbers[exchanged]] = predicted[exchanged]
+    pairs = numbers[~exchanged]
+    gold, before, after = gold[~exchanged], predicted[~exchanged], swapped_predictions[pairs]
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]
+    if (lacking := label_stays & (times[1][pairs] == 0)).any():
+        raise ValueError(
+            f"swapped: expected a swapped row for every neutral and contradiction pair, got none for "
+            f"{names[pairs[lacking.argmax()]]!r}"
+        )
     columns = {
         "accuracy_before": before == gold,
         "before_at_most": (before == gold) | (label_stays & (before < 0)),  # a missing prediction may be correct
