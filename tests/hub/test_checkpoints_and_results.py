@@ -180,6 +180,7 @@ def test_residual_head_is_published(published_models, trained_models):
     assert not np.array_equal(there, TransformerPredictor.load(repo).predict(*pairs))
 
 
+@pytest.mark.nightly
 def test_unchanged_model_makes_no_commit(hub, home, trained_models, published_models):
     given = ("--results", trained_models["finetune"] / "evaluation" / "plain")
     done = publish(hub, home, ALICE, "model", trained_models["finetune"], "--repo-id", "org/trained-finetune", *given)

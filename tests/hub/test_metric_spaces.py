@@ -90,6 +90,7 @@ def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp
     assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
 
 
+@pytest.mark.nightly
 def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
     folder = _write(spaces["swap_consistency"], tmp_path / "space")
     table = read_table((folder / "example.csv").read_text())

@@ -29,6 +29,7 @@ _OPTIONS = {
     "soswap_addamod": [],
     "swapped": [],
 }
+_DAILY = ("permuted", "plain", "resnli", "swapped")  # the nightly tests publish all sets
 _TO = "org"
 
 
@@ -56,10 +57,12 @@ def vectors(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def published(commands, vectors):
-    """Publish every set. Return the output of the commands and the command runner."""
+def published(commands, vectors, request):
+    """Publish the sets. Return the output of the commands and the command runner."""
     parsed = ("negation", "recombined", "soswap_addamod")  # sets that need a pipeline
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
+    if "not nightly" in request.config.option.markexpr:
+        names = [name for name in names if name in _DAILY]
     assert set(challenge_sets.list_set_names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
@@ -204,6 +207,7 @@ def test_description_differs_for_different_rows():
     assert describe_rows(one) != describe_rows(other)
 
 
+@pytest.mark.nightly
 def test_card_examples_run_without_unbag(published, commands, tmp_path):
     first, _ = published
     commands("publish", "metric", "--repo-id", _TO, "--yes")

@@ -134,6 +134,7 @@ signal.raise_signal(signal.SIGUSR1)
 """
 
 
+@pytest.mark.nightly
 def test_signal_after_freed_openvino_models_is_handled(openvino_folder):
     run = PYTHON.run("-c", _FREED_THEN_SIGNALLED, openvino_folder)
     assert (run.returncode, run.stdout) == (0, "handled\n"), run.stderr
