@@ -1,12 +1,14 @@
-"""Tests of a challenge set in another package, found by its entry point, in all commands."""
+"""Tests of sets of installed packages, and of types of scores."""
 
 import json
 import re
+from typing import is_typeddict
 
 import pytest
 from typer.testing import CliRunner
 
 import unbag
+from tests.factories import build_result, write_run
 from unbag import challenge_sets
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest
@@ -79,3 +81,15 @@ def test_external_set_is_exported_with_its_metric(runs):
     assert written["SCORES_OF"]["capitals"](records) == {"accuracy": 0.5}
     assert written["COLUMNS"] == {"plain": (), "capitals": ()}
     assert "unbag_capitals" in (runs / "tasks" / "unbag.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
+def test_every_set_declares_type_of_scores(name):
+    assert is_typeddict(challenge_sets.get_challenge_set(name).scores_type)
+
+
+def test_read_result_without_version_of_unbag_is_unknown(tmp_path):
+    result = build_result()
+    del result.environment["unbag"]
+    folder = write_run(tmp_path / "run", result)
+    assert results.read_results(folder / results.FILE)[0].unbag_version == "unknown"

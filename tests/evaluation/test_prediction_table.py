@@ -1,25 +1,36 @@
-"""Tests of the CSV file of a run: one line per pair with gold label, prediction and probabilities."""
+"""Tests of tables of predictions, of rows in parts and of engines."""
 
 import csv
+import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
 import unbag
 from tests import factories
+from tests.cli.test_options import run_unbag as command
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.ray.building import META, PartitionedRows, read_metadata
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS
+from unbag.utils.safe_io import DataError
+from unbag.utils.storage import StorageFolder
 
 DATA = str(demo.get_demo_file("validation"))
+
 ASKED = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
+
 AWKWARD = 'He said "no", twice;\nthen he left.'
+
 FEATURES = Features({name: Value("string") for name in ("id", "source_id", "premise", "hypothesis")})
+
 FEATURES["label"] = ClassLabel(names=list(LABELS))
 
 
@@ -128,3 +139,55 @@ def test_predictions_csv_of_shard_is_rejected(tmp_path):
         )
     with pytest.raises(ValueError, match="expected a file"):
         unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **ASKED)
+
+
+@pytest.mark.parametrize("kind", ["a path", "memory"])
+def test_metadata_and_column_reads_are_partial(kind, tmp_path, monkeypatch):
+    folder = StorageFolder(tmp_path if kind == "a path" else f"memory://{tmp_path.name}/rows")
+    for name, texts in (("a", ["x", "y", "x"]), ("b", ["z"])):
+        table = pa.table({"id": texts, "premise": texts}).replace_schema_metadata({META: json.dumps({"key": name})})
+        buffer = pa.BufferOutputStream()
+        pq.write_table(table, buffer, write_page_checksum=True)
+        folder.write(name, buffer.getvalue().to_pybytes())
+    folder.write("damaged", b"PAR1")
+    monkeypatch.setattr(StorageFolder, "read", lambda *_: pytest.fail("a whole file was read"))
+    rows = PartitionedRows(folder, ["a", "b"])
+    assert (len(rows), rows.column_names) == (4, ["id", "premise"])
+    assert rows.unique("premise") == ["x", "y", "z"]
+    assert [read_metadata(folder, name) for name in ("a", "b", "damaged", "none")] == [
+        {"key": "a"},
+        {"key": "b"},
+        None,
+        None,
+    ]
+    with pytest.raises(DataError, match="damaged: expected a readable file"):
+        list(PartitionedRows(folder, ["damaged"]).iter(10))
+
+
+REFUSED = [
+    ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
+    ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got no engine"),
+    (
+        {"engine": "ray", "shard": "0/2"},
+        "--engine: cannot be combined with --shard, because both options distribute the run",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "why"), REFUSED, ids=["unknown", "without", "shards"])
+def test_unsuitable_engine_is_rejected(options, why):
+    with pytest.raises(ValueError, match=why):
+        unbag.evaluate("majority", "plain", **options)
+
+
+def test_ray_rejects_processes_of_a_launcher(monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
+        unbag.evaluate("majority", "plain", engine="ray")
+
+
+def test_command_rejects_options_of_other_engine(tmp_path):
+    done = command("evaluate", "majority", "--num-gpus", "0.5", "--output-dir", str(tmp_path))
+    assert done.exit_code == 2
+    assert "--num-gpus: expected --engine ray" in " ".join(done.stderr.split())

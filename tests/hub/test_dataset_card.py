@@ -1,13 +1,18 @@
-"""Tests of the card of a dataset repository, without a Hub."""
+"""Tests of the cards of sets, their front matter and statistics."""
 
 import re
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.hub import cards
 from unbag.hub.cards import find_card_blocks, join_card, set_card_block, split_card
-from unbag.hub.dataset_card import ConfigCard, merge_card
+from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 
 
 def _config(name, license="cc-by-sa-4.0", rows=10):
@@ -135,3 +140,128 @@ def test_set_block_keeps_place_of_existing_block():
 def test_front_matter_is_valid_yaml():
     metadata = yaml.safe_load(_merge(None, _config("a")).decode().split("---\n")[1])
     assert metadata["configs"][0]["data_files"] == [{"split": "test", "path": "data/a/test-*.parquet"}]
+
+
+CARD = """---
+# whose card it is
+language: [en]   # one language
+license: 'mit'
+model-index:
+- name: theirs
+  results:
+  - task: {type: text-classification}
+
+# what they wrote about tags
+tags:
+    - "nli"
+    - 'on'
+---
+
+# Title
+
+---
+model-index: this is text
+"""
+
+
+def test_set_entry_keeps_other_bytes():
+    changed = cards.set_metadata_entry(CARD, "model-index", [{"name": "ours"}])
+    start, end = CARD.index("model-index:"), CARD.index("\n# what they wrote")
+    assert changed == CARD[:start] + "model-index:\n- name: ours\n" + CARD[end:]
+    assert cards.set_metadata_entry(changed, "model-index", [{"name": "ours"}]) == changed
+
+
+def test_set_entry_appends_new_entry():
+    changed = cards.set_metadata_entry(CARD, "metrics", ["accuracy"])
+    assert changed == CARD.replace("    - 'on'\n---", "    - 'on'\nmetrics:\n- accuracy\n---")
+
+
+@pytest.mark.parametrize("text", ["", "# A card without a head\n"])
+def test_set_entry_without_front_matter_adds_it(text):
+    assert cards.set_metadata_entry(text, "a", 1) == f"---\na: 1\n---\n{text}"
+
+
+def test_set_entry_keeps_line_ends():
+    assert cards.set_metadata_entry("---\r\na: 1\r\n---\r\nText", "b", [2]) == "---\r\na: 1\r\nb:\r\n- 2\r\n---\r\nText"
+
+
+@pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
+def test_set_entry_that_would_change_other_entries_raises(head):
+    with pytest.raises(ValueError, match=r"expected YAML, got an error|without changing other entries"):
+        cards.set_metadata_entry(f"---\n{head}\n---\n", "a", 2)
+
+
+def test_set_entry_without_mapping_raises():
+    with pytest.raises(ValueError, match="expected a mapping, got"):
+        cards.set_metadata_entry("---\n- a\n---\n", "a", 1)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", min_size=1), inner, max_size=3),
+    max_leaves=6,
+)
+
+_HEADS = st.dictionaries(st.text("abc-_", min_size=1).filter(lambda name: name[0].isalpha()), _VALUES, max_size=4)
+
+
+@example({"a": None}, "a", "one\x85line", False)
+@given(_HEADS, st.sampled_from(["a", "b", "model-index"]), _VALUES, st.booleans())
+def test_set_entry_keeps_other_entries(head, name, value, flow):
+    text = f"---\n{yaml.safe_dump(head, sort_keys=False, default_flow_style=flow) if head else ''}---\nText\n"
+    try:
+        changed = cards.set_metadata_entry(text, name, value)
+    except ValueError:
+        assert flow or not head, "written an entry a line, it can be changed"
+        return
+    assert split_card(changed.encode())[0] == head | {name: value}
+    assert changed.endswith("---\nText\n")
+
+
+ROWS = {
+    "source_id": ["a", "a", "b"],
+    "premise": ["A man  sleeps. ", "ab", "ab"],
+    "hypothesis": ["He rests.", "c", "c"],
+    "label": [0, 2, 2],
+}
+
+
+def test_statistics_do_not_depend_on_row_batches():
+    table = pa.table(ROWS)
+    whole, cut = SplitStatistics(LABELS, "en"), SplitStatistics(LABELS, "en")
+    whole.update(table)
+    cut.update(table[:2])
+    cut.update(table[2:])
+    assert whole.compute_record() == cut.compute_record()
+    assert whole.compute_record() == {
+        "rows": 3,
+        "examples": 2,
+        "labels": {"entailment": 1, "neutral": 0, "contradiction": 2},
+        "unique_pairs": 2,
+        "lengths": {"unit": "words", "premise": [1, 1.7, 3], "hypothesis": [1, 1.3, 2]},
+    }
+
+
+def test_statistics_count_labels_of_set():
+    counted = SplitStatistics(TWO_WAY, "en")
+    counted.update(pa.table(ROWS | {"label": [0, 1, 1]}))
+    assert counted.compute_record()["labels"] == {"entailment": 1, "not_entailment": 2}
+
+
+@pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
+def test_unique_pairs_depend_on_both_sentences(sides, unique):
+    counted = SplitStatistics(LABELS, "en")
+    premises, hypotheses = zip(*sides, strict=True)
+    counted.update(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
+    assert counted.compute_record()["unique_pairs"] == unique
+
+
+def test_chinese_length_is_in_characters():
+    counted = SplitStatistics(LABELS, "zh")
+    counted.update(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
+    assert counted.compute_record()["lengths"] == {
+        "unit": "characters",
+        "premise": [4, 4.0, 4],
+        "hypothesis": [1, 1.0, 1],
+    }
+    assert SplitStatistics(LABELS, "en").compute_record()["unique_pairs"] == 0

@@ -1,7 +1,8 @@
-"""Tests of the card of a trained model, and of rejected folders."""
+"""Tests of model cards and inherited licenses."""
 
 import json
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from huggingface_hub import ModelCard
@@ -9,12 +10,14 @@ from huggingface_hub import ModelCard
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.data import corpora
 from unbag.hub import model_card
+from unbag.hub.licenses import derive_license
 from unbag.hub.model import PublishedResults, build_checkpoint_upload, find_base_model
 from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.training.recipes import find_recipe, load_recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]
+
 SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
 
 
@@ -269,3 +272,24 @@ def test_publication_with_code_includes_architecture(run):
 def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, words, end):
     added = {"words": words, "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
     assert model_card._augmentation({"config": {}, "augmentation": added}) == f"In each epoch, {end}"
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (["mit"], "mit"),
+        (["apache-2.0", "cc-by-sa-4.0"], "cc-by-sa-4.0"),  # SNLI
+        (["apache-2.0", "cc-by-sa-4.0", "other"], "other"),  # SNLI and MNLI
+        (["mit", "cc-by-nc-4.0"], "cc-by-nc-4.0"),  # ANLI
+        (["mit", "cc-by-4.0", "cc-by-nc-2.0"], "cc-by-nc-2.0"),
+        (["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"], "cc-by-nc-sa-3.0"),  # ANLI and SICK
+        (["cc-by-sa-4.0", "cc-by-nc-4.0"], "other"),  # SNLI and ANLI, whose licenses exclude each other
+        (["cc-by-sa-4.0", "cc-by-sa-3.0"], "other"),
+        (["cc-by-nc-nd-4.0"], "other"),  # does not allow derivatives
+        (["openrail++", "mit"], "other"),
+        (["mit", None], "other"),
+        ([], "other"),
+    ],
+)
+def test_license_does_not_depend_on_source_order(sources, expected):
+    assert {derive_license(list(order)) for order in permutations(sources)} == {expected}

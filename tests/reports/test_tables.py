@@ -1,28 +1,38 @@
-"""Tests of exported tables of comparisons and runs as Markdown, LaTeX, CSV and JSON."""
+"""Tests of tables, badges and terminal views."""
 
 import csv
 import io
 import json
 import re
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, write_run
-from unbag import cli
+from unbag import challenge_sets, cli
+from unbag.challenge_sets.base import SKILL
+from unbag.challenge_sets.results import Result
 from unbag.evaluation import comparison, metrics
+from unbag.evaluation.verdict import compute_model_verdict
+from unbag.reports import badge, formats, run_tables, terminal
 from unbag.reports import comparison as compared
-from unbag.reports import formats, run_tables
 from unbag.reports.formats import ExportedTable, GroupedTable
+from unbag.scoring.bootstrap import Estimate
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
+
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
+
 _KNOWN = {  # built-in commands, and those of booktabs
     *("begin", "end", "centering", "small", "caption", "par", "smallskip", "addlinespace"),
     *("toprule", "midrule", "bottomrule", "mathrm", "texttt", "Omega", "lambda", "tau", "beta", "geq", "leq", "pm"),
     *("times", "cdot", "rightarrow", "uparrow", "downarrow", "textbackslash", "textasciicircum", "textasciitilde"),
     *("textless", "textgreater", "textbar", "textendash", "dots", "usepackage"),
 }
+
 _RULES = (r"\toprule", r"\midrule", r"\addlinespace", r"\bottomrule")
 
 
@@ -204,3 +214,124 @@ def test_commands_print_exported_tables(folders, tmp_path):
     assert file.read_text() == to_report.text("latex")
     refused = CliRunner().invoke(cli.app, ["compare", *map(str, folders), "--json", "--format", "md"])
     assert refused.exit_code == 2
+
+
+def _with_lexical_model(made):
+    made.scores[SKILL] |= {"baseline": 0.0, "shuffled": 0.0}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [(1.0, "shown on 1 of 1 set"), (0.8, "shown on 1 of 1 set"), (1 / 3, "shown on 0 of 1 set")],
+)
+def test_badge_counts_challenge_sets_without_corpus(right, words):
+    verdicts = compute_model_verdict(
+        [
+            _with_lexical_model(build_result(proportion_correct=right, set_name="swapped")),
+            _with_lexical_model(build_result(proportion_correct=1.0)),
+        ]
+    )
+    assert badge.format_badge_text(verdicts) == ("reads more than words", words)
+
+
+def test_badge_without_baselines_claims_only_better_than_chance():
+    made = build_result(set_name="swapped")
+    assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
+    made.scores[SKILL]["baseline"] = 0.0  # predictions for shuffled words are missing
+    assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
+
+
+def test_svg_and_json_badge_have_same_text(tmp_path):
+    verdicts = compute_model_verdict([_with_lexical_model(build_result(set_name="swapped"))])
+    badge.write_badge(verdicts, tmp_path / "badge.json")
+    badge.write_badge(verdicts, tmp_path / "badge.svg")
+    told = json.loads((tmp_path / "badge.json").read_text())
+    assert told == {
+        "schemaVersion": 1,
+        "label": "reads more than words",
+        "message": "shown on 1 of 1 set",
+        "color": "blue",
+    }
+    root = ElementTree.fromstring((tmp_path / "badge.svg").read_text())
+    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == [told["label"], told["message"]]
+    assert root.get("aria-label") == f"{told['label']}: {told['message']}"
+
+
+def test_invalid_badge_request_is_rejected(tmp_path):
+    with pytest.raises(ValueError, match=r"badge: expected a file name ending in \.svg or \.json, got .*badge\.png"):
+        badge.write_badge(compute_model_verdict([build_result(set_name="swapped")]), tmp_path / "badge.png")
+    with pytest.raises(ValueError, match="expected results on at least one challenge set, got none"):
+        badge.format_badge_text(compute_model_verdict([build_result()]))
+
+
+SCORES = {
+    "n_examples": 3697,
+    "q": 100,
+    "n_c": 2900,
+    "n_labels": 3,
+    "accuracy": Estimate(0.785, 0.771, 0.798, 3697),
+    "omega_max": Estimate(0.95, 0.94, 0.96, 3697),
+    "p_c": Estimate(0.9, 0.89, 0.91, 2900),
+    "p_f": Estimate(None, None, None, 0),
+    "confident": {"0.5": {"omega_max": Estimate(0.9, 0.89, 0.91, 3697), "p_f": Estimate(None, None, None, 0)}},
+}
+
+RESULT = Result(
+    set="permuted",
+    config={"mode": "both"},
+    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
+    data={
+        "name": "snli",
+        "split": "validation",
+        "rows": 10_000,
+        "excluded": {"unlabelled": 158, "too short to permute": 6_145},
+    },
+    scores=SCORES,
+    environment={},
+)
+
+
+def _render(result=RESULT):
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.print_views(terminal.build_result_views([result]), console)
+    return capture.get()
+
+
+def test_table_fits_terminal_and_states_exclusions():
+    shown = _render()
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert "0.785 [0.771, 0.798]" in shown
+    assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
+
+
+def test_metric_without_examples_is_shown_as_dash():
+    [line] = [line for line in _render().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
+    assert line.split()[-2:] == ["–", "–"]
+
+
+@pytest.mark.parametrize(
+    ("p_c", "words"),
+    [
+        (Estimate(0.9, 0.89, 0.91, 2900), "on the 2,900 pairs that are correct in order, 90.0 % [89.0, 91.0] of the"),
+        (Estimate(None, None, None, 0), "no pair is correct in order"),
+    ],
+)
+def test_reading_states_only_p_c(p_c, words):
+    assert words in challenge_sets.get_challenge_set("permuted").summarize_result(
+        replace(RESULT, scores=SCORES | {"p_c": p_c})
+    )
+
+
+def test_written_table_equals_shown_table(tmp_path):
+    terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
+    assert (tmp_path / "table.txt").read_text() == _render()
+
+
+def test_views_are_separated_by_empty_line(tmp_path):
+    terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
+    one = _render()
+    assert (tmp_path / "two.txt").read_text() == one + one
+    assert one.endswith("\n\n")

@@ -1,11 +1,19 @@
+"""Tests of intervals, resampling and seeds."""
+
+import math
+import statistics
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import estimate_named_ratios
+from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, estimate_ratios, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
+from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 50, 400, 20_000, 3.7])
@@ -98,3 +106,167 @@ def test_interval_coverage_at_and_between_extremes(quantity, share, n, rows):
 
 def test_bootstrap_interval_undercovers_at_extremes():
     assert coverage(PROPORTION, 0.99, 12, 1, 300)["bootstrap"] < 0.3
+
+
+def test_mean_interval_matches_normal_approximation():
+    values = np.random.default_rng(0).random(2000) < 0.3
+    [estimate] = estimate_ratios(values[:, None].astype(float), np.ones((2000, 1)), resamples=4000)
+    error = np.sqrt(estimate.value * (1 - estimate.value) / 2000)
+    assert estimate.value == values.mean()
+    assert estimate.low == pytest.approx(estimate.value - 1.96 * error, abs=0.003)
+    assert estimate.high == pytest.approx(estimate.value + 1.96 * error, abs=0.003)
+    assert estimate.n == 2000
+
+
+def test_interval_equals_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    values = np.random.default_rng(1).exponential(size=300)
+    [ours] = estimate_ratios(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+def test_ratio_n_counts_examples_of_subset():
+    numerators = np.array([[2.0], [4.0], [0.0]])
+    denominators = np.array([[1.0], [3.0], [0.0]])
+    [estimate] = estimate_ratios(numerators, denominators, means=[0])
+    assert estimate.value == 1.5
+    assert estimate.n == 2
+
+
+def test_empty_subset_has_no_value():
+    assert estimate_ratios(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
+
+
+def test_metrics_resampled_in_blocks_share_resamples():
+    values = np.random.default_rng(0).random((500, 1))
+    twice = np.concatenate([values, values], axis=1)
+    first, second = estimate_ratios(twice, np.ones((500, 2)))
+    assert first == second
+
+
+def test_difference_uses_same_resamples_for_both_ends():
+    right = np.random.default_rng(0).random(400) < 0.6
+    subset = np.arange(400) >= 1  # all but one, so both ends vary together
+    ratios = {"all": (right, 1.0), "most": (right & subset, subset)}
+    estimates = estimate_named_ratios(ratios, {"drop": ("all", "most")})
+    drop = estimates["drop"]
+    assert drop.value == estimates["all"].value - estimates["most"].value
+    assert drop.low <= drop.value <= drop.high
+    assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 5
+    assert drop.n == 399
+
+
+def test_difference_interval_matches_normal_approximation():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(3000) < 0.7, rng.random(3000) < 0.4
+    estimates = estimate_named_ratios(
+        {"first": (first, 1.0), "second": (second, 1.0)}, {"gap": ("first", "second")}, resamples=4000
+    )
+    gaps = first.astype(float) - second
+    error = gaps.std() / np.sqrt(3000)
+    assert estimates["gap"].value == pytest.approx(gaps.mean())
+    assert estimates["gap"].low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.003)
+    assert estimates["gap"].high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.003)
+
+
+def test_difference_does_not_change_ratios():
+    values = np.random.default_rng(0).random((50, 2))
+    alone = estimate_ratios(values, np.ones((50, 2)))
+    assert estimate_ratios(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
+
+
+def test_difference_from_empty_subset_has_no_value():
+    estimates = estimate_named_ratios(
+        {"all": (np.ones(3), 1.0), "none": (np.zeros(3), np.zeros(3))}, {"drop": ("all", "none")}
+    )
+    assert estimates["drop"] == Estimate(None, None, None, 0)
+
+
+def test_metric_undefined_in_all_resamples_has_no_interval():
+    # With this seed, the only resample does not contain the example of the subset.
+    subset = np.arange(100) == 0
+    columns = subset[:, None].astype(float)
+    assert estimate_ratios(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
+    [proportion] = estimate_ratios(columns, columns, resamples=1, seed=1)  # needs no resamples
+    assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
+
+
+def test_numerator_outside_denominator_raises():
+    with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 with denominator 1; list the column"):
+        estimate_ratios(np.array([[1.0], [2.0]]), np.ones((2, 1)))
+    [rounded] = estimate_ratios(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
+    assert rounded.value == 1.0
+
+
+def test_to_json_converts_nested_estimates():
+    estimate = Estimate(0.5, 0.4, 0.6, 10)
+    scores = {"a": estimate, "rows": [{"b": estimate, "c": 1}], "curve": [(0.0, 1.0)], "none": None}
+    assert to_json(scores) == {
+        "a": estimate._asdict(),
+        "rows": [{"b": estimate._asdict(), "c": 1}],
+        "curve": [(0.0, 1.0)],
+        "none": None,
+    }
+    assert type(to_json(scores)["rows"][0]["b"]) is dict
+
+
+SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=2, max_size=8)
+
+
+def test_spread_is_mean_and_sample_standard_deviation():
+    found = compute_seed_spread([0.81, 0.79, 0.84])
+    assert found.mean == pytest.approx(statistics.fmean([0.81, 0.79, 0.84]))
+    assert found.standard_deviation == pytest.approx(statistics.stdev([0.81, 0.79, 0.84]))
+    assert compute_seed_spread([0.5]) == (0.5, None, 1)
+
+
+def test_welch_test_equals_hand_computed_value():
+    # Means 2 and 5, variances 1 and 4, n = 3: t = 3 / sqrt(5 / 3), ν = (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 50 / 17.
+    found = run_seed_test([1, 2, 3], [3, 5, 7])
+    assert found.difference.value == 3
+    assert found.difference.n == 6
+    assert found.p == pytest.approx(compute_t_p_value(3 / (5 / 3) ** 0.5, 50 / 17))
+
+
+@settings(max_examples=50)
+@given(SCORES, SCORES)
+def test_welch_test_equals_scipy(first, second):
+    stats = pytest.importorskip("scipy.stats")
+    if len(set(first)) == 1 and len(set(second)) == 1:
+        return
+    ours = run_seed_test(first, second)
+    theirs = stats.ttest_ind(second, first, equal_var=False)
+    assert ours.p == pytest.approx(theirs.pvalue, abs=1e-8)
+    interval = theirs.confidence_interval(0.95)
+    assert (ours.difference.low, ours.difference.high) == pytest.approx(tuple(interval), abs=1e-6)
+
+
+def test_single_seed_uses_variance_of_other_system():
+    stats = pytest.importorskip("scipy.stats")
+    values = [0.80, 0.82, 0.79, 0.81]
+    found = run_seed_test([0.75], values)
+    t = (np.mean(values) - 0.75) / (np.std(values, ddof=1) * (1 + 1 / 4) ** 0.5)
+    assert found.p == pytest.approx(2 * stats.t.sf(t, 3))
+    assert found.p == pytest.approx(run_seed_test(values, [0.75]).p)
+
+
+def test_zero_variance_gives_no_test():
+    assert run_seed_test([0.5], [0.7]).p is None
+    alike = run_seed_test([0.5, 0.5], [0.7, 0.7])
+    assert (alike.p, alike.difference.low, alike.difference.high) == (None, None, None)
+
+
+@pytest.mark.parametrize("t", [1e-6, 1, 40, 1000, -1000, 1e12])
+def test_t_p_value_of_extreme_statistic_has_closed_form(t):
+    """With one and two degrees of freedom, the distribution has a closed form."""
+    assert compute_t_p_value(t, 1) == pytest.approx(2 * math.atan2(1, abs(t)) / math.pi, rel=1e-9)
+    root = math.sqrt(2 + t * t)
+    assert compute_t_p_value(t, 2) == pytest.approx(2 / (root * (root + abs(t))), rel=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [1, 2.5, 4, 30, 1000])
+@pytest.mark.parametrize("probability", [0.6, 0.975, 1 - 1e-12])
+def test_t_quantile_is_inverse_of_p_value(freedom, probability):
+    quantile = compute_t_quantile(probability, freedom)
+    assert compute_t_p_value(quantile, freedom) == pytest.approx(2 * (1 - probability), rel=1e-6)

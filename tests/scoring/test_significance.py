@@ -1,5 +1,9 @@
+"""Tests of significance tests and their correction for multiple comparisons."""
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from unbag.scoring.accuracy import accuracy
@@ -11,6 +15,7 @@ from unbag.scoring.significance import (
     compute_paired_difference,
     compute_sample_value,
     compute_unpaired_difference,
+    correct_p_values,
     extract_binary_outcomes,
     mcnemar_test,
     resample_statistics,
@@ -141,3 +146,99 @@ def test_unpaired_interval_widens_by_square_root_of_two():
     gap = compute_unpaired_difference(Estimate(0.5, 0.4, 0.6, 10), Estimate(0.5, 0.4, 0.6, 20))
     assert (gap.low, gap.high) == pytest.approx((-0.1 * 2**0.5, 0.1 * 2**0.5))
     assert compute_unpaired_difference(Estimate(None, None, None, 0), Estimate(0.5, 0.4, 0.6, 2)).value is None
+
+
+def _build_outcomes(only_first, only_second, both=3, neither=2):
+    first = [1] * only_first + [0] * only_second + [1] * both + [0] * neither
+    second = [0] * only_first + [1] * only_second + [1] * both + [0] * neither
+    return first, second
+
+
+def test_p_value_equals_hand_computed_value():
+    # 0 of 4 discordant examples: 2 (1/16) / 2. 1 of 3: 2 (1/8 + 3/8 / 2).
+    assert mcnemar_test(*_build_outcomes(0, 4)).p == pytest.approx(1 / 16)
+    assert mcnemar_test(*_build_outcomes(1, 2)).p == pytest.approx(5 / 8)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_p_value_equals_scipy(one, two):
+    binomial = pytest.importorskip("scipy.stats").binom
+    d, fewer = one + two, min(one, two)
+    mid = 2 * (binomial.cdf(fewer, d, 0.5) - binomial.pmf(fewer, d, 0.5) / 2)
+    assert mcnemar_test(*_build_outcomes(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+def test_system_order_and_concordant_examples_have_no_effect(one, two, both):
+    assert mcnemar_test(*_build_outcomes(one, two, both)).p == mcnemar_test(*_build_outcomes(two, one, 0)).p
+
+
+def test_equal_systems_have_p_value_one():
+    assert mcnemar_test(*_build_outcomes(7, 7)).p == pytest.approx(1)
+    assert mcnemar_test(*_build_outcomes(0, 0)).p == 1
+
+
+def test_many_discordant_examples_do_not_overflow():
+    assert mcnemar_test(*_build_outcomes(5000, 5400)).p == pytest.approx(
+        8.9e-5, rel=0.02
+    )  # z = 400 / 10400 ** 0.5 = 3.92
+
+
+def test_false_positive_rate_is_5_percent():
+    rng = np.random.default_rng(0)
+    found = [mcnemar_test(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
+    assert np.mean(found) == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "arrays of equal length"), ([2], [1], "correct")])
+def test_invalid_outcomes_raise(first, second, words):
+    with pytest.raises(ValueError, match=words):
+        mcnemar_test(first, second)
+
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+def test_corrected_p_values_equal_hand_computed_values():
+    # 4 × .01; 3 × .02 = .06; 2 × .03 = .06; 1 × .04, raised to the value before it.
+    assert correct_p_values([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert correct_p_values([0.6, 0.7]).tolist() == [1, 1]
+    assert correct_p_values([0.2]).tolist() == [0.2]
+
+
+@given(P_VALUES)
+def test_corrected_p_values_lie_between_raw_and_bonferroni(p):
+    corrected = correct_p_values(p)
+    assert (corrected >= p).all()
+    assert (corrected <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
+    assert min(corrected) == pytest.approx(min(1, min(p) * len(p)))
+
+
+@given(P_VALUES, st.randoms())
+def test_order_of_p_values_has_no_effect(p, random):
+    order = list(range(len(p)))
+    random.shuffle(order)
+    assert correct_p_values([p[i] for i in order]) == pytest.approx(correct_p_values(p)[order])
+
+
+@given(P_VALUES, st.floats(0.001, 0.2))
+def test_correction_rejects_like_stepwise_holm(p, level):
+    """The original procedure of Holm: from the smallest p-value on, until one is above level / (tests left)."""
+    rejected = set()
+    for left, place in zip(range(len(p), 0, -1), np.argsort(p, kind="stable"), strict=True):
+        if p[place] * left > level:
+            break
+        rejected.add(int(place))
+    assert {int(i) for i in np.flatnonzero(correct_p_values(p) <= level)} == rejected
+
+
+def test_family_wise_error_rate_is_5_percent():
+    rng = np.random.default_rng(0)
+    assert np.mean([correct_p_values(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(
+        0.05, abs=0.012
+    )
+
+
+def test_invalid_p_values_raise():
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        correct_p_values([0.5, float("nan")])
