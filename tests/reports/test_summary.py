@@ -9,8 +9,8 @@ from unbag.reports.reproduce import list_remarks
 from unbag.scoring.bootstrap import Estimate
 
 
-def _build_result(name, accuracy, model="org/a", data="snli", width=0.02, sources=2000):
-    score = Estimate(accuracy, accuracy - width, accuracy + width, 2000)
+def _build_result(name, accuracy, model="org/a", data="snli", width=0.02, sources=2000, rows=2000):
+    score = Estimate(accuracy, accuracy - width, accuracy + width, rows)
     parts = {
         "model": 0.4,
         "baseline": 0.2,
@@ -140,3 +140,11 @@ def test_set_has_same_name_in_table_verdict_and_heading():
     said = " ".join(word for row in _render(results) for word in row)
     assert said.count("SOSwap/AddAmod") == 2
     assert "soswap_addamod" not in said
+
+
+def test_several_models_with_predictions_of_different_rows_show_range_of_rows():
+    counts = {"org/a": 800, "org/b": 9815, "org/c": 9800}
+    scored = [_build_result("plain", 0.8, model, rows=n) for model, n in counts.items()]
+    rows = _render([*scored, *(_build_result("swapped", 0.7, model) for model in counts)])
+    assert ["Corpus", *["0.800", "+"] * 3, "800", "to", "9,815"] in rows
+    assert ["Swapped", *["0.700", "+"] * 3, "2,000"] in rows

@@ -15,7 +15,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
-from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
+from unbag.challenge_sets.views.tables import format_interval, format_value
 from unbag.evaluation.metrics import compute_verdicts
 from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
 from unbag.evaluation.verdict import (
@@ -84,14 +84,17 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
     names = list(letters)
     for start in range(0, len(names), _ACROSS):
         columns = names[start : start + _ACROSS]
-        rows: dict[str, dict[str, str]] = {}
+        rows: dict[str, dict[str, SetVerdict]] = {}
         verdicts = [each for model in columns for each in by_model[model]]
         for each in sorted(verdicts, key=lambda each: get_report_position(each.result)):
-            row = rows.setdefault(format_row_name(each.result, results), {"n": format_count(each.score)})
-            row[each.result.model["name"]] = f"{format_value(each.score)} {MARKS[each.standing]}"
+            rows.setdefault(format_row_name(each.result, results), {})[each.result.model["name"]] = each
         table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
-            table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
+            cells = {model: f"{format_value(each.score)} {MARKS[each.standing]}" for model, each in row.items()}
+            # Published predictions may be of different rows.
+            counts = sorted({each.score.n for each in row.values() if each.score.value is not None})
+            n = " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or "–"
+            table.add_row(name, *(cells.get(model, "") for model in columns), n)
         parts.append(table)
     return Group(*parts, Text("Skill scores; `unbag compare` tests differences between models.", style="dim"))
 
