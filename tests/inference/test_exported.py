@@ -269,6 +269,7 @@ print(json.dumps([online, [load(model, **options) for model, options in cases], 
 """
 
 
+@pytest.mark.nightly
 def test_hub_exported_model_runs_online_and_offline(exported_models, tmp_path):
     folder, original = exported_models
     models = tmp_path / "hub/models/org"

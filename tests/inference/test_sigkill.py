@@ -29,7 +29,7 @@ def uninterrupted_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, byt
     return parts
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, 2))])
 def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run, seed):
     draw = random.Random(seed)
     # number of chunks to wait for, and further seconds

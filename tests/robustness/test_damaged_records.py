@@ -20,7 +20,7 @@ from unbag.hub import results_dataset
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
-N = 150 if ALL else 8  # number of corrupted values in a record, sampled with a fixed seed
+N = 150 if ALL else 4  # number of corrupted values in a record, sampled with a fixed seed
 
 
 @pytest.fixture(scope="module")
