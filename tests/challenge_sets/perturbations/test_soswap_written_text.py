@@ -29,7 +29,6 @@ def build_clause(*tail, verb="chases chase", before=()):
 
 
 STOP = "+. . PUNCT . 3 punct"
-NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird NOUN NNS 5 conj", STOP)
 
 
 @pytest.mark.parametrize(
