@@ -92,10 +92,11 @@ def test_rows_scores_and_columns_fulfil_contract(name, request_of, tmp_path, mon
     rows, gold = built.rows, np.array(built.rows["label"][:])
     names = rows.features["label"].names
 
-    # The rows do not depend on the number of processes, and have the declared columns.
+    # The rows do not depend on the number of processes or on streaming, and have the declared columns.
     monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 100)
     again = loading.load(name, num_proc=2, cache_dir=tmp_path / "two", **request_of.options)
     assert again.to_list() == rows.to_list()
+    assert list(loading.load(name, streaming=True, **request_of.options)) == rows.to_list()
     assert rows.column_names == described.get_builder_class().SCHEMA.names
     assert {*described.columns, *described.optional_columns} <= set(rows.column_names)
     documented = set(map(_shorten, re.findall(r"`(\w+)`", loading.read_card(name))))

@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
@@ -168,9 +167,3 @@ def test_set_scores_include_skill_score():
     scores = negation.score_rows(_render_table(rows), answers, lexical)
     assert negation.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)
-
-
-def test_read_result_equals_written_one(tmp_path):
-    result = _build_result(lambda row: row["label"])
-    results.write_results([result], tmp_path / results.FILE)
-    assert results.read_results(tmp_path / results.FILE) == [result]

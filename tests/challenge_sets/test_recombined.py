@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations.recombined import EXCHANGES
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
@@ -245,9 +244,3 @@ def test_set_scores_include_skill_score():
     scores = recombined.score_rows(table, answers, lexical)
     assert recombined.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)
-
-
-def test_read_result_equals_written_one(tmp_path):
-    result = _build_result(lambda row: row["label"])
-    results.write_results([result], tmp_path / results.FILE)
-    assert results.read_results(tmp_path / results.FILE) == [result]

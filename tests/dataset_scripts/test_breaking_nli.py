@@ -100,12 +100,6 @@ def test_replacements_are_attested_in_training_corpus(pairs, tmp_path):
     assert rows["hypothesis"][:] == ["Three dogs run in a park."]
 
 
-def test_streaming_and_processes_change_nothing(pairs):
-    rows = loading.load("breaking_nli", data=pairs).to_list()
-    assert list(loading.load("breaking_nli", data=pairs, streaming=True)) == rows
-    assert loading.load("breaking_nli", data=pairs, num_proc=2, seed=13).to_list() == rows
-
-
 def test_record_counts_exclusions_by_reason(pairs):
     first = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))
     again = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))  # loaded from the cache

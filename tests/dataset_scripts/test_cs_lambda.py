@@ -81,11 +81,6 @@ def test_training_pairs_are_part_of_cache_key(options, tmp_path):
     assert loading.load("cs_lambda", **options)["lms"][:] != before
 
 
-def test_processes_and_streaming_change_nothing(options):
-    rows = loading.load("cs_lambda", **options).to_list()
-    assert list(loading.load("cs_lambda", **options, streaming=True)) == rows
-
-
 def test_word_model_fails_on_misleading_pairs(options, tmp_path):
     request = SetRequest("cs_lambda", options=options)
     [result] = evaluate(

@@ -95,12 +95,6 @@ def test_min_words_includes_shorter_sentences(pairs):
     assert set(_load(pairs, min_words=3, q=2)["source_id"][:]) == {"p0", "p1", "p2"}
 
 
-def test_streaming_and_processes_change_nothing(pairs):
-    rows = _load(pairs).to_list()
-    assert list(_load(pairs, streaming=True)) == rows
-    assert _load(pairs, num_proc=2, seed=13).to_list() == rows
-
-
 def test_hypothesis_mode_keeps_premise_bytes(tmp_path):
     premise = " Two  young dogs, chase a\u00a0red ball in the park . "
     path = tmp_path / "odd.jsonl"

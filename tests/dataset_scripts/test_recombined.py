@@ -49,13 +49,10 @@ def test_rows_come_from_entailed_pairs_with_argument(options):
     assert "Three dogs are chasing a ball." in number["premise"]
 
 
-def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypatch):
+def test_order_of_pairs_changes_no_row(options, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     rows = loading.load("recombined", **options).to_list()
     assert len(rows) > 8
-    assert list(loading.load("recombined", streaming=True, **options)) == rows
-    again = loading.load("recombined", num_proc=2, cache_dir=tmp_path / "two", **options).to_list()
-    assert again == rows
     shuffled = list(enumerate(PAIRS))
     random.Random(2).shuffle(shuffled)
     path = _write(tmp_path / "shuffled.jsonl", shuffled)

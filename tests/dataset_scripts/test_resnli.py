@@ -149,13 +149,6 @@ def test_validation_size_zero_gives_no_validation_split(pairs, words):
     assert set(_load_splits(pairs, words, validation_size=0)) == {"train", "test"}
 
 
-def test_streaming_and_processes_change_nothing(pairs, words):
-    options = {"data": str(pairs), "embeddings": str(words), "cache_dir": pairs.parent / "cache"}
-    rows = loading.load("resnli", **options).to_list()
-    assert list(loading.load("resnli", streaming=True, **options)) == rows
-    assert loading.load("resnli", num_proc=2, test_size=len(rows), **options).to_list() == rows
-
-
 def test_changed_vectors_are_not_taken_from_cache(pairs, words):
     before = _load_splits(pairs, words)["test"]["uncertainty"][:]
     words.write_text("".join(words.read_text().splitlines(keepends=True)[2:]))

@@ -60,12 +60,6 @@ def test_unsuitable_seeds_are_counted(data):
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
 
-def test_processes_and_streaming_change_nothing(data):
-    rows = loading.load("sicck", data=data).to_list()
-    assert list(loading.load("sicck", data=data, streaming=True)) == rows
-    assert loading.load("sicck", data=data, num_proc=2, seed=5).to_list() == rows
-
-
 def test_combinations_add_pairs(data):
     parts = set(loading.load("sicck", data=data, combinations=True)["part"])
     assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}

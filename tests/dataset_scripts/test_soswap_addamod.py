@@ -44,11 +44,8 @@ def test_both_kinds_are_built_from_distinct_labelled_premises(options):
     assert rows.features["label"].int2str(rows["label"][:]) == ["contradiction", "contradiction", "neutral"]
 
 
-def test_kind_option_processes_and_streaming_change_no_row(options):
-    rows = loading.load("soswap_addamod", kind="soswap", **options).to_list()
-    assert [row["kind"] for row in rows] == ["soswap", "soswap"]
-    assert list(loading.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
-    assert loading.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
+def test_kind_option_selects_rows(options):
+    assert loading.load("soswap_addamod", kind="soswap", **options)["kind"][:] == ["soswap", "soswap"]
 
 
 def test_attested_split_counts_adjectives_of_other_split(options, tmp_path, monkeypatch):
