@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
-from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from unbag.utils.templates import render_template
 
 FRONT_MATTER: Final = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK: Final = re.compile(
@@ -21,11 +22,7 @@ _BLOCK: Final = re.compile(
 
 
 def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
-    """Split a card into metadata and text. Both are empty if there is no card.
-
-    Raises:
-        ValueError: If the metadata is not a YAML mapping.
-    """
+    """Split a card into metadata and text. Both are empty if there is no card."""
     text = (card or b"").decode("utf-8", errors="replace")
     match = FRONT_MATTER.match(text)
     if match is None:
@@ -84,9 +81,6 @@ def dump_yaml(value: Any, *, line_break: str = "\n") -> str:
 def set_metadata_entry(text: str, name: str, value: Any) -> str:
     r"""Set an entry of a card's front matter. An existing entry keeps its position; a new entry is appended.
 
-    Raises:
-        ValueError: If the front matter is not YAML, or the entry cannot be replaced without changing other entries.
-
     >>> print(set_metadata_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
     ---
     a: 1  # one
@@ -132,12 +126,10 @@ _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
 
 
-def render_template(template: str, **values: Any) -> str:
+def render_card(template: str, **values: Any) -> str:
     """Render the template of a card in the folder `templates`."""
-    environment = Environment(
-        loader=PackageLoader(__package__), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template(f"{template}.jinja").render(**values, table=format_markdown_table).strip() + "\n"
+    text = render_template(__package__, f"templates/{template}", **values, table=format_markdown_table)
+    return text.strip() + "\n"
 
 
 def format_markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:

@@ -41,17 +41,9 @@ def build_dataset_upload(
 ) -> HubUpload:
     """Build the files of a dataset repository from one or more configs of a challenge set.
 
-    Args:
-        requests: Configs to build, all of the same set.
-        repo: Dataset repository, `organization/name`.
-        folder: Folder for the Parquet files, which must be kept until they are published.
-        license: License of user-provided data. The license of a corpus is inherited.
-        benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.
-        metrics_org: Organization of the published metric that the card names (`dataset_card.merge_card`).
-
-    Raises:
-        ValueError: If a name is not valid on the Hub, if a set cannot be built, or if a license is unknown or less
-            restrictive than the inherited one.
+    The requests are configs of the same set. The Parquet files in `folder` must be kept until they are published.
+    `license` is that of user-provided data; the license of a corpus is inherited. With `benchmark`, the repository is
+    registered as a benchmark with one leaderboard per config. For `metrics_org`, see `dataset_card.merge_card`.
     """
     [name] = {request.name for request in requests}
     files: dict[str, bytes | Path | MergeFunction] = {}

@@ -25,7 +25,7 @@ from unbag.hub.cards import (
     describe_package,
     find_card_blocks,
     join_card,
-    render_template,
+    render_card,
     set_card_block,
     split_card,
     strip_relative_links,
@@ -99,19 +99,14 @@ class ConfigCard:
     """Section of a dataset card that describes one config."""
 
     name: str
-    data_files: Mapping[str, str]
-    """File pattern of each split, by split name."""
-    dataset_info: Mapping[str, Any]
-    """Entry of `dataset_info` in the front matter: features, splits, sizes."""
+    data_files: Mapping[str, str]  # file pattern of each split, by split name
+    dataset_info: Mapping[str, Any]  # entry of `dataset_info` in the front matter: features, splits, sizes
     record: Mapping[str, Any]
     """Build record as JSON: `licences`, `languages`, `sources`, the creators of `labels` and `sentences`, `splits` (see
     `SplitStatistics`) and all other data that determine the rows."""
-    citation: str
-    """BibTeX of the source corpus."""
-    sample: Sequence[Mapping[str, Any]] = ()
-    """First rows of the config."""
-    license_link: str = ""
-    """URL of the terms if the license is `other`."""
+    citation: str  # BibTeX of the source corpus
+    sample: Sequence[Mapping[str, Any]] = ()  # first rows of the config
+    license_link: str = ""  # URL of the terms if the license is `other`
 
 
 _SET: Final = "the set"
@@ -154,14 +149,8 @@ def merge_card(
     The first published config remains the default config. Front matter entries and text outside the blocks that other
     people wrote are not changed.
 
-    Args:
-        existing_card: Content of the published README.md, or None.
-        repo: Dataset repository, `organization/name`, for the example.
-        citation: BibTeX of the set's paper.
-        metrics_org: Organization of the metric in the example (default: that of the existing card, else of `repo`).
-
-    Raises:
-        ValueError: If the published card cannot be read, or has a less restrictive license than a config.
+    `citation` is the BibTeX of the set's paper. `metrics_org` is the organization of the metric in the example
+    (default: that of the existing card, else of `repo`).
     """
     metadata, text = split_card(existing_card)
     before = parse_build_records(text)
@@ -194,7 +183,7 @@ def _build_config_text(config: ConfigCard) -> str:
         lengths = [split["lengths"][side] if "lengths" in split else None for side in SIDES]
         cells = ["–" if number is None else f"{number:,}" for number in numbers]
         rows.append([name, *cells, *(f"{each[1]:.1f} ({each[0]} to {each[2]})" if each else "–" for each in lengths)])
-    return render_template(
+    return render_card(
         "dataset_config.md",
         config=config,
         heads=heads,
@@ -298,7 +287,7 @@ def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any], metri
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     creators = (*metadata.get("annotations_creators", ()), *metadata.get("language_creators", ()))
-    return render_template(
+    return render_card(
         "dataset_card.md",
         own=load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card),
         repo=repo,

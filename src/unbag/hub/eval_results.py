@@ -62,10 +62,8 @@ def build_eval_results(
     Results on user-provided pairs, on a sample or with changed options are skipped with a warning. Later results on the
     same config replace earlier ones.
 
-    Args:
-        organization: Organization that publishes the challenge sets.
-        result_context: If given, results are also skipped if their set is not a benchmark on the Hub or has different
-            rows there.
+    `organization` publishes the challenge sets. With `result_context`, results are also skipped if their set is not a
+    benchmark on the Hub or has different rows there.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 

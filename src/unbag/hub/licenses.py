@@ -37,11 +37,7 @@ def is_less_restrictive(license: str, inherited_license: str) -> bool:
 
 
 def choose_license(name: str, inherited_license: str, requested_license: str | None) -> str:
-    """Choose the license of published data from the requested license and that of the source (empty if unknown).
-
-    Raises:
-        ValueError: If the requested license differs from the inherited one, or no license is known.
-    """
+    """Choose the license of published data from the requested license and that of the source (empty if unknown)."""
     if not inherited_license:
         if not requested_license:
             raise ValueError(

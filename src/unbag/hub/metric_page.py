@@ -49,11 +49,7 @@ def parse_metric_card(readme: str) -> tuple[str, str, str, dict[str, str]]:
 
 
 def read_table(text: str) -> pd.DataFrame:
-    """Read a CSV file, or cells copied from a spreadsheet (separated by tabs), as a table of text.
-
-    Raises:
-        ValueError: If the text is not a table, or has no rows or too many.
-    """
+    """Read a CSV file, or cells copied from a spreadsheet (separated by tabs), as a table of text."""
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     try:
         header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
@@ -112,11 +108,7 @@ def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, An
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Compute the scores of a metric from the columns of a table and from options as a JSON object.
-
-    Raises:
-        ValueError: If a column is missing, or the columns or the options are invalid.
-    """
+    """Compute the scores of a metric from the columns of a table and from options as a JSON object."""
     try:
         arguments = select_metric_columns(metric, inputs) | json.loads(options.strip() or "{}")
         if arguments.get("resamples", 0) > MAX_RESAMPLES:

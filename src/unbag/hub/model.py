@@ -49,8 +49,7 @@ class PublishedResults:
 
     own: Sequence[Result] = ()
     """Results of the model, evaluated from its folder; for a HEX model, also of its residual head."""
-    compare_with: Sequence[Result] = ()
-    """Results of other models for comparison, such as the base model."""
+    compare_with: Sequence[Result] = ()  # results of other models for comparison, such as the base model
     organization: str | None = None
     """Organization that publishes the challenge sets (default: the owner of the model repository)."""
     context: eval_results.ResultContext | None = None
@@ -72,17 +71,8 @@ def build_checkpoint_upload(
 
     Hidden files and stored predictions are not published. The card replaces a README in the folder.
 
-    Args:
-        folder: Output folder of a finished training run.
-        repo: Model repository, `organization/name`.
-        results: Results of this model and of other models.
-        base_license: License of the base model (`licenses.fetch_model_license`); None if unknown.
-        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
-
-    Raises:
-        ValueError: If the training run is not finished, if the labels of the config differ from those of the run, if
-            results belong to another model, or if `with_code` is set for a transformers architecture.
-        ImportError: If `with_code` is set and PyTorch or transformers is not installed.
+    `folder` is the output of a finished training run. `base_license` is None if it is unknown. `with_code` includes the
+    code of an unbag architecture (`vendoring.add_model_code`), which requires PyTorch and transformers.
     """
     record = _read_record(folder)
     config = read_json_object(folder / _CONFIG)
@@ -129,9 +119,6 @@ def build_averaged_model_upload(folder: Path, repo: str, results: PublishedResul
     """Build the Hub repository files of a model of `unbag models interpolate`, with the model card and the results.
 
     The model card is the README of the folder, with the name of the repository and a block with the results.
-
-    Raises:
-        ValueError: If the model is incomplete, or results belong to another model.
     """
     _validate_complete(folder)
     own, compared = _group_results(folder, results)
@@ -156,11 +143,7 @@ def is_averaged_model(folder: Path) -> bool:
 
 
 def find_base_model(folder: Path) -> tuple[str, str] | None:
-    """Look up the Hub id and commit of the base model of a training run; None for a local base model.
-
-    Raises:
-        ValueError: If the folder is not the output of a finished training run.
-    """
+    """Look up the Hub id and commit of the base model of a training run; None for a local base model."""
     model = _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
 

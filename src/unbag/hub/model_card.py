@@ -15,7 +15,7 @@ from unbag.challenge_sets.views.tables import format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.cards import collect_arxiv_tags, describe_package, format_markdown_table, render_template
+from unbag.hub.cards import collect_arxiv_tags, describe_package, format_markdown_table, render_card
 from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.model_results import FOLDER
 from unbag.reports.training import build_interpolation_section
@@ -45,26 +45,18 @@ class ModelCardContent:
     """Data from which a model card is built."""
 
     repo: str
-    record: Mapping[str, Any]
-    """Record of the training run, `training.json`."""
-    own: Sequence[Result]
-    """Results of the model's own head."""
-    residual: Sequence[Result]
-    """Results of a HEX model's residual head."""
-    compare_with: Mapping[str, Sequence[Result]]
-    """Results of other models, by display name."""
-    organization: str
-    """Organization that publishes the challenge sets."""
-    base_license: str | None
-    """License of the base model; None if unknown."""
-    separator: str = " "
-    """Separator between two sentences in the tokenizer's input, for the widget of the model page."""
+    record: Mapping[str, Any]  # record of the training run, `training.json`
+    own: Sequence[Result]  # results of the model's own head
+    residual: Sequence[Result]  # results of a HEX model's residual head
+    compare_with: Mapping[str, Sequence[Result]]  # results of other models, by display name
+    organization: str  # organization that publishes the challenge sets
+    base_license: str | None  # license of the base model; None if unknown
+    separator: str = " "  # separator between two sentences in the tokenizer's input, for the widget of the model page
     training_cost: Mapping[str, Any] | None = None
     """`hardware`, `processes` and `seconds` of the training run; None if unknown."""
     needs_unbag: bool = False
     """Whether the architecture is one of `unbag.models`, which transformers cannot load without unbag."""
-    with_code: bool = False
-    """Whether the repository contains the code of the architecture."""
+    with_code: bool = False  # whether the repository contains the code of the architecture
 
     @property
     def base(self) -> str | None:
@@ -119,7 +111,7 @@ def build_model_card(content: ModelCardContent) -> str:
     data, environment = record["data"], record["environment"]
     commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
     files = [part for part in (*data["training"], *data["held_out"]) if _find_corpus(part) is None]
-    text = render_template(
+    text = render_card(
         "model_card.md",
         card=content,
         name=content.repo.partition("/")[2],

@@ -31,11 +31,7 @@ def find_result_model_name(result: Result) -> str | None:
 
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Select the results that belong to a Hub model, including results of a local folder with the same model files.
-
-    Raises:
-        ValueError: If there are no results of the model.
-    """
+    """Select the results that belong to a Hub model, including results of a local folder with the same model files."""
     results = list(results)
     names = [find_result_model_name(result) for result in results]
     held = compute_remote_folder_revision(repo) if None in names else None
@@ -86,9 +82,6 @@ def build_model_results_upload(
     """Build the files that add results to a model repository. The rest of the model card is unchanged.
 
     Results of other models are ignored. For the other parameters, see `eval_results.build_eval_results`.
-
-    Raises:
-        ValueError: If there are no results of the model, or none on the published pairs of a challenge set.
     """
     own = [result for result in select_model_results(repo, results) if is_standard_head(result)]
     index = eval_results.build_model_index(own, organization)

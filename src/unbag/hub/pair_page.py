@@ -87,11 +87,7 @@ def build_pair_variants(words: Any, premise: str, hypothesis: str) -> list[tuple
 # The limit bounds the memory of the Space, since visitors can enter any model.
 @lru_cache(maxsize=2)
 def load_classifier(name: str, words: Any) -> tuple[Any, list[str]]:
-    """Load a Hub model as a pipeline, with the label of each output. Code in the repository is not run.
-
-    Raises:
-        ValueError: If the model is too large, is not a three-label classifier, or has no safetensors weights.
-    """
+    """Load a Hub model as a pipeline, with the label of each output. Code in the repository is not run."""
     from huggingface_hub import HfApi
     from transformers import pipeline
 

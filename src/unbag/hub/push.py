@@ -55,8 +55,7 @@ class HubUpload:
     kind: RepoType
     files: Mapping[str, bytes | Path | MergeFunction]
     """Files by path in the repository. A `MergeFunction` is called again if another commit came first."""
-    message: str
-    """Commit message, or title of the pull request."""
+    message: str  # commit message, or title of the pull request
     owned_patterns: tuple[str, ...] = ()
     """Patterns (`fnmatch`) of files to delete if they are not in `files`, such as `data/snli-test/*`."""
 

@@ -15,7 +15,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
 from unbag.hub.benchmarks import collect_published_options, find_published_config
-from unbag.hub.cards import describe_package, render_template, split_card
+from unbag.hub.cards import describe_package, render_card, split_card
 from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import HubUpload
 
@@ -60,10 +60,6 @@ def build_results_dataset_upload(repo: str, results: Sequence[Result], *, model:
 
     Results on user-provided pairs are skipped, as they are not comparable. `model` is the Hub id of the model that was
     evaluated from a folder. Its files must be equal to those of the folder.
-
-    Raises:
-        ValueError: If no result is on the published pairs of a challenge set, or if a result belongs to a folder and
-            `model` is not given.
     """
     added = build_result_rows(results, model=model)
     if not added:
@@ -133,9 +129,6 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
     """Merge new rows into the existing Parquet file, and sort all rows by the columns in `KEY`.
 
     Returns `existing_file` if no row changes.
-
-    Raises:
-        ValueError: If the existing file has other columns.
     """
     old = _read_rows(existing_file) if existing_file is not None else {}
     new = old | {_row_key(row): row for row in new_rows}
@@ -171,5 +164,5 @@ def _merge_card(repo: str, existing: bytes | None) -> bytes:
         has_configs = bool(split_card(existing)[0].get("configs"))
         return existing if has_configs else cards.set_metadata_entry(existing.decode(), "configs", _CONFIGS).encode()
     columns = [[f"`{name}`", meaning] for name, (_, meaning) in _COLUMNS.items()]
-    text = render_template("results_dataset.md", repo=repo, columns=columns, file=FILE, about=describe_package())
+    text = render_card("results_dataset.md", repo=repo, columns=columns, file=FILE, about=describe_package())
     return text.encode()

@@ -14,7 +14,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.cards import (
     collect_arxiv_tags,
     describe_package,
-    render_template,
+    render_card,
     replace_paths_with_file_names,
     strip_relative_links,
 )
@@ -97,9 +97,6 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
     The Space contains the metric's module and a copy of the unbag modules that it imports (`hub.vendoring`). The page
     starts with the metric's `example.csv` and uses the descriptions of scores in the card. `evaluate` loads the module
     with the name of the Space, `repo`.
-
-    Raises:
-        ValueError: If the metric does not exist, or the name of the Space is not a valid module name.
     """
     folder = scripts.find_script_folder("metrics", name)
     owner, _, module = repo.rpartition("/")
@@ -137,13 +134,8 @@ def build_metric_space(name: str, repo: str) -> HubUpload:
 def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
     """Build the Space that runs a model and a bag of words on a single pair.
 
-    Args:
-        repo: Space repository, `organization/name`.
-        model: Hub id of the model that is selected when the page opens.
-        lexical_model: Folder of an English lexical model whose words are selected by type or not selected.
-
-    Raises:
-        ValueError: If `model` is not a valid Hub id, or the lexical model is not supported.
+    `model` is the Hub id of the model that is selected when the page opens. `lexical_model` is the folder of an English
+    lexical model whose words are selected by type or not selected.
     """
     from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
     from unbag.baselines.lexical.words import ALL, BY_TYPE
@@ -166,7 +158,7 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
         "requirements.txt": f"gradio[mcp]=={GRADIO}\n"
         + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers"),
     }
-    card = render_template("pair_space.md", about=describe_package(), fitted=fitted)
+    card = render_card("pair_space.md", about=describe_package(), fitted=fitted)
     statements = f'import {_WORDS}\n\ndemo = build_page({_WORDS}, Path(__file__).parent, "{model}")'
     return _build_space(
         repo,
@@ -181,7 +173,7 @@ def build_pair_space(repo: str, model: str, lexical_model: Path) -> HubUpload:
 
 def build_leaderboard_space(repo: str, results_dataset: str) -> HubUpload:
     """Build the Space with the leaderboard of a results dataset (`hub.results_dataset`), `organization/name`."""
-    card = render_template("leaderboard_space.md", results=results_dataset, about=describe_package())
+    card = render_card("leaderboard_space.md", results=results_dataset, about=describe_package())
     return _build_space(
         repo,
         card,

@@ -47,10 +47,6 @@ def bundle_modules(modules: Iterable[str], *, title: str, replacements: Mapping[
 
     Imported modules precede the modules that import them. A module in `replacements` is replaced by another one, which
     must define the same names.
-
-    Raises:
-        ValueError: If an unbag import has another form than `from unbag.x import y`, or if two modules define the same
-            name.
     """
     sources: dict[str, str] = {}
 

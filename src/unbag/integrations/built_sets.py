@@ -101,9 +101,6 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
         sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.
         max_examples: Maximum number of source examples of a set given by name. None means `DEFAULT_EXAMPLES`, or as
             many more as the skill score requires. To find this number, the sets are built.
-
-    Raises:
-        ValueError: If a set is unknown or given twice, or no set is given.
     """
     if max_examples is not None and max_examples < 1:
         raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
@@ -149,9 +146,6 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
     """Build challenge sets with at most `max_rows` rows in total. Rows with shuffled words are counted as well.
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
-
-    Raises:
-        ValueError: If one example per set exceeds the limit; also as in `challenge_sets.request.build_requested_set`.
     """
     sets = [build_set(request) for request in requests]
     if max_rows is None:
@@ -182,11 +176,7 @@ def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> Bu
 
 
 def get_output_labels(network: Any) -> tuple[str, ...]:
-    """Get the NLI label of each output of a classifier from its config.
-
-    Raises:
-        ValueError: If the config has no label names. `data.labels.LabelError` if the names are not NLI labels.
-    """
+    """Get the NLI label of each output of a classifier from its config."""
     id2label = getattr(getattr(network, "config", None), "id2label", None)
     if not id2label:
         raise ValueError(

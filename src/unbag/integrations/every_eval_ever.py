@@ -73,10 +73,6 @@ def export_eee_records(
         model: Id `developer/name` of the model, for results without a recorded id, such as those of a folder, a
             function or a predictions file (default: the recorded id).
         hub: Organization that published the challenge sets on the Hub (default: the source is the corpus).
-
-    Raises:
-        ValueError: If a model has no id with a developer, if `model` is given for several models, or if a set is not
-            installed.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     ids: dict[str, set[str]] = {}

@@ -31,9 +31,6 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
 
     The JSON is for the endpoint badge (https://shields.io/badges/endpoint-badge). Verdicts on unchanged pairs of a
     corpus do not count.
-
-    Raises:
-        ValueError: If the file name has another suffix, or no challenge set was evaluated.
     """
     _write(*format_badge_text(verdicts), path, is_positive=bool(_better(verdicts)))
 

@@ -1,6 +1,6 @@
 """Comparison tables for the terminal and for export, with one table per pair of systems."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -23,6 +23,9 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
+_UNTESTED: Final = (
+    "Intervals assume independent examples; differences are not tested, because the runs contain no examples."
+)
 LOWER: Final = (
     f"↓ Lower is better. Random predictions also lower some of these metrics; only the {SCORE.label} corrects for "
     "chance."
@@ -39,17 +42,23 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems
     ]
-    tables = [
-        _table(comparison, list(pair))
-        for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))
-    ]
     return Group(
         Text("\n".join(system_lines) + "\n"),
-        *tables,
+        *(_table(comparison, pair) for pair in _group_by_systems(comparison)),
         *(Text(f"{note}.", style="dim") for note in comparison.notes),
         *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
         Text(format_comparison_verdict(comparison), style="bold"),
     )
+
+
+def _group_by_systems(comparison: Comparison) -> list[list[MetricDifference]]:
+    return [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
+
+
+def _group_by_set(differences: Sequence[MetricDifference]) -> Iterator[tuple[str, list[MetricDifference]]]:
+    """Iterate over the differences of each set and corpus, as tuples (title, differences)."""
+    for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
+        yield f"{challenge_sets.get_display_name(name)} · {data}", list(group)
 
 
 _MOST_LETTERS: Final = 6
@@ -105,7 +114,7 @@ def _list_worse(comparison: Comparison, letter: str, title: tuple[str, str], pat
 
 def export_comparison(comparison: Comparison) -> ExportedTable:
     """Build the tables of a comparison for export. The tables show which system is better on each metric."""
-    pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
+    pairs = _group_by_systems(comparison)
     sentences = (
         *(f"{note}." for note in comparison.notes),
         *_remarks(comparison),
@@ -124,7 +133,11 @@ def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False
     if not significant:
         one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
-    phrases = [f"{_name_of(each)} ({_direction(comparison, each, use_names=use_names)})" for each in significant]
+    phrases = [
+        f"{title} {each.label} ({_direction(comparison, each, use_names=use_names)})"
+        for title, group in _group_by_set(significant)
+        for each in group
+    ]
     counts = f"{len(significant)} of {len(tested)} differences {'is' if len(significant) == 1 else 'are'} significant"
     return f"Verdict: {counts}: {', '.join(phrases)}."
 
@@ -146,18 +159,21 @@ def _direction(comparison: Comparison, difference: MetricDifference, *, use_name
 def _remarks(comparison: Comparison, *, significant: str = "significant") -> list[str]:
     """List the remarks on the tests, and on metrics for which lower is better."""
     lower = any(each.higher_is_better is False for each in comparison.differences)
-    return [_method(comparison, significant), *([LOWER] if lower else [])]
+    tests = {difference.test for difference in comparison.differences if difference.p is not None}
+    count = sum(difference.p is not None for difference in comparison.differences)
+    names = " or ".join(words for name, words in _TESTS.items() if name in tests)
+    method = f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."
+    return [method if tests else _UNTESTED, *([LOWER] if lower else [])]
 
 
 def _build_grouped_table(
     comparison: Comparison, differences: Sequence[MetricDifference], *, notes: Sequence[str]
 ) -> GroupedTable:
     first, second = (comparison.get_system_name(letter) for letter in (differences[0].first, differences[0].second))
-    groups = []
-    for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
-        rows = [
+    groups = [
+        [
             (
-                f"{challenge_sets.get_display_name(name)} · {data}" if number == 0 else "",
+                "" if number else title,
                 add_direction_arrow(each.label, each.higher_is_better),
                 *_values(each),
                 format_difference(each.difference),
@@ -168,7 +184,8 @@ def _build_grouped_table(
             )
             for number, each in enumerate(group)
         ]
-        groups.append(rows)
+        for title, group in _group_by_set(differences)
+    ]
     return GroupedTable(
         f"{second} against {first}",
         ("set", "metric", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
@@ -201,10 +218,7 @@ def _record(comparison: Comparison, difference: MetricDifference) -> dict[str, A
         "second_value": difference.values[1],
         "first_deviation": difference.deviations[0],
         "second_deviation": difference.deviations[1],
-        "difference": difference.difference.value,
-        "low": difference.difference.low,
-        "high": difference.difference.high,
-        "n": difference.difference.n,
+        **dict(zip(("difference", "low", "high", "n"), difference.difference, strict=True)),
         "sources": difference.sources,
         "test": difference.test,
         "p": difference.p,
@@ -218,8 +232,8 @@ def _table(comparison: Comparison, differences: Sequence[MetricDifference]) -> R
     first, second = differences[0].first, differences[0].second
     names = ("", first, second, f"{second} − {first} [95 %]", "p", "Holm")
     parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
-    for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
-        parts.append(Text(f"{challenge_sets.get_display_name(name)} · {data}"))
+    for title, group in _group_by_set(differences):
+        parts.append(Text(title))
         for difference in group:
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
@@ -227,10 +241,12 @@ def _table(comparison: Comparison, differences: Sequence[MetricDifference]) -> R
             if len(label) > -_WIDTHS[0]:  # a long path is not cut, because paths differ in their last part
                 parts.append(Text(label, style=style))
                 label = ""
-            cells = (label, *_cells(difference))
+            p_values = map(format_p_value, (difference.p, difference.p_holm))
+            cells = (label, *_values(difference), format_difference(difference.difference), *p_values)
             parts.append(Text(" ".join(map(_aligned, cells, _WIDTHS)), style=style, overflow="ellipsis", no_wrap=True))
             if any(deviation is not None for deviation in difference.deviations):
-                spreads = ("    ± over seeds", *map(_deviation, difference.deviations))
+                deviations = ("" if each is None else f"±{each:.3f}" for each in difference.deviations)
+                spreads = ("    ± over seeds", *(each.replace("±0.", "±.") for each in deviations))
                 parts.append(Text(" ".join(map(_aligned, spreads, _WIDTHS)), style="dim"))
     return Group(*parts, "")
 
@@ -240,15 +256,6 @@ def _aligned(cell: str, width: int) -> str:
     if width > 0:
         return cell.rjust(width)
     return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
-
-
-def _cells(difference: MetricDifference) -> list[str]:
-    return [
-        *_values(difference),
-        format_difference(difference.difference),
-        format_p_value(difference.p),
-        format_p_value(difference.p_holm),
-    ]
 
 
 def _values(difference: MetricDifference) -> list[str]:
@@ -264,27 +271,8 @@ def format_difference(estimate: Estimate) -> str:
     return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
 
 
-def _deviation(value: float | None) -> str:
-    return "" if value is None else f"±{value:.3f}".replace("±0.", "±.")
-
-
 def format_p_value(value: float | None) -> str:
     """Format a p value. None becomes a dash."""
     if value is None:
         return "–"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
-
-
-def _name_of(difference: MetricDifference) -> str:
-    return f"{challenge_sets.get_display_name(difference.set)} · {difference.data} {difference.label}"
-
-
-def _method(comparison: Comparison, significant: str) -> str:
-    tests = {difference.test for difference in comparison.differences if difference.p is not None}
-    count = sum(difference.p is not None for difference in comparison.differences)
-    if not tests:
-        return (
-            "Intervals assume independent examples; differences are not tested, because the runs contain no examples."
-        )
-    names = " or ".join(words for name, words in _TESTS.items() if name in tests)
-    return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

@@ -85,10 +85,19 @@ def _predictions(result: Result) -> list[str]:
     words = [str(result.model.get("file", result.model["name"]))]
     if _is_own(result) and {"columns", "labels"} & options.keys():
         raise _NoCommandError("with your own pairs, columns and labels of predictions are available only in Python")
+    return [*words, *_reading(options), *(["--by-order"] if options.get("by_order") else [])]
+
+
+def _reading(options: Mapping[str, Any]) -> list[str]:
+    """Build the arguments that describe the columns and the encoding of a file."""
+    words: list[str] = []
     if "columns" in options:
         words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in options["columns"].items())]
-    words += ["--labels", ",".join(options["labels"])] if "labels" in options else []
-    return [*words, *(["--by-order"] if options.get("by_order") else [])]
+    if "labels" in options:
+        words += ["--labels", ",".join(options["labels"])]
+    for name in ("language", "encoding"):
+        words += [f"--{name}", options[name]] if name in options else []
+    return [*words, *(["--join-passages"] if options.get("join_passages") else [])]
 
 
 def _model(result: Result) -> list[str]:
@@ -137,15 +146,7 @@ def _pairs(result: Result) -> list[str]:
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
         words += ["--split", data["split"]] if loading.has_split_config(result.set, data["name"]) else []
-    if "columns" in load_options:
-        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in load_options["columns"].items())]
-    if "labels" in load_options:
-        words += ["--labels", ",".join(load_options["labels"])]
-    if "language" in load_options:
-        words += ["--language", load_options["language"]]
-    if "encoding" in load_options:
-        words += ["--encoding", load_options["encoding"]]
-    words += ["--join-passages"] if load_options.get("join_passages") else []
+    words += _reading(load_options)
     if "max_examples" in result.config:
         words += ["--max-examples", str(result.config["max_examples"]), "--seed", str(result.config["sample_seed"])]
     return words
@@ -154,25 +155,20 @@ def _pairs(result: Result) -> list[str]:
 def _options(result: Result) -> list[str]:
     """Build the arguments for the set-specific options and for the training data of a built-in model."""
     defaults: dict[str, Any] = {option.name: option.default for option in loading.describe_set_options(result.set)}
-    defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is the default seed of all sampling
-    options = {
-        name: _listed(value) for name, value in result.config.items() if name in loading.list_set_options(result.set)
-    }
+    if "seed" in defaults:  # --seed is the default seed of all sampling
+        defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)
     words: list[str] = []
     train_data = result.model.get("options", {}).get("train_data")
     if train_data is not None:
         words += ["--train-data", ",".join(train_data)]
-    for name, value in options.items():
-        if value in (defaults[name], None, "", []):
+    for name, recorded in result.config.items():
+        value = list(recorded) if isinstance(recorded, tuple) else recorded
+        if name not in defaults or value in (defaults[name], None, "", []):
             continue
         if name == "embeddings" and str(value).startswith("sha256:"):
             raise _NoCommandError(f"the file with the word embeddings is unknown; only its hash is recorded: {value}")
         words += ["-o", f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"]
     return words
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def list_remarks(result: Result) -> list[str]:

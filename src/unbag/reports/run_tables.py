@@ -19,9 +19,6 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
     """Build tables for export that show the models of one or more runs side by side.
 
     The tables contain the metrics with the role "quoted". The records contain all metrics of each set.
-
-    Raises:
-        ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     report_data = load_report_data(folders)
     verdicts = {name: list(of_one.values()) for name, of_one in compute_verdicts_by_group(report_data).items()}
@@ -32,8 +29,8 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
         LOWER,
         *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
-    tables = [_table(report_data, "Metrics of", _is_quoted, notes)]
-    verifiers = _table(report_data, "Verification metrics of", _is_of_verifier, ("Values with 95 % intervals.",))
+    tables = [_table(report_data, "Metrics of", lambda metric: "quoted" in metric.roles, notes)]
+    verifiers = _table(report_data, "Verification metrics of", VERIFIER.__contains__, ("Values with 95 % intervals.",))
     if verifiers.groups:
         tables.append(verifiers)
     return ExportedTable(tables, summary["numbers"], summary)
@@ -81,14 +78,6 @@ def _rows(
                 )
             )
     return rows
-
-
-def _is_quoted(metric: MetricDefinition) -> bool:
-    return "quoted" in metric.roles
-
-
-def _is_of_verifier(metric: MetricDefinition) -> bool:
-    return metric in VERIFIER
 
 
 def _counts(numbers: Sequence[MetricValue]) -> str:

@@ -44,7 +44,8 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
     by_model = compute_verdicts(results)
     names = list(by_model)
     sentences = [
-        Text(f"Verdict{_of(name, names)}: {format_verdict(each)}", style="bold") for name, each in by_model.items()
+        Text(f"Verdict{f' on {name}' if len(names) > 1 else ''}: {format_verdict(each)}", style="bold")
+        for name, each in by_model.items()
     ]
     every = [each for of_one in by_model.values() for each in of_one]
     if len(names) > 1:
@@ -61,7 +62,7 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
     few = next((each.reason for each in every if each.reason), "")
     for each in every:
-        parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
+        parts = ("" if share is None else f"{share:.3f}" for share in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
         table.add_row(
             format_row_name(each.result, results), *parts, format_interval(each.score), f"{each.standing}{mark}"
@@ -72,10 +73,6 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
     note = f"In the first three columns 0 is chance. Skill score: {describe_skill_scale(every)}"
     note += f" * Inconclusive regardless of the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
-
-
-def _part(share: float | None) -> str:
-    return "" if share is None else f"{share:.3f}"
 
 
 def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
@@ -104,10 +101,6 @@ def _empty(*numbers: str) -> Table:
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table
-
-
-def _of(name: str, names: Sequence[str]) -> str:
-    return f" on {name}" if len(names) > 1 else ""
 
 
 def format_row_name(result: Result, results: Sequence[Result]) -> str:

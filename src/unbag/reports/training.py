@@ -114,10 +114,11 @@ _KFOLD_NAMES: Final = {
 def build_kfold_table(record: Mapping[str, Any]) -> Table:
     """Build the cross-validation table, with the scores of the original and the fine-tuned model per group of pairs."""
     seeds, folds = len(record["seeds"]), record["config"]["folds"]
+    over_seeds = "one training seed" if seeds == 1 else f"mean ± standard deviation over {seeds} training seeds"
     grid = create_table(
         f"{record['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[record['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        caption=f"{_mean_of(seeds)}; no model is trained on the pairs that it predicts",
+        caption=f"{over_seeds}; no model is trained on the pairs that it predicts",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True
@@ -139,10 +140,6 @@ def _add(grid: Table, name: str, measures: Mapping[str, Any]) -> None:
 def _spread(statistics: Mapping[str, Any]) -> str:
     deviation = statistics["standard_deviation"]
     return f"{statistics['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
-
-
-def _mean_of(seeds: int) -> str:
-    return "one training seed" if seeds == 1 else f"mean ± standard deviation over {seeds} training seeds"
 
 
 _REARRANGED_NAMES: Final = {

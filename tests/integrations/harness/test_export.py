@@ -23,7 +23,6 @@ from unbag.cli.export import Harness
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.inference.llm.prompts import WORDS, DefaultPrompt
-from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.export import HARNESSES, export_tasks
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 from unbag.scoring.nested import iter_estimates
@@ -104,9 +103,7 @@ def test_lm_eval_task_scores_equal_unbag(requests, tmp_path):
     assert group == {"group": "unbag", "task": ["unbag_permuted", "unbag_swapped"]}
 
 
-@pytest.mark.parametrize(
-    "files", [lm_eval.build_lm_eval_files, lighteval.build_lighteval_files, inspect_ai.build_inspect_files]
-)
+@pytest.mark.parametrize("files", HARNESSES.values())
 def test_code_needs_only_harness_and_names_are_unique(files):
     harnesses = {"numpy", "lighteval", "inspect_ai", "scipy"}  # scipy for intervals, which harnesses do not compute
     ours = {node.name for node in ast.parse(build_scoring_source(TASKS)).body if hasattr(node, "name")} | {
@@ -133,9 +130,7 @@ def test_code_needs_only_harness_and_names_are_unique(files):
     assert not taken & ours
 
 
-@pytest.mark.parametrize(
-    "files", [lm_eval.build_lm_eval_files, lighteval.build_lighteval_files, inspect_ai.build_inspect_files]
-)
+@pytest.mark.parametrize("files", HARNESSES.values())
 def test_exported_code_defines_all_used_names(files):
     [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
@@ -156,22 +151,20 @@ def test_exported_code_defines_all_used_names(files):
 
 def test_every_set_is_task_of_every_harness():
     yamls = {
-        path: text
-        for path, text in lm_eval.build_lm_eval_files(TASKS, DefaultPrompt()).items()
-        if path.endswith(".yaml")
+        path: text for path, text in HARNESSES["lm-eval"](TASKS, DefaultPrompt()).items() if path.endswith(".yaml")
     }
     assert len(yamls) == len(TASKS) + 1
     for task in TASKS:
         read = yaml.load(yamls[f"{task.id}.yaml"], Loader)
         assert (read["dataset_path"], read["dataset_name"], read["test_split"]) == (f"org/{task.name}", "snli", "test")
-    [code] = lighteval.build_lighteval_files(TASKS, DefaultPrompt()).values()
+    [code] = HARNESSES["lighteval"](TASKS, DefaultPrompt()).values()
     assert all(f"_task({task.name!r}, 'org/{task.name}', 'snli', 'test')" in code for task in TASKS)
-    code = inspect_ai.build_inspect_files(TASKS, DefaultPrompt())["unbag_tasks.py"]
+    code = HARNESSES["inspect-ai"](TASKS, DefaultPrompt())["unbag_tasks.py"]
     assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
 
 
 def test_eval_yaml_is_only_for_accuracy_sets():
-    files = inspect_ai.build_inspect_files(TASKS, DefaultPrompt())
+    files = HARNESSES["inspect-ai"](TASKS, DefaultPrompt())
     found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
     assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
     read = yaml.safe_load(files["plain/eval.yaml"])

@@ -114,8 +114,8 @@ def test_folder_without_results_is_rejected(tmp_path, written_report):
 def test_profile_contains_skill_score_of_every_model(written_report):
     report_data = load_report_data([written_report(_build_result("org/a", 0.8), _build_result("lexical", 0.6))])
     verdicts = profile.compute_verdicts_by_group(report_data)
-    [row] = page.build_skill_chart(verdicts, report_data).rows
-    assert [(lane.model, lane.number) for lane in row.lanes] == [("org/a", "0.700"), ("lexical", "0.500")]
+    [row] = page.build_skill_chart(verdicts, report_data)["rows"]
+    assert [(lane["model"], lane["number"]) for lane in row["lanes"]] == [("org/a", "0.700"), ("lexical", "0.500")]
     assert page.format_lead_paragraph(report_data, verdicts) == "No challenge set was evaluated."
 
 
@@ -269,10 +269,10 @@ def test_axis_is_clipped_with_arrow_and_verdict_follows(written_report):
 
     report_data = load_report_data([written_report(scored("org/a", -0.6, -0.9, -0.3), scored("b", -2.0, -3.0, -1.5))])
     chart = page.build_skill_chart(profile.compute_verdicts_by_group(report_data), report_data)
-    assert chart.ticks == (("−1", 0.0), ("0", 50.0), ("1", 100.0))
-    [first, second] = chart.rows[0].lanes
-    assert (first.place, first.is_cut, first.standing) == (20.0, False, "worse")
-    assert (second.place, second.span, second.is_cut, second.standing) == (0.0, (0.0, 0.0), True, "worse")
+    assert chart["ticks"] == [("−1", 0.0), ("0", 50.0), ("1", 100.0)]
+    [first, second] = chart["rows"][0]["lanes"]
+    assert (first["place"], first["is_cut"], first["standing"]) == (20.0, False, "worse")
+    assert [second[name] for name in ("place", "span", "is_cut", "standing")] == [0.0, (0.0, 0.0), True, "worse"]
 
 
 def test_table_has_balanced_accuracies_that_skill_score_compares(written_report, tmp_path):

@@ -3,8 +3,7 @@
 The files need only the harness, not unbag:
 
     <folder>/data/<set>/test.parquet   rows, unless they are read from the Hub
-    <folder>/…                         files for the harness; see `unbag.integrations.harness.lm_eval`, `.lighteval`,
-    `.inspect_ai`
+    <folder>/…                         files for the harness; see `unbag.integrations.harness.tasks`
 
 The prompt is that of `unbag.inference.llm.prompts`. The metrics of `unbag.scoring` are copied into the files, since
 metrics such as permutation acceptance are not means over rows.
@@ -19,15 +18,15 @@ from unbag.challenge_sets.request import SetRequest, create_validated_builder, e
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import DefaultPrompt
-from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
+from unbag.integrations.harness import tasks as harness_tasks
 from unbag.integrations.harness.tasks import HarnessTask
 from unbag.utils.files import atomic_write
 from unbag.utils.hub import validate_push_repo
 
 HARNESSES: Final = {
-    "lm-eval": lm_eval.build_lm_eval_files,
-    "lighteval": lighteval.build_lighteval_files,
-    "inspect-ai": inspect_ai.build_inspect_files,
+    "lm-eval": harness_tasks.build_lm_eval_files,
+    "lighteval": harness_tasks.build_lighteval_files,
+    "inspect-ai": harness_tasks.build_inspect_files,
 }
 """Functions that build task files (text by path), by the name of the harness package."""
 
@@ -53,9 +52,6 @@ def export_tasks(
         hub: Organization that published the sets on the Hub under their own names, or `organization/name` for one set,
             from which the tasks read the rows (default: the rows are built).
         num_fewshot: Number of few-shot examples in the prompt: 0, 3 or 6.
-
-    Raises:
-        ValueError: If the harness is unknown, a set is given twice, or `hub` is combined with user-provided data.
     """
     if harness not in HARNESSES:
         raise ValueError(f"HARNESS: expected one of {', '.join(HARNESSES)}, got {harness!r}")

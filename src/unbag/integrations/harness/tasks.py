@@ -1,30 +1,17 @@
-"""Description of a task for all harnesses, and the scoring code shared by all exported files."""
+"""Description of a task for all harnesses, and the files that define it, rendered from the folder `templates`."""
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import ChallengeSet
+from unbag.data.labels import LABELS, get_label_id
 from unbag.hub.vendoring import build_source_notice, bundle_modules
+from unbag.inference.llm.prompts import INSTRUCTION, WORDS, DefaultPrompt
+from unbag.utils.templates import render_template
 
 _BUNDLED = ("unbag.integrations.harness.collected", "unbag.inference.llm.reading")
-
-_TABLES = """
-
-# The sets.
-
-COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {columns}
-HIGHER_IS_BETTER: Final[Mapping[str, Mapping[str, bool]]] = {higher_is_better}
-_PATHS: Final[Mapping[str, Mapping[str, str]]] = {paths}
-_SCORED_BY: Final[Mapping[str, Callable[..., Any]]] = {{{functions}}}
-
-
-def _scores_of(name: str) -> Callable[[Sequence[Record]], Scores]:
-    return lambda records: compute_harness_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
-
-
-SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
-"""
 
 
 class HarnessTask(NamedTuple):
@@ -51,19 +38,88 @@ class HarnessTask(NamedTuple):
         return {metric.name: metric.higher_is_better for metric in self.challenge_set.list_metrics_with_role("harness")}
 
 
+def _render(template: str, **values: Any) -> str:
+    return render_template(__package__, f"templates/{template}", **values)
+
+
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
     """Build the source code of a module that parses answers and computes metrics. The module needs only NumPy."""
     described = {task.name: task.challenge_set for task in tasks}
     functions = {name: each.score_function for name, each in described.items()}
     modules = [function.__module__ for function in functions.values()]
-    tables = _TABLES.format(
+    return _render(
+        "scores.py",
+        notice=build_source_notice(),
+        code=bundle_modules([*_BUNDLED, *modules], title="Metric computations, which require only numpy."),
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
         paths={
             name: {metric.name: metric.path for metric in each.list_metrics_with_role("harness")}
             for name, each in described.items()
         },
-        functions=", ".join(f"{name!r}: {function.__name__}" for name, function in functions.items()),
+        functions=functions,
     )
-    code = bundle_modules([*_BUNDLED, *modules], title="Metric computations, which require only numpy.")
-    return f"{build_source_notice()}{code}{tables}"
+
+
+def _render_code(template: str, tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> str:
+    return _render(template, scores=build_scoring_source(tasks), tasks=tasks, prompt=prompt)
+
+
+def build_lm_eval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+    """Build the task files for lm-evaluation-harness, as a mapping from path to content.
+
+    There is one YAML file per set, `unbag.yaml` for all sets, and the scoring code. The label words are choices whose
+    log-likelihoods are compared, so `--model hf` predicts like `unbag evaluate causal:… --no-apply-chat-template`. A
+    metric of the harness is a function of one row and a mean over rows, while unbag's metrics are functions of all
+    rows. The result of a row is therefore its record, and the aggregation scores the records.
+    """
+    words = [WORDS[label] for label in LABELS]
+    members = "".join(f"  - {task.id}\n" for task in tasks)
+    return {
+        **{f"{task.id}.yaml": _render("lm_eval.yaml", task=task, prompt=prompt, words=words) for task in tasks},
+        "unbag.yaml": f"group: unbag\ntask:\n{members}",
+        "unbag_scores.py": _render_code("lm_eval.py", tasks, prompt),
+    }
+
+
+def build_lighteval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+    """Build the task file for lighteval, with a `TASKS_TABLE` for `--custom-tasks`.
+
+    The label words are choices whose log-likelihoods are compared. The result of a sample is its record, and one
+    corpus-level metric computes all scores from all records. With one metric per score, lighteval would bootstrap each
+    score over rows, which would separate the rows of one example.
+    """
+    return {"unbag_tasks.py": _render_code("lighteval.py", tasks, prompt)}
+
+
+def build_inspect_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
+    """Build the task files for Inspect AI: `unbag_tasks.py`, and an `eval.yaml` for some of the sets on the Hub.
+
+    Models generate a word, which `unbag.inference.llm.reading` parses, as in `unbag evaluate endpoint:…` without
+    probabilities. An answer without a label is wrong.
+
+    `eval.yaml` is for the root of a dataset repository (`inspect eval hf/org/name`). It has a prompt and a comparison
+    but no metric, so its score is plain accuracy. It is therefore written only for sets whose score is accuracy.
+    """
+    on_hub = [task for task in tasks if task.config and task.challenge_set.is_accuracy]
+    return {
+        **{f"{task.name}/eval.yaml": _build_eval_yaml(task) for task in on_hub},
+        "unbag_tasks.py": _render_code("inspect_ai.py", tasks, prompt),
+    }
+
+
+def _build_eval_yaml(task: HarnessTask) -> str:
+    """Build the `eval.yaml` of a dataset, with one task that asks for the label id in the rows."""
+    numbered = ", ".join(f"{get_label_id(label)} for {WORDS[label]}" for label in LABELS)
+    question = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
+    numbers = "".join(str(get_label_id(label)) for label in LABELS)
+    entry = {
+        "id": task.name,
+        "config": task.config,
+        "split": task.split,
+        "field_spec": {"input": "hypothesis", "target": "label", "metadata": ["premise"]},
+        "solvers": [{"name": "prompt_template", "args": {"template": question}}, {"name": "generate"}],
+        "scorers": [{"name": "pattern", "args": {"pattern": f"([{numbers}])"}}],
+    }
+    document = {"name": task.id, "evaluation_framework": "inspect-ai", "tasks": [entry]}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON is valid YAML

@@ -18,12 +18,7 @@ FILE: Final = "report.html"
 def write_report(folders: Sequence[Path | FolderContents], path: Path) -> None:
     """Write an HTML report that shows the models of one or more runs side by side.
 
-    Args:
-        folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`; or
-            their contents.
-
-    Raises:
-        ValueError: If a folder has no results, or they cannot be read.
+    A run is given by the folder that `unbag.evaluate` wrote, or by the contents of the folder.
     """
     from unbag.reports.html.page import render_page  # slow to import
 

@@ -91,17 +91,12 @@ def wrap_name(name: str) -> str:
 
 
 def _values(figure: Figure) -> dict[str, Any]:
-    rows = []
-    for series in figure.series:
-        for x, (value, low, high, _), _ in series.points:
-            row = {
-                "x": wrap_name(x) if isinstance(x, str) else x,
-                "y": value,
-                "low": low,
-                "high": high,
-                "name": series.name,
-            }
-            rows.append(row | ({"hollow": True} if series.is_hollow else {}))
+    rows = [
+        {"x": wrap_name(x) if isinstance(x, str) else x, "y": value, "low": low, "high": high, "name": series.name}
+        | ({"hollow": True} if series.is_hollow else {})
+        for series in figure.series
+        for x, (value, low, high, _), _ in series.points
+    ]
     return {"values": rows}
 
 
@@ -202,19 +197,16 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
             },
             {
                 "mark": {"type": "point", "size": 60, "opacity": 1},
-                "encoding": {**_share("x", figure), "shape": look["shape"], **_filled(look["color"])},
+                "encoding": {
+                    **_share("x", figure),
+                    "shape": look["shape"],
+                    # All marks except hollow ones are filled.
+                    "fill": look["color"],
+                    "fillOpacity": {"condition": {"test": "isValid(datum.hollow)", "value": 0}, "value": 1},
+                    "strokeWidth": {"condition": {"test": "isValid(datum.hollow)", "value": 1.4}, "value": 0},
+                },
             },
         ],
-    }
-
-
-def _filled(colour: dict[str, Any]) -> dict[str, Any]:
-    """Build the encodings that fill all marks except hollow ones."""
-    hollow = "isValid(datum.hollow)"
-    return {
-        "fill": colour,
-        "fillOpacity": {"condition": {"test": hollow, "value": 0}, "value": 1},
-        "strokeWidth": {"condition": {"test": hollow, "value": 1.4}, "value": 0},
     }
 
 

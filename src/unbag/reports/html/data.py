@@ -57,9 +57,6 @@ def load_report_data(runs: Sequence[Path | FolderContents]) -> ReportData:
     """Load the results and examples of one or more runs, given by their folders or the contents of these.
 
     If several folders contain results of the same model on the same rows, the last folder is used.
-
-    Raises:
-        ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     if not runs:
         raise ValueError("report: expected at least one folder with results, got none; pass a folder")

@@ -1,16 +1,13 @@
 """Examples in the report: sentences with highlighted words, predictions, and a card with two pairs per set."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
-
-from markupsafe import Markup
 
 from unbag import challenge_sets
 from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, truncate_line
-from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, ScoredModel
-from unbag.reports.html.charts import draw_swatch
-from unbag.reports.html.data import ReportData, VerdictsByModel, select_main_model_result
+from unbag.challenge_sets.views.figures import ResultGroup, ScoredModel
+from unbag.reports.html.data import ReportData, select_main_model_result
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗"}
 
@@ -18,48 +15,22 @@ MarkedText = tuple[str, str]
 """Part of a sentence with the type of mark; "" for no mark."""
 
 
-@dataclass(frozen=True)
-class PredictionView:
-    """A formatted prediction for an example."""
+def list_predictions(example: ReportExample) -> list[tuple[str, str, str, str, str]]:
+    """List the predictions for an example, that for its unchanged form first.
 
-    where: str  # form of the example, such as `in order`; empty if there is only one form
-    outcome: str  # such as `right`
-    sign: str  # symbol of the outcome; empty for a permuted pair, which is accepted or refused
-    label: str
-    probability: str  # in percent; empty if unknown
-
-
-@dataclass(frozen=True)
-class ExampleView:
-    """A formatted example with the predictions of a model."""
-
-    example: ReportExample
-    lines: tuple[tuple[str, tuple[MarkedText, ...]], ...]  # name and marked text of each sentence
-    predictions: tuple[PredictionView, ...]  # the prediction on the unchanged form comes first
-
-    @property
-    def gold(self) -> str:
-        """Gold label as text."""
-        return _words(self.example.gold)
-
-
-@dataclass(frozen=True)
-class GalleryExample:
-    """A formatted example in the gallery, with its set and model."""
-
-    set: str
-    model: str
-    view: ExampleView
-
-
-def format_example(example: ReportExample) -> ExampleView:
-    """Format an example with its predictions."""
-    lines = tuple((line.name, split_at_marks(line)) for line in example.lines)
-    predictions = [_answer(example.where, example.outcome, example.answer, example.probability)]
+    Returns tuples (outcome, symbol, label, probability in percent, form of the example). The symbol of a permuted pair,
+    which is accepted or refused, is empty, like an unknown probability, and like the form if there is only one.
+    """
+    shown = [(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
         outcome = "right" if before.answer == example.gold else "wrong"
-        predictions.insert(0, _answer(before.where, outcome, before.answer, before.probability))
-    return ExampleView(example, lines, tuple(predictions))
+        shown.insert(0, (before.where, outcome, before.answer, before.probability))
+    predictions = []
+    for where, outcome, answer, probability in shown:
+        sign = _SIGNS.get(outcome, "")
+        form = where if sign else f"{where}: {outcome}"
+        predictions.append((outcome, sign, answer.replace("_", " "), format_percent(probability), form))
+    return predictions
 
 
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
@@ -95,22 +66,18 @@ def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, 
         yield from report_data.list_results_of_model(model)
 
 
-def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
-    """Iterate over the examples that the gallery of the report shows, for all models."""
+def iter_gallery_examples(report_data: ReportData) -> Iterator[tuple[str, str, ReportExample]]:
+    """Iterate over the examples that the gallery of the report shows, as tuples (set, model, example)."""
     for group, each in iter_scored_results(report_data):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get_challenge_set(group.set).title}, {group.title}"
-            yield GalleryExample(title, each.model.name, format_example(example))
+            yield title, each.model.name, example
 
 
 def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
     """List the types of highlighting that occur in the examples, as tuples (type, explanation)."""
-    used = {
-        mark.kind
-        for each in iter_gallery_examples(report_data)
-        for line in each.view.example.lines
-        for mark in line.marks
-    }
+    shown = (example for *_, example in iter_gallery_examples(report_data))
+    used = {mark.kind for example in shown for line in example.lines for mark in line.marks}
     meanings: dict[str, str] = {}
     for group in report_data.groups:
         meanings |= challenge_sets.get_challenge_set(group.set).mark_meanings
@@ -124,16 +91,6 @@ def collect_selection_rules(report_data: ReportData) -> dict[str, str]:
         for group, each in iter_scored_results(report_data)
         if each.selection
     }
-
-
-def _answer(where: str, outcome: str, answer: str, probability: float | None) -> PredictionView:
-    sign = _SIGNS.get(outcome, "")
-    where = where if sign else f"{where}: {outcome}"
-    return PredictionView(where, outcome, sign, _words(answer), format_percent(probability))
-
-
-def _words(label: str) -> str:
-    return label.replace("_", " ")
 
 
 SHORT: Final = 240
@@ -206,65 +163,27 @@ def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, floa
     return was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
 
 
-@dataclass(frozen=True)
-class ReportCard:
-    """A card at the top of the report, with the skill score on a challenge set and two sentence pairs of the set."""
+def build_card_pairs(
+    report_data: ReportData,
+) -> dict[str, list[tuple[ReportExample, list[tuple[str, str, ReportExample]]]]]:
+    """Build the sentence pairs on the card of each group, by group key, each with the predictions of all models.
 
-    key: str
-    title: str
-    data: str  # corpus, and the evaluated model if it is not the main model
-    # Featured pairs, each with the symbol, name and predictions of each model. Empty if no run stored candidates.
-    pairs: tuple[tuple[ExampleView, tuple[tuple[Markup, str, tuple[PredictionView, ...]], ...]], ...]
-    number: str
-    standing: str
-    reading: str  # sentence with the main metrics, for cards without a pair
-
-
-def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
-    """Build one report card per group (challenge set and corpus), in the order of the groups."""
-    names, short = report_data.names, _short_names(report_data)
-    featured = select_featured_pairs(report_data)
-    cards = []
-    for group in report_data.groups:
-        scored = select_main_model_result(group, report_data)
-        own = verdicts[scored.model.name][group.key]
-        pairs = [
-            (
-                format_example(_shorten_lines(pair.example)),
-                tuple(
-                    (
-                        draw_swatch(FigureSeries(name, ()), names, line=False),
-                        short[name],
-                        format_example(each).predictions,
-                    )
-                    for name, each in pair.predictions.items()
-                ),
-            )
-            for pair in featured[group.key]
+    A prediction is a tuple (model, short name, example). There are no pairs if no run stored candidates.
+    """
+    ends = {name: name.rpartition("/")[2] for name in report_data.names}
+    short = ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
+    return {
+        key: [
+            (_shorten_lines(pair.example), [(name, short[name], each) for name, each in pair.predictions.items()])
+            for pair in pairs
         ]
-        cards.append(
-            ReportCard(
-                key=group.key,
-                title=challenge_sets.get_challenge_set(group.set).title,
-                data=group.title if scored.model == report_data.main_model else f"{group.title}, {scored.model.name}",
-                pairs=tuple(pairs),
-                number=format_score(own.score.value),
-                standing=str(own),
-                reading=summaries[group.key],
-            )
-        )
-    return cards
+        for key, pairs in select_featured_pairs(report_data).items()
+    }
 
 
 def _shorten_lines(example: ReportExample) -> ReportExample:
     """Shorten the sentences of an example to fit a card."""
     return replace(example, lines=tuple(truncate_line(line, SHORT) for line in example.lines))
-
-
-def _short_names(report_data: ReportData) -> dict[str, str]:
-    """Shorten model names to the part after the last slash, if these parts are distinct."""
-    ends = {model.name: model.name.rpartition("/")[2] for model in report_data.models}
-    return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
 def format_score(value: float | None) -> str:

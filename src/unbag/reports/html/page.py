@@ -5,14 +5,12 @@ Published results on other rows or with other training data have hollow markers.
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from math import floor
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unbag import challenge_sets
@@ -38,9 +36,9 @@ from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import choose_style, draw_svg, draw_swatch
 from unbag.reports.html.data import ReportData, VerdictsByModel, compute_verdicts_by_group, select_main_model_result
-from unbag.reports.html.examples import build_cards
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
 from unbag.scoring.bootstrap import Estimate
+from unbag.utils.templates import render_template
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
@@ -92,81 +90,37 @@ _BESIDE: Final = 2  # maximum number of models whose table fits next to the figu
 _COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 
-@dataclass(frozen=True)
-class RenderedFigure:
-    """A rendered figure: title, caption, SVG, legend and table."""
-
-    title: str
-    about: str
-    svg: Markup
-    legend: tuple[tuple[Markup, str], ...]
-    table: TextTable
-
-
-@dataclass(frozen=True)
-class VerifierSection:
-    """The collapsible part of a report section that shows verification metrics. It is expanded if `is_open` is true."""
-
-    is_open: bool
-    summaries: tuple[tuple[str, str], ...]
-    measures: TextTable
-    thresholds: TextTable | None
-    figures: tuple[RenderedFigure, ...]
-
-
-@dataclass(frozen=True)
-class ReportSection:
-    """A section of the report page, with the results on one challenge set and corpus."""
-
-    key: str
-    title: str
-    data: str
-    question: str
-    publisher: tuple[str, str]  # who published the test, and the address of the paper ("" if there is none)
-    summaries: tuple[tuple[str, str], ...]
-    measures: TextTable
-    is_table_beside_figures: bool
-    columns: int  # on a wide screen
-    figures: tuple[RenderedFigure, ...]
-    verifier: VerifierSection | None
-    published: tuple[TextTable, ...]
-    note: str  # on excluded source examples
-
-
 def render_page(report_data: ReportData) -> str:
     """Render the report page as HTML."""
-    environment = Environment(
-        loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    script = _asset("page.js")
     verdicts = compute_verdicts_by_group(report_data)
-    every = [each for of_model in verdicts.values() for each in of_model.values()]
-    text = environment.get_template("page.html.jinja").render(
+    pairs = examples.build_card_pairs(report_data)
+    script, style = (resources.files(__package__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("js", "css"))
+    return render_template(
+        __package__,
+        "page.html",
+        autoescape=True,
         script=Markup(script),
-        style=Markup(_asset("page.css")),
+        style=Markup(style),
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=report_data.main_model.name,
         about=describe_origin(report_data),
-        models=[
-            (draw_swatch(FigureSeries(each.name, ()), report_data.names, line=True), each)
-            for each in report_data.models
-        ],
+        models=report_data.models,
+        swatch=lambda name, line=False: draw_swatch(FigureSeries(name, ()), report_data.names, line=line),
         lead=format_lead_paragraph(report_data, verdicts),
-        cards=build_cards(report_data, verdicts, _readings(report_data)),
-        scale=verdict.describe_skill_scale(every),
+        scale=verdict.describe_skill_scale([each for of_model in verdicts.values() for each in of_model.values()]),
         chart=build_skill_chart(verdicts, report_data),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
         prompts=build_prompt_table(report_data),
-        sections=[_section(group, report_data) for group in report_data.groups],
+        sections=[_section(group, report_data, verdicts, pairs[group.key]) for group in report_data.groups],
+        list_predictions=examples.list_predictions,
+        split_at_marks=examples.split_at_marks,
         examples=list(examples.iter_gallery_examples(report_data)),
         marks=examples.list_mark_types(report_data),
-        rules=list(examples.collect_selection_rules(report_data).items()),
+        rules=examples.collect_selection_rules(report_data),
         records=list(_records(report_data)),
         versions=_versions(report_data),
     )
-    return text + "\n"
 
 
 def _format_sets(skipped: Iterable[SkippedSet]) -> str:
@@ -185,7 +139,7 @@ def describe_origin(report_data: ReportData) -> str:
     record, corpora = report_data.main_model.record, dict.fromkeys(group.title for group in report_data.groups)
     named = [*corpora][:_MOST_CORPORA]
     more = [f"{len(corpora) - len(named)} more"] if len(corpora) > len(named) else []
-    version = dict(_versions(report_data)).get("unbag", "")
+    version = _versions(report_data).get("unbag", "")
     parts = [
         f"Revision {record['revision']}" if record.get("revision") else "",
         f"Data: {', '.join([*named, *more])}",
@@ -195,41 +149,11 @@ def describe_origin(report_data: ReportData) -> str:
     return " · ".join(filter(None, parts))
 
 
-@dataclass(frozen=True)
-class SkillLane:
-    """The skill score of one model on one set. Positions on the axis are percentages."""
+def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> dict[str, Any]:
+    """Build the chart of skill scores. The axis ends at 1, and starts at −1 or at the next quarter below all values.
 
-    model: str
-    sign: Markup
-    colour: str
-    number: str
-    interval: str  # empty if there is none
-    standing: str
-    place: float | None
-    span: tuple[float, float] | None  # start and width of the interval
-    is_cut: bool  # whether the interval extends beyond the left end of the axis
-
-
-@dataclass(frozen=True)
-class SkillRow:
-    """The skill scores of all models on one set."""
-
-    key: str
-    title: str
-    lanes: tuple[SkillLane, ...]
-
-
-@dataclass(frozen=True)
-class SkillChart:
-    """Chart of the skill scores of all models on all sets."""
-
-    ticks: tuple[tuple[str, float], ...]  # labels with their positions, in percent
-    zero: float
-    rows: tuple[SkillRow, ...]
-
-
-def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> SkillChart:
-    """Build the chart of skill scores. The axis ends at 1, and starts at −1 or at the next quarter below all values."""
+    The chart has rows (sets) with lanes (models). Positions on the axis are percentages.
+    """
     scores = [each.score for of_model in verdicts.values() for each in of_model.values()]
     lows = [low for score in scores for low in (score.low, score.value) if low is not None]
     # A skill score has no lower limit, so the axis ends at -1 and longer intervals are cut.
@@ -238,31 +162,31 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> Ski
     def place(value: float) -> float:
         return round(100 * (max(value, start) - start) / (1 - start), 2)
 
-    def lane(name: str, each: verdict.SetVerdict) -> SkillLane:
-        (value, low, high, _), series = each.score, FigureSeries(name, ())
-        return SkillLane(
-            model=name,
-            sign=draw_swatch(series, report_data.names, line=False),
-            colour=choose_style(series, report_data.names)[0],
-            number=examples.format_score(value),
-            interval="" if low is None else f"[{examples.format_score(low)}, {examples.format_score(high)}]",
-            standing=each.standing,
-            place=None if value is None else place(value),
-            span=None if low is None or high is None else (place(low), round(place(high) - place(low), 2)),
-            is_cut=low is not None and low < start,
-        )
+    def lane(name: str, each: verdict.SetVerdict) -> dict[str, Any]:
+        value, low, high, _ = each.score
+        return {
+            "model": name,
+            "colour": choose_style(FigureSeries(name, ()), report_data.names)[0],
+            "number": examples.format_score(value),
+            "interval": "" if low is None else f"[{examples.format_score(low)}, {examples.format_score(high)}]",
+            "standing": each.standing,
+            "place": None if value is None else place(value),
+            # Start and width of the interval.
+            "span": None if low is None or high is None else (place(low), round(place(high) - place(low), 2)),
+            "is_cut": low is not None and low < start,
+        }
 
     rows = [
-        SkillRow(
-            group.key,
-            _title_of(group, report_data),
-            tuple(lane(scored.model.name, verdicts[scored.model.name][group.key]) for scored in group.scored_models),
-        )
+        {
+            "key": group.key,
+            "title": _title_of(group, report_data),
+            "lanes": [lane(each.model.name, verdicts[each.model.name][group.key]) for each in group.scored_models],
+        }
         for group in report_data.groups
     ]
     # The start may be 0, which must not give two ticks.
-    ticks = dict.fromkeys((start, 0.0, 1.0))
-    return SkillChart(tuple((f"{tick:g}".replace("-", "−"), place(tick)) for tick in ticks), place(0.0), tuple(rows))
+    ticks = [(f"{tick:g}".replace("-", "−"), place(tick)) for tick in dict.fromkeys((start, 0.0, 1.0))]
+    return {"ticks": ticks, "zero": place(0.0), "rows": rows}
 
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
@@ -286,76 +210,79 @@ def _title_of(group: ResultGroup, report_data: ReportData) -> str:
     return challenge_sets.get_display_name(group.set) + (f", {group.title}" if several else "")
 
 
-def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _reading(result: Result) -> str:
-    return challenge_sets.get_challenge_set(result.set).summarize_result(result)
-
-
-def _readings(report_data: ReportData) -> dict[str, str]:
-    """Collect a sentence with the metrics of the main model (or else the first model), by group key."""
-    return {
-        group.key: _sentence(_reading(select_main_model_result(group, report_data).result))
-        for group in report_data.groups
-    }
-
-
-def _sentence(text: str) -> str:
+def _summarize(result: Result) -> str:
+    """Summarize the main metrics of a result in a sentence."""
+    text = challenge_sets.get_challenge_set(result.set).summarize_result(result)
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, report_data: ReportData) -> RenderedFigure:
+def _drawn(figure: Figure, report_data: ReportData) -> dict[str, Any]:
     models = report_data.names
-    legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
-    return RenderedFigure(figure.title, figure.about, draw_svg(figure, models), legend, build_figure_table(figure))
+    legend = [(draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series]
+    return {
+        "title": figure.title,
+        "about": figure.about,
+        "svg": draw_svg(figure, models),
+        "legend": legend,
+        "table": build_figure_table(figure),
+    }
 
 
-def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
+def _section(
+    group: ResultGroup, report_data: ReportData, verdicts: VerdictsByModel, pairs: Sequence[Any]
+) -> dict[str, Any]:
+    """Build the section and the card of the page with the results on one challenge set and corpus."""
     described = challenge_sets.get_challenge_set(group.set)
-    first = group.scored_models[0].result
-    every = (*described.build_figures(group), *iter_paper_figures(group, described))
-    figures: list[Figure] = [each for each in every if each]
+    main = select_main_model_result(group, report_data)
+    standing = verdicts[main.model.name][group.key]
+    figures = [each for each in (*described.build_figures(group), *iter_paper_figures(group, described)) if each]
     beside = len(group.scored_models) <= _BESIDE
-    return ReportSection(
-        key=group.key,
-        title=described.title,
-        data=group.title,
-        question=described.question,
-        publisher=described.publisher,
-        summaries=tuple(
-            (scored.model.name, " ".join([_sentence(_reading(scored.result)), *list_remarks(scored.result)]))
-            for scored in group.scored_models
-        ),
-        measures=_measures(group, described),
-        is_table_beside_figures=beside,
-        columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
-        figures=tuple(_drawn(each, report_data) for each in figures),
-        verifier=_verifier(group, report_data),
-        published=tuple(_published(each) for each in papers.list_paper_tables() if each.set == group.set),
-        note=summarize_exclusions(first.data),
-    )
+    return {
+        "key": group.key,
+        "title": described.title,
+        "data": group.title,
+        "question": described.question,
+        "publisher": described.publisher,
+        "summaries": [
+            (each.model.name, " ".join([_summarize(each.result), *list_remarks(each.result)]))
+            for each in group.scored_models
+        ],
+        "card": {
+            # With the evaluated model if it is not the main model.
+            "data": ", ".join([group.title, *([main.model.name] if main.model != report_data.main_model else [])]),
+            "number": examples.format_score(standing.score.value),
+            "standing": str(standing),
+            "pairs": pairs,
+            "reading": _summarize(main.result),
+        },
+        "measures": _measures(group, described),
+        "is_table_beside_figures": beside,
+        "columns": min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,  # on a wide screen
+        "figures": [_drawn(each, report_data) for each in figures],
+        "verifier": _verifier(group, report_data),
+        "published": [_published(each) for each in papers.list_paper_tables() if each.set == group.set],
+        "note": summarize_exclusions(group.scored_models[0].result.data),
+    }
 
 
-def _verifier(group: ResultGroup, report_data: ReportData) -> VerifierSection | None:
+def _verifier(group: ResultGroup, report_data: ReportData) -> dict[str, Any] | None:
+    """Build the collapsible part of a section with the verification metrics."""
     measures = verifier.build_verifier_metrics_table(group)
     if measures is None:
         return None
-    thresholds = verifier.build_threshold_table(group)
     # The table of thresholds replaces the sentences, except for models without probabilities.
     summaries = [
         (each.model.name, " ".join(verifier.describe_thresholds(each.result)))
         for each in group.scored_models
         if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
-    return VerifierSection(
-        is_open=challenge_sets.get_challenge_set(group.set).is_control,
-        summaries=tuple((name, reading) for name, reading in summaries if reading),
-        measures=measures,
-        thresholds=thresholds,
-        figures=tuple(_drawn(each, report_data) for each in verifier.build_verifier_figures(group)),
-    )
+    return {
+        "is_open": challenge_sets.get_challenge_set(group.set).is_control,
+        "summaries": [each for each in summaries if each[1]],
+        "measures": measures,
+        "thresholds": verifier.build_threshold_table(group),
+        "figures": [_drawn(each, report_data) for each in verifier.build_verifier_figures(group)],
+    }
 
 
 def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
@@ -401,21 +328,21 @@ def _records(report_data: ReportData) -> Iterator[dict[str, Any]]:
             "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
             "rerun": build_reproduce_command(result),
             "facts": [
-                *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
-                *((name, str(value)) for name, value in data.items()),
-                *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
+                *(
+                    (f"model {name}", format_interval(value) if isinstance(value, Estimate) else value)
+                    for name, value in result.model.items()
+                    if value != {}
+                ),
+                *data.items(),
+                *((f"set {name}", value) for name, value in result.config.items() if value is not None),
             ],
         }
 
 
-def _fact(value: Any) -> str:
-    return format_interval(value) if isinstance(value, Estimate) else str(value)
-
-
-def _versions(report_data: ReportData) -> list[tuple[str, str]]:
+def _versions(report_data: ReportData) -> dict[str, str]:
     """Collect the package versions of all results; several versions per package if results differ."""
     by_package: dict[str, dict[str, None]] = {}
     for _, scored in examples.iter_scored_results(report_data):
         for name, version in scored.result.environment.items():
             by_package.setdefault(name, {})[version] = None
-    return [(name, ", ".join(versions)) for name, versions in by_package.items()]
+    return {name: ", ".join(versions) for name, versions in by_package.items()}
