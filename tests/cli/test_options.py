@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.cli import output, train, typer_utils
-from unbag.cli.options import PairOptions, with_shared_options
+from unbag.cli.options import App, PairOptions
 from unbag.training.recipes import find_recipe
 
 
@@ -67,18 +67,19 @@ def test_only_list_set_options_can_be_repeated():
     assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
-def test_shared_option_warns_once_per_command(capsys):
-    @with_shared_options
+def test_shared_option_warns_once_per_command():
+    app = App()
+
+    @app.command()
     def build(pairs: PairOptions) -> None:
         for corpus in ("snli", "sick"):
             replace(pairs, corpus=[corpus]).build_requests(["cs_lambda", "breaking_nli"])
 
-    options = dict.fromkeys(PairOptions.__dataclass_fields__) | {"set_option": ["train_data=sick"]}
     for _ in range(2):  # each command warns once, also in the same process
-        build(**options)
-        assert capsys.readouterr().err.count("-o train_data applies to cs_lambda, breaking_nli") == 1
-    build(**options | {"set_option": ["cs_lambda.train_data=sick"]})
-    assert "applies to" not in capsys.readouterr().err
+        done = CliRunner().invoke(app, ["-o", "train_data=sick"], catch_exceptions=False)
+        assert done.stderr.count("-o train_data applies to cs_lambda, breaking_nli") == 1
+    done = CliRunner().invoke(app, ["-o", "cs_lambda.train_data=sick"], catch_exceptions=False)
+    assert "applies to" not in done.stderr
 
 
 def test_train_lists_accept_all_three_forms(monkeypatch):

@@ -19,16 +19,15 @@ from unbag.cli import (
     lexical,
     models,
     natlog,
-    output,
     prefetch,
     publish,
     published,
     score,
     speed,
     train,
-    typer_utils,
 )
 from unbag.cli.app import run
+from unbag.cli.options import App
 from unbag.cli.typer_utils import TextCommand
 
 
@@ -40,11 +39,10 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(
+app = App(
     name="unbag",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Challenge sets that show whether an NLI model understands sentences or counts words.\n\n"
     "`unbag evaluate ORG/MODEL` evaluates a model from the Hub. `unbag demo` runs offline in a minute.",
@@ -75,19 +73,9 @@ app.add_typer(natlog.app, name="natlog")
 app.add_typer(human_study.app, name="human-study")
 app.add_typer(train.app, name="train")
 app.add_typer(publish.app, name="publish")
-publish.app.command()(publish.dataset)
-publish.app.command()(publish.metric)
-publish.app.command()(publish.model)
-publish.app.command()(publish.results)
-publish.app.command()(publish.results_dataset)
-publish.app.command()(publish.leaderboard)
-publish.app.command()(publish.pair)
-publish.app.command(name="all")(publish.everything)
 app.command(cls=TextCommand)(speed.speed)
 app.command(cls=TextCommand)(prefetch.prefetch)
 app.command()(demo.demo)
-output.add_verbosity_options(app)
-typer_utils.escape_help(app)
 
 
 def main() -> None:

@@ -26,9 +26,6 @@ def normalize_cache_env() -> None:
 
     Libraries interpret empty values in different ways and read the variables at import. Therefore, call this function
     first.
-
-    Raises:
-        ValueError: If the path in a variable is below a file.
     """
     for name in _CACHES:
         value = os.environ.get(name)
@@ -50,7 +47,7 @@ _MAX_LENGTH: Final = 2_000  # characters of a message, because it may quote a us
 _SIGNAL_EXIT: Final = 128  # plus the signal number, as in shells
 _RETRY_DELAY: Final = 0.05  # seconds
 _INTERRUPTED: Final = _SIGNAL_EXIT + signal.SIGINT
-_RESUMABLE: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
+_RESUMABLE: Final = ("evaluate", "train", "publish", "prefetch", "human-study sample")
 """Commands that resume after an interruption. Other commands start again."""
 
 
@@ -69,7 +66,8 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
         if type(handler.formatter) is logging.Formatter:
             handler.setFormatter(_Formatter("%(levelname)s %(message)s"))
     if is_resumable is None:
-        is_resumable = _is_resumable(sys.argv[1:] if arguments is None else arguments)
+        given = f"{' '.join(sys.argv[1:] if arguments is None else arguments)} "
+        is_resumable = given.startswith(tuple(f"{name} " for name in _RESUMABLE))
     with _sigterm_as_interrupt() as received:
         try:
             normalize_cache_env()
@@ -124,10 +122,6 @@ def _report_stop(received: Sequence[int], *, is_resumable: bool) -> int:
 
 def _resume_hint(*, is_resumable: bool) -> str:
     return "; rerun the same command to resume" if is_resumable else ""
-
-
-def _is_resumable(arguments: Sequence[str]) -> bool:
-    return any(tuple(arguments[: len(names)]) == names for names in _RESUMABLE)
 
 
 @contextmanager

@@ -6,23 +6,16 @@ from typing import Annotated, Final
 
 import typer
 
-from unbag.cli import typer_utils
-from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared_options
+from unbag.cli.options import Engine, NumProc, Offline, PairOptions
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import validate_set_output_location
+from unbag.cli.typer_utils import set_argument, validate_set_output_location
 
 _MAX_EXAMPLES: Final = 2  # options shown in a set's example command
 
 
-@with_shared_options
 def build(
     pairs: PairOptions,
-    name: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=typer_utils.complete_sets, metavar="SET", help="Challenge set, such as permuted."
-        ),
-    ],
+    name: Annotated[str, set_argument(help="Challenge set, such as permuted.")],
     output: Annotated[
         str,
         typer.Option(
@@ -83,12 +76,7 @@ def build(
 
 def list_sets(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SET",
-            autocompletion=typer_utils.complete_sets,
-            help="Challenge set whose options are listed (default: list all sets).",
-        ),
+        str | None, set_argument(help="Challenge set whose options are listed (default: list all sets).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,7 +11,7 @@ import typer
 from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import run_models, select_offline_requests
 from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
-from unbag.cli.options import Full, PairOptions, with_shared_options
+from unbag.cli.options import Full, PairOptions
 from unbag.cli.output import (
     AsJson,
     OutputFormat,
@@ -22,14 +23,14 @@ from unbag.cli.output import (
     write_tables,
 )
 from unbag.cli.run_folder import build_run_folder
-from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
+from unbag.cli.typer_utils import Badge, folder_option, split_commas, usage_errors
 from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.gates import Gates
 
-_PANEL: Final = "Gates"
+_option = partial(typer.Option, rich_help_panel="Gates")
 # Options that do not affect predictions, or describe the machine: never those of an earlier run.
 _OF_MACHINE: Final = frozenset({"offline", "price_in", "price_out"}).union(
     name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions
@@ -38,13 +39,12 @@ _OF_MACHINE: Final = frozenset({"offline", "price_in", "price_out"}).union(
 
 @dataclass(frozen=True)
 class GateOptions:
-    """Options that define the gates; see `options.with_shared_options`."""
+    """Options that define the gates."""
 
     lower_bounds: Annotated[
         list[str] | None,
-        typer.Option(
+        _option(
             "--min",
-            rich_help_panel=_PANEL,
             metavar="SET:METRIC=BOUND",
             callback=split_commas,
             autocompletion=typer_utils.complete_bounds,
@@ -53,9 +53,8 @@ class GateOptions:
     ] = None
     upper_bounds: Annotated[
         list[str] | None,
-        typer.Option(
+        _option(
             "--max",
-            rich_help_panel=_PANEL,
             metavar="SET:METRIC=BOUND",
             callback=split_commas,
             autocompletion=typer_utils.complete_bounds,
@@ -64,23 +63,13 @@ class GateOptions:
     ] = None
     no_worse_than: Annotated[
         Path | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            metavar="RUN",
-            help="Results folder of an earlier run; fail if a score is significantly lower.",
-        ),
+        _option(metavar="RUN", help="Results folder of an earlier run; fail if a score is significantly lower."),
     ] = None
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            callback=split_commas,
-            help="Metrics compared by --no-worse-than (default: the skill score).",
-        ),
+        _option(callback=split_commas, help="Metrics compared by --no-worse-than (default: the skill score)."),
     ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", rich_help_panel=_PANEL, help="Also fail if a result is inconclusive.")
-    ] = False
+    strict: Annotated[bool, _option("--strict", help="Also fail if a result is inconclusive.")] = False
 
     def build_gates(self) -> "Gates":
         """Parse and validate the gates."""
@@ -92,15 +81,12 @@ class GateOptions:
             raise typer.BadParameter(
                 f"--no-worse-than: expected a folder with {FILE}, got {self.no_worse_than}; use a results folder"
             )
-        try:
+        with usage_errors():
             bounds = [parse_bound(text, "min") for text in self.lower_bounds or ()]
             bounds += [parse_bound(text, "max") for text in self.upper_bounds or ()]
             return Gates(tuple(bounds), earlier_run, tuple(self.metric or ()), self.strict)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
 
 
-@with_shared_options
 def check(
     ctx: typer.Context,
     gate_options: GateOptions,
@@ -112,10 +98,7 @@ def check(
     ],
     full: Full = False,
     output_dir: Annotated[
-        Path | None,
-        typer.Option(
-            callback=validate_output_folder, help="Folder for the results of a new evaluation (default: in runs/MODEL)."
-        ),
+        Path | None, folder_option(help="Folder for the results of a new evaluation (default: in runs/MODEL).")
     ] = None,
     badge: Badge = None,
     form: OutputFormat = "table",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
-from unbag.cli.typer_utils import split_commas
+from unbag.cli.typer_utils import list_option
 
 
 def compare(
@@ -19,11 +19,7 @@ def compare(
         typer.Option("--across-data", help="Allow results with different data or options, without significance tests."),
     ] = False,
     metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            help="Metrics: names or paths in results.json, such as auroc,'by_category.*'.",
-        ),
+        list[str] | None, list_option(help="Metrics: names or paths in results.json, such as auroc,'by_category.*'.")
     ] = None,
     significance_level: Annotated[
         float, typer.Option(min=0, max=1, help="Significance level for corrected p-values.")

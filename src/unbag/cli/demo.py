@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from unbag.cli.output import AsJson, create_cli_console, echo, show_results, write_tables
 from unbag.cli.progress import show_progress
-from unbag.cli.typer_utils import validate_output_folder
+from unbag.cli.typer_utils import folder_option
 
 if TYPE_CHECKING:
     from unbag.evaluation.demo import DemoDisagreement
@@ -20,12 +18,7 @@ _MODELS: Final = (
 
 def demo(
     output_dir: Annotated[
-        Path,
-        typer.Option(
-            callback=validate_output_folder,
-            show_default=False,
-            help="Folder for results and predictions (default: runs/demo).",
-        ),
+        Path, folder_option(show_default=False, help="Folder for results and predictions (default: runs/demo).")
     ] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:

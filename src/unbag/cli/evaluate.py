@@ -21,12 +21,11 @@ from unbag.cli.options import (
     Sets,
     build_selected_requests,
     validate_engine,
-    with_shared_options,
 )
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
-from unbag.cli.typer_utils import validate_output_file, validate_output_location
+from unbag.cli.typer_utils import location_option, validate_output_file
 from unbag.data.corpora import PAPER_CORPORA
 from unbag.utils.hf_jobs import validate_persistent_output
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 _CROSS_CORPORA: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
 
 
-@with_shared_options
 def evaluate(
     ctx: typer.Context,
     pairs: PairOptions,
@@ -61,12 +59,7 @@ def evaluate(
         typer.Option("--cross-domain", help="Evaluate the accuracy on corpora instead of the challenge sets."),
     ] = False,
     output_dir: Annotated[
-        str | None,
-        typer.Option(
-            callback=validate_output_location,
-            metavar="FOLDER",
-            help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
-        ),
+        str | None, location_option(help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).")
     ] = None,
     shard: Annotated[
         str | None,
@@ -179,7 +172,10 @@ def evaluate(
         return  # The first process prints and exits with an error; otherwise, the launcher would kill it.
     print_failures(outcome.skipped, with_model=len(models) > 1, is_named=bool(sets))
     if parsed_shard is not None:
-        _finish_shard(parsed_shard, location, has_failed=len(outcome.skipped) > len(skipped))
+        if len(outcome.skipped) > len(skipped):
+            raise typer.Exit(1)
+        score = f"unbag score --run-dir {shlex.quote(location)}"
+        echo(f"Shard {parsed_shard} is complete. After all shards, score them: {score}", err=True)
         return
     if push_results and outcome.results:
         push.push_results(list(outcome.results), location, push_results, as_json=as_json)
@@ -229,23 +225,12 @@ def _parse_shard(text: str | None) -> "Shard | None":
         raise typer.BadParameter(f"--shard: {error}") from None
 
 
-def _finish_shard(shard: "Shard", location: str, *, has_failed: bool) -> None:
-    """Print how to score the shards. Exit with code 1 if a set has failed."""
-    if has_failed:
-        raise typer.Exit(1)
-    echo(
-        f"Shard {shard} is complete. After all shards, score them: unbag score --run-dir {shlex.quote(location)}",
-        err=True,
-    )
-
-
 def select_offline_requests(
     models: Sequence[str], requests: "Sequence[SetRequest]", options: ModelOptions, *, are_required: bool
 ) -> "tuple[list[SetRequest], list[EvaluationFailure]]":
     """Select the requests whose files are available offline. Returns them, and the skipped sets.
 
-    Args:
-        are_required: Whether all sets are required, because the user named them.
+    `are_required` states whether all sets are required, because the user named them.
 
     Raises:
         MissingResourceError: If a file is missing for a model or a required set, or for every set of the suite.
@@ -296,12 +281,9 @@ def run_models(
 ) -> "EvaluationOutcome":
     """Evaluate models with `evaluation.evaluator.evaluate_all`, and show the progress.
 
-    Args:
-        is_default_folder: Whether the folder is the default one. All such runs share one store of predictions.
-        engine: Ray cluster that runs the models (default: the current process).
-        quiet: Whether to show progress without tables (default: False).
-        cross_domain: Whether the run prints a single table of models by corpora, without baselines.
-        skipped: Sets of the suite that have failed already.
+    All runs in default folders share one store of predictions. `quiet` shows progress without tables. `cross_domain`
+    prints a single table of models by corpora, without baselines. `skipped` are sets of the suite that have failed
+    already.
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group

@@ -1,16 +1,16 @@
 """The command `unbag export`: challenge sets as harness tasks, or results as Every Eval Ever records."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 
-from unbag.cli import typer_utils
-from unbag.cli.options import PairOptions, with_shared_options
+from unbag.cli.options import PairOptions
 from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.publish import locate_results_file, read_results
-from unbag.cli.typer_utils import split_commas, validate_output_folder
+from unbag.cli.typer_utils import folder_option, sets_option
 
 # Copy of the type in `unbag.integrations.harness.export`, which is slow to import. A test compares both.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
@@ -19,17 +19,16 @@ Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 _RECORDS: Final = "eee"
-_PANEL: Final = "Every Eval Ever"
+_eee_option = partial(typer.Option, rich_help_panel="Every Eval Ever")
 
 
-@with_shared_options
 def export(
     pairs: PairOptions,
     harness: Annotated[
         Literal[Harness, "eee"],
         typer.Argument(metavar="HARNESS", help="Export format: lm-eval, lighteval, inspect-ai or eee."),
     ],
-    output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the exported files.")],
+    output_dir: Annotated[Path, folder_option(help="Folder for the exported files.")],
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -39,11 +38,7 @@ def export(
     ] = None,
     sets: Annotated[
         list[str],
-        typer.Option(
-            callback=split_commas,
-            autocompletion=typer_utils.complete_sets,
-            help="Challenge sets, comma-separated or repeated; see `unbag sets`.",
-        ),
+        sets_option(help="Challenge sets, comma-separated or repeated; see `unbag sets`."),
     ] = ["permuted"],  # noqa: B006  (typer reads the default)
     hub: Annotated[
         str | None,
@@ -53,17 +48,11 @@ def export(
     ] = None,
     num_fewshot: Annotated[int, typer.Option(help="Number of few-shot examples in the prompt: 0, 3 or 6.")] = 0,
     model: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_PANEL, metavar="DEVELOPER/NAME", help="Model id (default: the id recorded in the results)."
-        ),
+        str | None, _eee_option(metavar="DEVELOPER/NAME", help="Model id (default: the id recorded in the results).")
     ] = None,
-    evaluator: Annotated[
-        str, typer.Option(rich_help_panel=_PANEL, help="Person or organization that ran the evaluation.")
-    ] = "unknown",
+    evaluator: Annotated[str, _eee_option(help="Person or organization that ran the evaluation.")] = "unknown",
     relationship: Annotated[
-        Relationship,
-        typer.Option(rich_help_panel=_PANEL, help="Relationship of the evaluator to the model's developer."),
+        Relationship, _eee_option(help="Relationship of the evaluator to the model's developer.")
     ] = "other",
     as_json: AsJson = False,
 ) -> None:

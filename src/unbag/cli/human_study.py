@@ -6,27 +6,23 @@ from typing import Annotated, Any
 import typer
 
 from unbag.cli.model_options import LabelMap
-from unbag.cli.options import PairOptions, with_shared_options
+from unbag.cli.options import App, PairOptions
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json, progress
 from unbag.cli.run_folder import RUNS_FOLDER
-from unbag.cli.typer_utils import validate_output_folder
+from unbag.cli.typer_utils import folder_option
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     help="Collect human labels for permuted pairs that a model accepts (Sinha et al. 2021).",
 )
 
 
 @app.command()
-@with_shared_options
 def sample(
     pairs: PairOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
-        Path,
-        typer.Option(
-            callback=validate_output_folder, help="Folder for sheet.csv (for the annotators) and key.csv (gold labels)."
-        ),
+        Path, folder_option(help="Folder for sheet.csv (for the annotators) and key.csv (gold labels).")
     ],
     num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,

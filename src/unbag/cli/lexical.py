@@ -5,22 +5,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from unbag.cli import typer_utils
-from unbag.cli.options import NumProc
+from unbag.cli.options import App, NumProc
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import split_commas, validate_output_folder
+from unbag.cli.typer_utils import corpora_option, folder_option
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     help="Fit a lexical model (a bag of words) or score a pair with it.",
 )
 TrainData = Annotated[
-    list[str] | None,
-    typer.Option(
-        callback=split_commas,
-        autocompletion=typer_utils.complete_corpora,
-        help="Corpora (train splits) or files, comma-separated (default: snli,mnli).",
-    ),
+    list[str] | None, corpora_option(help="Corpora (train splits) or files, comma-separated (default: snli,mnli).")
 ]
 Pipeline = Annotated[
     str | None,
@@ -30,10 +24,7 @@ Pipeline = Annotated[
 
 @app.command()
 def fit(
-    output_dir: Annotated[
-        Path,
-        typer.Option(callback=validate_output_folder, help="Folder for the weights and config of the model."),
-    ],
+    output_dir: Annotated[Path, folder_option(help="Folder for the weights and config of the model.")],
     train_data: TrainData = None,
     pipeline: Pipeline = None,
     tags: Annotated[
@@ -116,7 +107,12 @@ def score(
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
         by_gold = {
-            name: {"lms": pair_score.lms, "misleading": [_contribution_record(one) for one in pair_score.misleading]}
+            name: {
+                "lms": pair_score.lms,
+                "misleading": [
+                    {**one.feature._asdict(), "towards": one.label, "logit": one.logit} for one in pair_score.misleading
+                ],
+            }
             for name, pair_score in zip(gold, scores, strict=True)
         }
         print_json({"probabilities": probabilities, "if_gold": by_gold})
@@ -135,10 +131,6 @@ def score(
         )
         table.add_row(name, f"{probabilities[name]:.3f}", f"{pair_score.lms:.3f}" if pair_score else "", words)
     create_cli_console().print(table)
-
-
-def _contribution_record(contribution: Any) -> dict[str, Any]:
-    return {**contribution.feature._asdict(), "towards": contribution.label, "logit": contribution.logit}
 
 
 def _feature_name(contribution: Any) -> str:

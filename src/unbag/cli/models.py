@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli import typer_utils
-from unbag.cli.options import Offline
+from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import split_commas, validate_output_folder
+from unbag.cli.typer_utils import corpora_option, folder_option, list_option
 
 if TYPE_CHECKING:
     from unbag.models import Architecture
 
-app = typer.Typer()
+app = App()
 
 
 @app.callback(invoke_without_command=True)
@@ -51,16 +50,9 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def init(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="Architecture, such as esim; see `unbag models`.")],
-    output_dir: Annotated[
-        Path, typer.Option(callback=validate_output_folder, help="Folder for the initialized model.")
-    ],
+    output_dir: Annotated[Path, folder_option(help="Folder for the initialized model.")],
     corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            autocompletion=typer_utils.complete_corpora,
-            help="Corpora (train splits) or files for the vocabulary (default: snli).",
-        ),
+        list[str] | None, corpora_option(help="Corpora (train splits) or files for the vocabulary (default: snli).")
     ] = None,
     vectors: Annotated[
         str | None,
@@ -132,14 +124,10 @@ def interpolate(
             metavar="A B [MODEL ...]", help="Hub ids or folders of classifiers that share the same architecture."
         ),
     ],
-    output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the model.")],
+    output_dir: Annotated[Path, folder_option(help="Folder for the model.")],
     alpha: Annotated[
         list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            metavar="LIST",
-            help="Weights α of the second model, from 0 to 1, such as 0.3,0.5 (default: 0.5).",
-        ),
+        list_option(metavar="LIST", help="Weights α of the second model, from 0 to 1, such as 0.3,0.5 (default: 0.5)."),
     ] = None,
     offline: Offline = False,
     as_json: AsJson = False,

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from unbag.cli.options import App
 from unbag.cli.output import AsJson, create_cli_console, print_json
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.perturbations.modifiers import ModifiedPair, SeedPair
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     help="Label pairs with natural logic, or modify a pair and prove its relation.",
 )

@@ -2,47 +2,90 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
 from unbag.cli import typer_utils
-from unbag.cli.output import echo
-from unbag.cli.typer_utils import split_commas, split_fixed_names, split_paths_or_ids
+from unbag.cli.output import echo, set_log_level
+from unbag.cli.typer_utils import (
+    Command,
+    sets_option,
+    split_commas,
+    split_fixed_names,
+    split_paths_or_ids,
+    usage_errors,
+)
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
+from unbag.utils.advice import register_command_options
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
 
 
-def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+_Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """Options of all commands that choose which messages are printed."""
+
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Print only results and errors, without progress and warnings."),
+    ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print debug messages and error tracebacks.")] = False
+
+
+class App(typer.Typer):
+    """Typer app whose commands accept dataclasses of options (see `expand_options`)."""
+
+    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any) -> _Decorator:
+        """Register a function as a command."""
+        register = super().command(name, cls=cls or Command, **settings)
+        return lambda function: register(expand_options(function))
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Convert the dataclass parameters of a command to CLI options, which follow its other options.
 
-    The command receives one instance of each dataclass, filled from the command line:
+    The command receives one instance of each dataclass, filled from the command line. All commands have `Verbosity`.
 
         @dataclass(frozen=True)
         class Target:
             repo_id: Annotated[str, typer.Option(help="Hub repository.")]
 
-        @with_shared_options
-        def send(target: Target, name: str) -> None: ...  # send NAME --repo-id …
+        @app.command()
+        def send(target: Target, name: str) -> None: ...  # send NAME --repo-id … --quiet
     """
-    declared = signature(command).parameters.values()
-    kinds: dict[str, Any] = {p.name: p.annotation for p in declared if is_dataclass(p.annotation)}
+    declared = dict(signature(command).parameters)
+    context = declared.pop("ctx", None)
+    kinds: dict[str, Any] = {name: p.annotation for name, p in declared.items() if is_dataclass(p.annotation)}
+    kinds["verbosity"] = Verbosity
     shared = {name: signature(kind).parameters for name, kind in kinds.items()}
 
     @wraps(command)
-    def run(**arguments: Any) -> None:
+    def run(*, ctx: typer.Context, **arguments: Any) -> None:
         # `_warn_once` counts per command, and a process may run several commands.
         _warned.clear()
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
-        command(**groups, **arguments)
+        verbosity = groups.pop("verbosity")
+        if verbosity.quiet and verbosity.verbose:
+            raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
+        flags = {flag for param in ctx.command.params for flag in (*param.opts, *param.secondary_opts)}
+        if context is not None:
+            arguments["ctx"] = ctx
+        with set_log_level(quiet=verbosity.quiet, verbose=verbosity.verbose), register_command_options(flags):
+            command(**groups, **arguments)
 
     # Typer reads the options of a command from its signature and its annotations.
-    options = [p for p in declared if p.name not in kinds] + [p for each in shared.values() for p in each.values()]
+    options = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    options += [option for name, option in declared.items() if name not in kinds]
+    options += [option for each in shared.values() for option in each.values()]
     options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
@@ -76,7 +119,7 @@ Offline = Annotated[
 OFFICIAL_FILE_OPTION: Final = "file"
 """Set option for the file with the authors' original pairs, the source of the config `official`."""
 
-_PANEL: Final = "Source pairs"
+_option = partial(typer.Option, rich_help_panel="Source pairs")
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -97,15 +140,11 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Options that select the source pairs and configure the challenge sets.
-
-    Commands receive these options through `options.with_shared_options`.
-    """
+    """Options that select the source pairs and configure the challenge sets."""
 
     corpus: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
+        _option(
             callback=split_fixed_names,
             autocompletion=typer_utils.complete_corpora,
             help="Corpus from which the sets are built; see `unbag sets` (default: snli).",
@@ -113,23 +152,17 @@ class PairOptions:
     ] = None
     split: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
+        _option(
             autocompletion=typer_utils.complete_splits,
             help="Split of the corpus (default: the split used in the papers).",
         ),
     ] = None
     data: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            help="User-provided pairs: a csv, jsonl, parquet, … file or a Hub dataset id.",
-        ),
+        str | None, _option(help="User-provided pairs: a csv, jsonl, parquet, … file or a Hub dataset id.")
     ] = None
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
+        _option(
             callback=split_paths_or_ids,
             metavar="FILE...",
             help="User-provided English text instead of pairs: files, folder or Hub dataset id.",
@@ -137,59 +170,33 @@ class PairOptions:
     ] = None
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            callback=split_commas,
-            help="Column names of --data or --text: premise=text,label=gold,source=doc, …",
-        ),
+        _option(callback=split_commas, help="Column names of --data or --text: premise=text,label=gold,source=doc, …"),
     ] = None
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
+        _option(
             callback=split_commas,
             help="Label names for ids 0, 1, … in --data, or a mapping (E=entailment,N=neutral,…).",
         ),
     ] = None
-    language: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=_PANEL, help="Language code of --data, such as zh or nl (default: en)."),
-    ] = None
+    language: Annotated[str | None, _option(help="Language code of --data, such as zh or nl (default: en).")] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            help="Encoding of --data without byte-order mark, such as cp1252 (default: utf-8).",
-        ),
+        str | None, _option(help="Encoding of --data without byte-order mark, such as cp1252 (default: utf-8).")
     ] = None
     join_passages: Annotated[
-        bool,
-        typer.Option(
-            "--join-passages",
-            rich_help_panel=_PANEL,
-            help="Join premises that are lists of passages by blank lines.",
-        ),
+        bool, _option("--join-passages", help="Join premises that are lists of passages by blank lines.")
     ] = False
-    max_examples: Annotated[
-        int | None, typer.Option(rich_help_panel=_PANEL, help="Maximum number of source examples (default: all).")
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(rich_help_panel=_PANEL, help="Random seed for sampling (default: 13).")
-    ] = None
+    max_examples: Annotated[int | None, _option(help="Maximum number of source examples (default: all).")] = None
+    seed: Annotated[int | None, _option(help="Random seed for sampling (default: 13).")] = None
     official_file: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_PANEL,
-            help="Original data file of breaking_nli or sicck, or its folder (default: download).",
-        ),
+        str | None, _option(help="Original data file of breaking_nli or sicck, or its folder (default: download).")
     ] = None
     set_option: Annotated[
         list[str] | None,
-        typer.Option(
+        _option(
             "--set-option",
             "-o",
             metavar="[SET.]NAME=VALUE",
-            rich_help_panel=_PANEL,
             autocompletion=_complete,
             help="Set option, repeatable: -o q=10, -o permuted.seed=1 (see `unbag sets SET`).",
         ),
@@ -283,10 +290,8 @@ def _bare_name(name: str) -> str:
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
     from unbag.utils.options import parse_name_values
 
-    try:
+    with usage_errors():
         return parse_name_values(parts, expected, lists)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
@@ -299,22 +304,15 @@ def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
 def _value(name: str, option: str, text: str) -> Any:
     from unbag.challenge_sets import loading
 
-    try:
+    with usage_errors():
         return loading.parse_set_option(name, option, text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 ALL: Final = "all"
 """Value of `--corpus` for all corpora of the papers (`data.corpora.PAPER_CORPORA`), in commands that accept several."""
 
 Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        callback=split_commas,
-        autocompletion=typer_utils.complete_sets,
-        help="Challenge sets, comma-separated or repeated (default: a sample of each set).",
-    ),
+    list[str] | None, sets_option(help="Challenge sets, comma-separated or repeated (default: a sample of each set).")
 ]
 Full = Annotated[bool, typer.Option("--full", help="Use all examples of each set instead of a sample.")]
 
@@ -402,10 +400,8 @@ def validate_engine(engine: str | None, num_gpus: float | None, shard: str | Non
     """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`."""
     from unbag.evaluation.backends import validate_engine_options
 
-    try:
+    with usage_errors():
         validate_engine_options(engine, num_gpus, shard)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 NumProc = Annotated[

@@ -1,19 +1,16 @@
-"""Output of commands: tables, JSON, files, and the options `-q` and `-v`."""
+"""Output of commands: tables, JSON, files, and log levels."""
 
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from unbag.utils import terminal
-from unbag.utils.advice import register_command_options
 from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:
@@ -28,23 +25,8 @@ if TYPE_CHECKING:
     from unbag.utils.progress import OnProgress
 
 
-_OPTIONS: Final = {
-    "quiet": typer.Option("--quiet", "-q", help="Print only results and errors, without progress and warnings."),
-    "verbose": typer.Option("--verbose", "-v", help="Print debug messages and error tracebacks."),
-}
-_CONTEXT: Final = "context"
 _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
 _logger = logging.getLogger("unbag")
-
-
-def add_verbosity_options(app: typer.Typer) -> None:
-    """Add `--quiet` and `--verbose` to all commands of an app, including command groups."""
-    for command in app.registered_commands:
-        if command.callback is not None:
-            command.callback = _with_options(command.callback)
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            add_verbosity_options(group.typer_instance)
 
 
 def is_quiet() -> bool:
@@ -52,38 +34,8 @@ def is_quiet() -> bool:
     return logging.getLogger().getEffectiveLevel() >= logging.ERROR
 
 
-def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    parameters = signature(command)
-    own_context = next((name for name, each in parameters.parameters.items() if each.annotation is typer.Context), None)
-
-    @wraps(command)
-    def run(*, quiet: bool, verbose: bool, **arguments: Any) -> None:
-        ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
-        if quiet and verbose:
-            raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
-        with _log_level(quiet=quiet, verbose=verbose), register_command_options(_long_options(ctx)):
-            command(**arguments)
-
-    more = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
-        for name, option in _OPTIONS.items()
-    ]
-    if not own_context:  # typer passes only one context parameter
-        more.append(Parameter(_CONTEXT, Parameter.KEYWORD_ONLY, annotation=typer.Context))
-    run.__signature__ = parameters.replace(  # type: ignore[attr-defined]
-        parameters=[*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters.parameters.values()), *more]
-    )
-    run.__annotations__ = dict(command.__annotations__) | {each.name: each.annotation for each in more}
-    return run
-
-
-def _long_options(ctx: typer.Context) -> Iterator[str]:
-    for param in ctx.command.params:
-        yield from (name for name in (*param.opts, *param.secondary_opts) if name.startswith("--"))
-
-
 @contextmanager
-def _log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
+def set_log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
     """Configure log levels and progress bars while a command runs."""
     root, before = logging.getLogger(), (logging.getLogger().level, _logger.level)
     settings = {name: os.environ.get(name) for name in _NO_BARS}
@@ -187,11 +139,9 @@ def show_results(
 
     The summary covers all results in the folder, including those of earlier runs.
 
-    Args:
-        as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
-        are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
-        output_location: Final location of the folder, such as a URL (default: `folder`).
-        comparison: Comparison of the models of the run, whose tables then replace those of each result.
+    With `as_json`, `results.json` and all metrics with their directions are printed instead of tables. If
+    `are_tables_printed`, only the summary is printed. `output_location` is the final location of the folder, such as a
+    URL (default: `folder`). The tables of a `comparison` of the models replace those of each result.
     """
     contents = outcome.contents
     if contents is None:
@@ -228,11 +178,8 @@ def write_tables(
 
     Returns the tables of this run, and the summary of all results in the folder.
 
-    Args:
-        results: Results of this run.
-        contents: Contents of the folder: these results, and those of earlier runs.
-        comparison: Comparison of the models of the run. Its table replaces those of the results, which are still
-            written to the file.
+    `contents` of the folder are the results of this run and those of earlier runs. The table of a `comparison` replaces
+    those of the results, which are still written to the file.
     """
     from unbag.reports import html, terminal
 

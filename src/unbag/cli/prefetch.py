@@ -4,17 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli import typer_utils
 from unbag.cli.model_options import ModelFile, Revision
-from unbag.cli.options import Full, Offline, PairOptions, Sets, build_selected_requests, with_shared_options
+from unbag.cli.options import Full, Offline, PairOptions, Sets, build_selected_requests
 from unbag.cli.output import AsJson, echo, print_json
-from unbag.cli.typer_utils import split_commas
+from unbag.cli.typer_utils import corpora_option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
 
 
-@with_shared_options
 def prefetch(
     pairs: PairOptions,
     models: Annotated[
@@ -25,12 +23,7 @@ def prefetch(
     revision: Revision = None,
     model_file: ModelFile = None,
     train_data: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            autocompletion=typer_utils.complete_corpora,
-            help="Training corpora or files for `unbag train` or the built-in models.",
-        ),
+        list[str] | None, corpora_option(help="Training corpora or files for `unbag train` or the built-in models.")
     ] = None,
     lexical_baseline: Annotated[
         bool,

@@ -1,8 +1,4 @@
-"""Progress display of an evaluation, and a progress bar for building challenge sets before the evaluation.
-
-No thread draws the bar while worker processes are forked. A fork would inherit the locks of the drawing thread and
-never release them.
-"""
+"""Progress display of an evaluation: bars for sets and rows, and a bar for building challenge sets before them."""
 
 import math
 from collections.abc import Iterator
@@ -13,45 +9,8 @@ from unbag.cli.output import create_cli_console, is_quiet
 from unbag.utils.terminal import escape_control_chars
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.outcome import EvaluationCallbacks
-
-
-class BuildProgressBar:
-    """Progress bar for building challenge sets. It is hidden if the console is not a terminal."""
-
-    def __init__(self, console: "Console") -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-        self._bars = Progress(
-            *columns,
-            TextColumn("sets"),
-            console=console,
-            transient=True,
-            auto_refresh=False,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            disable=not console.is_terminal,
-        )
-        self._task: Any = None
-
-    def update(self, description: str, done: int, total: int) -> None:
-        """Update the number of built sets. After the last set, the bar is removed."""
-        if self._task is None:
-            self._bars.start()
-            self._task = self._bars.add_task(description, total=total)
-        self._bars.update(self._task, completed=done)
-        self._bars.refresh()
-        if done >= total:
-            self.stop()
-
-    def stop(self) -> None:
-        """Stop the progress bar and remove it from the display."""
-        if self._task is not None:
-            self._bars.stop()
 
 
 def format_time_left(seconds: float | None) -> str:
@@ -73,9 +32,21 @@ class _Display:
     `evaluation.outcome.EvaluationCallbacks`.
     """
 
-    def __init__(self, bars: Any, num_sets: int, *, building: BuildProgressBar, quiet: bool) -> None:
-        self._bars, self._building, self._quiet = bars, building, quiet
-        self._sets = bars.add_task("sets", total=num_sets, unit="sets", left="")
+    def __init__(self, num_sets: int, *, quiet: bool) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = create_cli_console(err=True)
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        settings: dict[str, Any] = {"console": console, "transient": True, "disable": not console.is_terminal}
+        unit, left = TextColumn("{task.fields[unit]}"), TextColumn("{task.fields[left]}")
+        self._bars = Progress(*columns, unit, left, TimeElapsedColumn(), redirect_stdout=False, **settings)
+        # No thread draws this bar, because worker processes are forked meanwhile. A fork would inherit the locks of the
+        # drawing thread and never release them.
+        self._building = Progress(
+            *columns, TextColumn("sets"), auto_refresh=False, redirect_stdout=False, redirect_stderr=False, **settings
+        )
+        self._quiet = quiet
+        self._sets = self._bars.add_task("sets", total=num_sets, unit="sets", left="")
         self._rows: Any = None
         self._description = ""
         self._started = 0
@@ -93,7 +64,13 @@ class _Display:
         from unbag.challenge_sets.request import BUILDING
 
         if name == BUILDING:  # before the first set
-            self._building.update(name, done, total)
+            if not self._building.tasks:
+                self._building.start()
+                self._building.add_task(name, total=total)
+            self._building.update(self._building.tasks[0].id, completed=done)
+            self._building.refresh()
+            if done >= total:
+                self._building.stop()
             return
         self._show_rows(name, total)
         self._bars.update(self._rows, completed=done)
@@ -119,39 +96,27 @@ class _Display:
         terminal.print_views([terminal.build_result_view(result)], create_cli_console())
         self._bars.start()
 
+    def stop(self) -> None:
+        if self._building.tasks:
+            self._building.stop()
+        self._bars.stop()
+
 
 @contextmanager
 def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "Iterator[EvaluationCallbacks]":
     """Show the progress of an evaluation, without results if `quiet`. Yields callbacks that update the display."""
-    from unbag.evaluation.outcome import EvaluationCallbacks
-
-    if is_quiet():
-        import datasets
-
-        datasets.disable_progress_bars()
-    if not is_visible or is_quiet():
-        yield EvaluationCallbacks()
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}"),
-        TextColumn("{task.fields[left]}"),
-    )
-    to = create_cli_console(err=True)
-    bars = Progress(
-        *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
-    )
-    building = BuildProgressBar(to)
     import datasets
 
-    datasets.disable_progress_bars()
+    from unbag.evaluation.outcome import EvaluationCallbacks
+
+    is_visible = is_visible and not is_quiet()
+    if is_visible or is_quiet():
+        datasets.disable_progress_bars()
+    if not is_visible:
+        yield EvaluationCallbacks()
+        return
+    display = _Display(num_sets, quiet=quiet)
     try:
-        display = _Display(bars, num_sets, building=building, quiet=quiet)
         yield EvaluationCallbacks(display.on_set, display.on_progress, display.on_result)
     finally:
-        building.stop()
-        bars.stop()
+        display.stop()

@@ -1,8 +1,7 @@
 """The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them.
 
-A command has a parameter `options: PublishingOptions` (see `options.with_shared_options`). It builds uploads for
-the repository `options.resolve_repo("default name")`, and calls `publish_all(uploads, options)`. `unbag.cli` adds
-it to `app`.
+A command has a parameter `options: PublishingOptions` (see `options.expand_options`). It builds uploads for
+the repository `options.resolve_repo("default name")`, and calls `publish_all(uploads, options)`.
 """
 
 import logging
@@ -18,14 +17,14 @@ from rich.filesize import decimal
 
 from unbag.cli import typer_utils
 from unbag.cli.options import (
+    App,
     NumProc,
     PairOptions,
     build_requests_per_corpus,
     list_requested_corpora,
-    with_shared_options,
 )
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import split_commas, split_paths
+from unbag.cli.typer_utils import list_option, paths_option, set_argument
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PANEL: Final = "Publication"
+_option = partial(typer.Option, rich_help_panel="Publication")
 _CARD: Final = "README.md"
 _CARD_LINES: Final = 30
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     help="Publish to the Hub, with one commit per repository.\n\n"
     "Without --yes, nothing is written: a preview lists the files, their sizes and the head of the card. Unchanged "
@@ -54,27 +53,17 @@ class PublishingOptions:
 
     repo_id: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=_PANEL,
+        _option(
             metavar="ORG[/NAME]",
             parser=lambda text: text.strip("/"),
             help="Hub organization or user, optionally with a repository name.",
         ),
     ]
-    private: Annotated[
-        bool, typer.Option("--private", rich_help_panel=_PANEL, help="Create missing repositories as private.")
-    ] = False
+    private: Annotated[bool, _option("--private", help="Create missing repositories as private.")] = False
     pull_request: Annotated[
-        bool,
-        typer.Option(
-            "--pull-request",
-            rich_help_panel=_PANEL,
-            help="Open a pull request, or update your open one, instead of committing.",
-        ),
+        bool, _option("--pull-request", help="Open a pull request, or update your open one, instead of committing.")
     ] = False
-    yes: Annotated[
-        bool, typer.Option("--yes", rich_help_panel=_PANEL, help="Write to the Hub (default: show a preview).")
-    ] = False
+    yes: Annotated[bool, _option("--yes", help="Write to the Hub (default: show a preview).")] = False
     as_json: AsJson = False
 
     def resolve_repo(self, name: str) -> str:
@@ -205,22 +194,14 @@ def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) 
 Benchmark = Annotated[bool, typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards.")]
 
 
-@with_shared_options
+@app.command()
 def dataset(
     options: PublishingOptions,
     pairs: PairOptions,
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set, such as permuted."
-        ),
-    ],
+    name: Annotated[str, set_argument(help="Challenge set, such as permuted.")],
     config: Annotated[
         list[str] | None,
-        typer.Option(
-            callback=split_commas,
-            help="Names of configs to publish, such as snli-test; replaces --corpus and --split.",
-        ),
+        list_option(help="Names of configs to publish, such as snli-test; replaces --corpus and --split."),
     ] = None,
     license: Annotated[
         str | None,
@@ -274,112 +255,52 @@ def dataset(
         publish_all([built], options)
 
 
-ResultFiles = Annotated[
-    list[Path], typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, or results.json files.")
-]
-
-
-@with_shared_options
-def results(
-    options: PublishingOptions,
-    files: ResultFiles,
-    sets_org: Annotated[str, typer.Option(metavar="ORG", help="Hub organization of the published challenge sets.")],
-) -> None:
-    """Add results to a model repository: .eval_results files and the model-index.
-
-    The rest of the card is unchanged. Use --pull-request for a model of another
-    owner.
-
-      unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
-      --pull-request --yes
-    """
-    from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import build_model_results_upload
-
-    if "/" not in options.repo_id:
-        raise typer.BadParameter(
-            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, got "
-            f"{options.repo_id!r}; add the repository name"
-        )
-
-    results = read_results(files)
-    upload = build_model_results_upload(
-        options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
-    )
-    publish_all([upload], options)
-
-
-@with_shared_options
-def results_dataset(
-    options: PublishingOptions,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, their URLs, or results.json."),
-    ],
-    model: Annotated[
-        str | None, typer.Option(help="Hub id of the model; required if the results are from a local model folder.")
+@app.command()
+def metric(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="METRIC",
+            autocompletion=typer_utils.complete_metrics,
+            help="Metrics to publish (default: all).",
+            show_default=False,
+        ),
     ] = None,
+    *,
+    options: PublishingOptions,
 ) -> None:
-    """Add results to a results dataset on the Hub.
+    """Publish metrics as Spaces for `evaluate.load`, each with a demo page.
 
-    The dataset has one row per model, set, config and metric. Concurrent
-    additions by other users are merged. Load the dataset with
-    load_dataset("ORG/unbag-results").
-
-      unbag publish results-dataset runs/results.json --repo-id ORG --yes
+    unbag publish metric swap_consistency --repo-id ORG --yes
     """
-    from unbag.hub.results_dataset import NAME, build_results_dataset_upload
+    from unbag import scripts
+    from unbag.hub.spaces import build_metric_space
 
-    rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
-    publish_all([rows], options)
-
-
-def read_results(locations: Iterable[Path | str]) -> "list[Result]":
-    """Load results from results.json files, results folders or URLs of results folders."""
-    from unbag.challenge_sets.results import FILE, read_results
-    from unbag.utils.storage import StorageFolder, is_url
-
-    results: list[Result] = []
-    with TemporaryDirectory(prefix="unbag-") as folder:
-        for location in locations:
-            path = locate_results_file(Path(location))
-            if is_url(location):
-                path = Path(folder) / FILE
-                path.write_bytes(StorageFolder(str(location).removesuffix(f"/{FILE}")).read(FILE))
-            results += read_results(path)
-    return results
-
-
-def locate_results_file(path: Path) -> Path:
-    """Locate the results file: the given file, or the file in the given folder."""
-    from unbag.challenge_sets.results import FILE
-
-    return path / FILE if path.is_dir() else path
+    publish_all(
+        [
+            build_metric_space(name, options.resolve_repo(name))
+            for name in names or scripts.list_script_folders("metrics")
+        ],
+        options,
+    )
 
 
 _EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluate`, in the model's folder
 _BEFORE: Final = Path("before")  # results of the original model, in the folder of `unbag train mend`
 
 
-@with_shared_options
+@app.command()
 def model(
     options: PublishingOptions,
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag train` or `unbag models interpolate`.")
     ],
     results: Annotated[
-        list[Path] | None,
-        typer.Option(
-            callback=split_paths,
-            help="Results of the model (default: FOLDER/evaluation if present).",
-        ),
+        list[Path] | None, paths_option(help="Results of the model (default: FOLDER/evaluation if present).")
     ] = None,
     compare_with: Annotated[
         list[Path] | None,
-        typer.Option(
-            callback=split_paths,
-            help="Results of other models for the card (default: FOLDER/before if present).",
-        ),
+        paths_option(help="Results of other models for the card (default: FOLDER/before if present)."),
     ] = None,
     sets_org: Annotated[
         str | None,
@@ -447,37 +368,88 @@ def build_model_upload(
     return build_checkpoint_upload(folder, repo, published, base_license=license_, with_code=with_code)
 
 
-@with_shared_options
-def metric(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="METRIC",
-            autocompletion=typer_utils.complete_metrics,
-            help="Metrics to publish (default: all).",
-            show_default=False,
-        ),
-    ] = None,
-    *,
+@app.command()
+def results(
     options: PublishingOptions,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, or results.json files."),
+    ],
+    sets_org: Annotated[str, typer.Option(metavar="ORG", help="Hub organization of the published challenge sets.")],
 ) -> None:
-    """Publish metrics as Spaces for `evaluate.load`, each with a demo page.
+    """Add results to a model repository: .eval_results files and the model-index.
 
-    unbag publish metric swap_consistency --repo-id ORG --yes
+    The rest of the card is unchanged. Use --pull-request for a model of another
+    owner.
+
+      unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
+      --pull-request --yes
     """
-    from unbag import scripts
-    from unbag.hub.spaces import build_metric_space
+    from unbag.hub.eval_results import fetch_result_context
+    from unbag.hub.model_results import build_model_results_upload
 
-    publish_all(
-        [
-            build_metric_space(name, options.resolve_repo(name))
-            for name in names or scripts.list_script_folders("metrics")
-        ],
-        options,
+    if "/" not in options.repo_id:
+        raise typer.BadParameter(
+            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, got "
+            f"{options.repo_id!r}; add the repository name"
+        )
+
+    results = read_results(files)
+    upload = build_model_results_upload(
+        options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
     )
+    publish_all([upload], options)
 
 
-@with_shared_options
+@app.command()
+def results_dataset(
+    options: PublishingOptions,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, their URLs, or results.json."),
+    ],
+    model: Annotated[
+        str | None, typer.Option(help="Hub id of the model; required if the results are from a local model folder.")
+    ] = None,
+) -> None:
+    """Add results to a results dataset on the Hub.
+
+    The dataset has one row per model, set, config and metric. Concurrent
+    additions by other users are merged. Load the dataset with
+    load_dataset("ORG/unbag-results").
+
+      unbag publish results-dataset runs/results.json --repo-id ORG --yes
+    """
+    from unbag.hub.results_dataset import NAME, build_results_dataset_upload
+
+    rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
+    publish_all([rows], options)
+
+
+def read_results(locations: Iterable[Path | str]) -> "list[Result]":
+    """Load results from results.json files, results folders or URLs of results folders."""
+    from unbag.challenge_sets.results import FILE, read_results
+    from unbag.utils.storage import StorageFolder, is_url
+
+    results: list[Result] = []
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        for location in locations:
+            path = locate_results_file(Path(location))
+            if is_url(location):
+                path = Path(folder) / FILE
+                path.write_bytes(StorageFolder(str(location).removesuffix(f"/{FILE}")).read(FILE))
+            results += read_results(path)
+    return results
+
+
+def locate_results_file(path: Path) -> Path:
+    """Locate the results file: the given file, or the file in the given folder."""
+    from unbag.challenge_sets.results import FILE
+
+    return path / FILE if path.is_dir() else path
+
+
+@app.command()
 def leaderboard(
     results_dataset: Annotated[
         str | None,
@@ -498,7 +470,7 @@ def leaderboard(
     publish_all([build_leaderboard_space(repo, results_dataset or f"{organization}/{DATASET}")], options)
 
 
-@with_shared_options
+@app.command()
 def pair(
     model: Annotated[
         str,
@@ -536,16 +508,12 @@ def fit_default_lexical_model() -> Path:
     return fit_or_load_lexical_model(LexicalTrainingOptions((corpus,), max_train_pairs=pairs, pipeline=pipeline))
 
 
-@with_shared_options
+@app.command(name="all")
 def everything(
     options: PublishingOptions,
     pairs: PairOptions,
     results: Annotated[
-        list[Path] | None,
-        typer.Option(
-            callback=split_paths,
-            help="Results to publish as a results dataset and a leaderboard.",
-        ),
+        list[Path] | None, paths_option(help="Results to publish as a results dataset and a leaderboard.")
     ] = None,
     pair_model: Annotated[
         str | None,

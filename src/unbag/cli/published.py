@@ -5,16 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli import typer_utils
 from unbag.cli.output import AsJson, create_cli_console, echo, print_export, print_json, validate_output_format
-from unbag.cli.typer_utils import Badge, validate_output_file
+from unbag.cli.typer_utils import Badge, set_argument, validate_output_file
 
 
 def papers(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set (default: all)."),
-    ] = None,
+    name: Annotated[str | None, set_argument(help="Challenge set (default: all).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the scores published in the papers, with sources.
@@ -76,15 +72,13 @@ def report(
     if form == "html":
         file = output or Path(html.FILE)
         html.write_report(folders, file)
-    else:
-        text = run_tables.export_runs(folders).text(form)
-    if form == "html":
         size = file.stat().st_size
         if as_json:
             print_json({"report": str(file), "bytes": size})
         else:
             echo(f"{file}: {size / 1e6:.2f} MB")
         return
+    text = run_tables.export_runs(folders).text(form)
     if output is None:
         print_export(text, form)
         return

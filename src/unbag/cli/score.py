@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli import typer_utils
 from unbag.cli.model_options import Lexical, build_cli_option, build_disabled_baseline_options
-from unbag.cli.options import Offline, PairOptions, parse_columns, with_shared_options
+from unbag.cli.options import Offline, PairOptions, parse_columns
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
-from unbag.cli.typer_utils import split_commas, validate_output_location
+from unbag.cli.typer_utils import location_option, sets_option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 _Threshold: Any = build_cli_option("threshold")
 
 
-@with_shared_options
 def score(
     ctx: typer.Context,
     pairs: PairOptions,
@@ -42,12 +40,10 @@ def score(
     ] = None,
     names: Annotated[
         list[str] | None,
-        typer.Option(
+        sets_option(
             "--set",
             "--sets",
             metavar="NAME|FILE",
-            callback=split_commas,
-            autocompletion=typer_utils.complete_sets,
             help="Challenge sets, or Parquet file from `unbag build` (default: plain).",
         ),
     ] = None,
@@ -56,12 +52,7 @@ def score(
         typer.Option("--by-order", help="Match rows by their number; requires gold labels in FILE as a check."),
     ] = False,
     output_dir: Annotated[
-        str | None,
-        typer.Option(
-            callback=validate_output_location,
-            metavar="FOLDER",
-            help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
-        ),
+        str | None, location_option(help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).")
     ] = None,
     threshold: _Threshold = None,
     lexical_baseline: Lexical = True,

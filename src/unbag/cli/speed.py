@@ -6,14 +6,13 @@ from typing import Annotated, Final
 import typer
 
 from unbag.cli.model_options import ModelOptions
-from unbag.cli.options import PairOptions, with_shared_options
+from unbag.cli.options import PairOptions
 from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
 
 _SHOWN: Final = ("kind", "model_file", "dtype", "device")
 """Keys of a predictor's identity that affect its speed."""
 
 
-@with_shared_options
 def speed(
     pairs: PairOptions,
     model_options: ModelOptions,

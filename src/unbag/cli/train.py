@@ -4,19 +4,19 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import timedelta
-from inspect import Parameter, Signature
+from functools import partial
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
-from unbag.cli.options import Offline
+from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json, progress
-from unbag.cli.typer_utils import escape_help, validate_output_folder
+from unbag.cli.typer_utils import Command, validate_output_folder
 from unbag.training.recipes import Recipe, load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.training.trainer import OnStep
 
-_RUN: Final = "Checkpoints and logging"
+_run_option = partial(typer.Option, rich_help_panel="Checkpoints and logging")
 _SHOWN: Final = ("accuracy", "omega_max", "p_c")  # metrics shown in the table; the result files contain all
 
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     help="Train a model with plain fine-tuning or with a debiasing recipe.",
 )
 
 
-class GreedyListCommand(TyperCommand):
+class GreedyListCommand(Command):
     """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no positional arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -69,23 +69,25 @@ def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
     """Run the command line of one or several recipes (`python trainers/RECIPE.py`). Returns the exit code."""
     from unbag.cli.app import run
 
-    alone = typer.Typer(
+    alone = App(
         add_completion=False,
         # Rich tracebacks print local variables, which may contain tokens.
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for recipe in recipes:
         add_recipe_command(recipe, alone)
-    escape_help(alone)
     return run(alone, arguments, is_resumable=True)
 
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
     declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
-    shared = [each for each in _SHARED if each.name not in _excluded(recipe)]
+    shared = [
+        each.replace(kind=Parameter.KEYWORD_ONLY)
+        for each in signature(_RunOptions).parameters.values()
+        if each.name not in _excluded(recipe)
+    ]
     can_push = "push_results" not in _excluded(recipe)
 
     def command(**arguments: Any) -> None:
@@ -146,51 +148,34 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, option])
 
 
-_SHARED: Final = (
-    Parameter(
-        "seeds",
-        Parameter.KEYWORD_ONLY,
-        default="",
-        annotation=Annotated[
-            str,
-            typer.Option(
-                metavar=_LIST,
-                rich_help_panel=_RUN,
-                show_default=False,
-                help="Random seeds: one run and subfolder each; prints mean and standard deviation.",
-            ),
-        ],
-    ),
-    Parameter(
-        "evaluate",
-        Parameter.KEYWORD_ONLY,
-        default="",
-        annotation=Annotated[
-            str,
-            typer.Option(
-                metavar=_LIST,
-                rich_help_panel=_RUN,
-                show_default=False,
-                help="Challenge sets to evaluate after training, on their default samples.",
-            ),
-        ],
-    ),
-    Parameter(
-        "push_results",
-        Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[
-            str | None,
-            typer.Option(
-                metavar="ORG[/NAME]",
-                rich_help_panel=_RUN,
-                help="Hub repository for the model and results; created as private if missing.",
-            ),
-        ],
-    ),
-    Parameter("offline", Parameter.KEYWORD_ONLY, default=False, annotation=Offline),
-    Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
-)
+@dataclass(frozen=True)
+class _RunOptions:
+    """Options of all recipes, which are not part of their configs."""
+
+    seeds: Annotated[
+        str,
+        _run_option(
+            metavar=_LIST,
+            show_default=False,
+            help="Random seeds: one run and subfolder each; prints mean and standard deviation.",
+        ),
+    ] = ""
+    evaluate: Annotated[
+        str,
+        _run_option(
+            metavar=_LIST,
+            show_default=False,
+            help="Challenge sets to evaluate after training, on their default samples.",
+        ),
+    ] = ""
+    push_results: Annotated[
+        str | None,
+        _run_option(
+            metavar="ORG[/NAME]", help="Hub repository for the model and results; created as private if missing."
+        ),
+    ] = None
+    offline: Offline = False
+    as_json: AsJson = False
 
 
 def _excluded(recipe: Recipe) -> tuple[str, ...]:

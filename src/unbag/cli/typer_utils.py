@@ -1,20 +1,16 @@
 """Option parsing: comma-separated lists, validation of output paths, shell completion, and escaped help texts."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
-from functools import wraps
-from inspect import getdoc, signature
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand
 
 from unbag.utils.options import split_names
-
-if TYPE_CHECKING:
-    from unbag.utils.storage import StorageFolder
 
 
 def split_commas(values: list[str] | None) -> list[str] | None:
@@ -58,7 +54,30 @@ def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
     return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
 
 
-class TextCommand(TyperCommand):
+_TAG: Final = re.compile(r"(\\*)(\[[a-zA-Z#/@][^\[]*?\])")
+"""Pattern of a Rich tag and the backslashes before it, as in `rich.markup.escape`, which is slow to import."""
+
+
+def escape_markup(text: str) -> str:
+    r"""Escape square brackets that Rich would interpret as markup.
+
+    >>> print(escape_markup("pip install 'unbag[ray]', [0, 1]"))
+    pip install 'unbag\[ray]', [0, 1]
+    """
+    return _TAG.sub(r"\1\1\\\2", text)
+
+
+class Command(TyperCommand):
+    """Command whose help texts are printed as written, although typer passes them to Rich as markup."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        for each in (self, *self.params):
+            # Rich would remove `[ray]` from "unbag[ray]" as an unknown style.
+            each.help = escape_markup(each.help or "") or None
+
+
+class TextCommand(Command):
     """Command whose option `--text` accepts several values, such as the shell expansion of `--text docs/*.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -74,38 +93,33 @@ class TextCommand(TyperCommand):
         return super().parse_args(ctx, repeated)
 
 
-_BADGE_SUFFIXES: Final = (".svg", ".json")
-_PARQUET: Final = ".parquet"
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Convert a `ValueError` to an error about the usage of the command, with exit code 2."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def validate_output_location(location: str | None) -> str | None:
     """Validate that a folder or URL is writable (option callback)."""
-    from unbag.utils.storage import StorageFolder, is_url
-
-    if location is None:
-        return None
-    if not is_url(location):
-        return str(_writable(Path(location.removeprefix("file://")), folder=True))
-    return _validate_address(location, StorageFolder(location))
+    return None if location is None else _validate_location(location, is_file=False)
 
 
 def validate_set_output_location(location: str) -> str:
     """Validate that a challenge set can be written to a Parquet file or folder at a path or URL (option callback)."""
+    return _validate_location(location, is_file=location.endswith(".parquet"))
+
+
+def _validate_location(location: str, *, is_file: bool) -> str:
     from unbag.utils.storage import StorageFolder, is_url
 
     if not is_url(location):
-        return str(validate_set_output(Path(location.removeprefix("file://"))))
-    return _validate_address(
-        location, StorageFolder(location.rpartition("/")[0] if location.endswith(_PARQUET) else location)
-    )
-
-
-def _validate_address(place: str, folder: "StorageFolder") -> str:
-    try:
-        folder.validate_writable()
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    return place
+        return str(_writable(Path(location.removeprefix("file://")), folder=not is_file))
+    with usage_errors():
+        StorageFolder(location.rpartition("/")[0] if is_file else location).validate_writable()
+    return location
 
 
 def validate_output_folder(path: Path | None) -> Path | None:
@@ -118,26 +132,17 @@ def validate_output_file(path: Path | None) -> Path | None:
     return None if path is None else _writable(path, folder=False)
 
 
-def validate_set_output(path: Path) -> Path:
-    """Validate that a challenge set can be written to a local Parquet file or folder."""
-    return _writable(path, folder=path.suffix != _PARQUET)
-
-
 def _validate_badge(path: Path | None) -> Path | None:
-    if path is not None and path.suffix not in _BADGE_SUFFIXES:
-        raise typer.BadParameter(
-            f"expected a file name ending in {' or '.join(_BADGE_SUFFIXES)}, got {path}; rename the file"
-        )
+    if path is not None and path.suffix not in (".svg", ".json"):
+        raise typer.BadParameter(f"expected a file name ending in .svg or .json, got {path}; rename the file")
     return validate_output_file(path)
 
 
 def _writable(path: Path, *, folder: bool) -> Path:
     from unbag.utils.safe_io import validate_writable
 
-    try:
+    with usage_errors():
         return validate_writable(path, folder=folder)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 Badge = Annotated[
@@ -199,61 +204,11 @@ def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
     return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in listed_names]
 
 
-_TAG: Final = re.compile(r"(\\*)(\[[a-zA-Z#/@][^\[]*?\])")
-"""Pattern of a Rich tag and the backslashes before it, as in `rich.markup.escape`, which is slow to import."""
-
-
-def escape_markup(text: str) -> str:
-    r"""Escape square brackets that Rich would interpret as markup.
-
-    >>> print(escape_markup("pip install 'unbag[ray]', [0, 1]"))
-    pip install 'unbag\[ray]', [0, 1]
-    """
-    return _TAG.sub(r"\1\1\\\2", text)
-
-
-def escape_help(app: typer.Typer) -> None:
-    """Escape the help texts of all commands, options and arguments of an app, so that they are printed unchanged.
-
-    Typer passes help texts to Rich, which would remove `[ray]` from "unbag[ray]" as an unknown style.
-    """
-    if app.registered_callback is not None and app.registered_callback.callback is not None:
-        app.registered_callback.callback = _with_escaped_help(app.registered_callback.callback)
-    if isinstance(app.info.help, str):
-        app.info.help = escape_markup(app.info.help)
-    for command in app.registered_commands:
-        if command.callback is not None:
-            command.callback = _with_escaped_help(command.callback)
-        if command.help is not None:
-            command.help = escape_markup(command.help)
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            escape_help(group.typer_instance)
-
-
-def _with_escaped_help(callback: Callable[..., Any]) -> Callable[..., Any]:
-    declared = signature(callback)
-
-    @wraps(callback)
-    def run(**arguments: Any) -> Any:
-        return callback(**arguments)
-
-    parameters = [
-        each.replace(annotation=_escaped_annotation(each.annotation)) for each in declared.parameters.values()
-    ]
-    run.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = callback.__annotations__ | {each.name: each.annotation for each in parameters}
-    run.__doc__ = escape_markup(getdoc(callback) or "") or None
-    return run
-
-
-def _escaped_annotation(annotation: Any) -> Any:
-    """Copy an `Annotated[type, option]` with escaped help. A copy is required, because commands share options."""
-    if not hasattr(annotation, "__metadata__"):
-        return annotation
-    kind, option = get_args(annotation)
-    if not option.help or (escaped := escape_markup(option.help)) == option.help:
-        return annotation
-    option = copy(option)
-    option.help = escaped
-    return Annotated[kind, option]
+# Constructors of options and arguments that several commands have.
+list_option = partial(typer.Option, callback=split_commas)
+corpora_option = partial(list_option, autocompletion=complete_corpora)
+sets_option = partial(list_option, autocompletion=complete_sets)
+paths_option = partial(typer.Option, callback=split_paths)
+folder_option = partial(typer.Option, callback=validate_output_folder)
+location_option = partial(typer.Option, callback=validate_output_location, metavar="FOLDER")
+set_argument = partial(typer.Argument, autocompletion=complete_sets, metavar="SET")
