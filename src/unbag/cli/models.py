@@ -43,7 +43,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.is_verified else " *")
         table.add_row(kind.name, kind.paper, kind.input_description, _millions(count_parameters(kind)), published)
     create_cli_console().print(table)
-    echo("\n** Not verified. docs/reference/models.md explains the differences.")
+    echo("\n* Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
