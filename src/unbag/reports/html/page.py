@@ -92,7 +92,7 @@ _COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 def render_page(report_data: ReportData) -> str:
     """Render the report page as HTML."""
-    verdicts = compute_verdicts_by_group(report_data)
+    names, verdicts = report_data.names, compute_verdicts_by_group(report_data)
     pairs = examples.build_card_pairs(report_data)
     script, style = (resources.files(__package__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("js", "css"))
     return render_template(
@@ -106,7 +106,10 @@ def render_page(report_data: ReportData) -> str:
         subject=report_data.main_model.name,
         about=describe_origin(report_data),
         models=report_data.models,
-        swatch=lambda name, line=False: draw_swatch(FigureSeries(name, ()), report_data.names, line=line),
+        swatch=lambda name, line=False: draw_swatch(FigureSeries(name, ()), names, line=line),
+        legend_swatch=lambda series, line: draw_swatch(series, names, line=line),
+        draw_svg=lambda figure: draw_svg(figure, names),
+        build_figure_table=build_figure_table,
         lead=format_lead_paragraph(report_data, verdicts),
         scale=verdict.describe_skill_scale([each for of_model in verdicts.values() for each in of_model.values()]),
         chart=build_skill_chart(verdicts, report_data),
@@ -216,18 +219,6 @@ def _summarize(result: Result) -> str:
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, report_data: ReportData) -> dict[str, Any]:
-    models = report_data.names
-    legend = [(draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series]
-    return {
-        "title": figure.title,
-        "about": figure.about,
-        "svg": draw_svg(figure, models),
-        "legend": legend,
-        "table": build_figure_table(figure),
-    }
-
-
 def _section(
     group: ResultGroup, report_data: ReportData, verdicts: VerdictsByModel, pairs: Sequence[Any]
 ) -> dict[str, Any]:
@@ -238,11 +229,8 @@ def _section(
     figures = [each for each in (*described.build_figures(group), *iter_paper_figures(group, described)) if each]
     beside = len(group.scored_models) <= _BESIDE
     return {
-        "key": group.key,
-        "title": described.title,
-        "data": group.title,
-        "question": described.question,
-        "publisher": described.publisher,
+        "group": group,
+        "set": described,
         "summaries": [
             (each.model.name, " ".join([_summarize(each.result), *list_remarks(each.result)]))
             for each in group.scored_models
@@ -258,14 +246,14 @@ def _section(
         "measures": _measures(group, described),
         "is_table_beside_figures": beside,
         "columns": min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,  # on a wide screen
-        "figures": [_drawn(each, report_data) for each in figures],
-        "verifier": _verifier(group, report_data),
+        "figures": figures,
+        "verifier": _verifier(group, described),
         "published": [_published(each) for each in papers.list_paper_tables() if each.set == group.set],
         "note": summarize_exclusions(group.scored_models[0].result.data),
     }
 
 
-def _verifier(group: ResultGroup, report_data: ReportData) -> dict[str, Any] | None:
+def _verifier(group: ResultGroup, described: ChallengeSet) -> dict[str, Any] | None:
     """Build the collapsible part of a section with the verification metrics."""
     measures = verifier.build_verifier_metrics_table(group)
     if measures is None:
@@ -277,11 +265,11 @@ def _verifier(group: ResultGroup, report_data: ReportData) -> dict[str, Any] | N
         if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
     return {
-        "is_open": challenge_sets.get_challenge_set(group.set).is_control,
+        "is_open": described.is_control,
         "summaries": [each for each in summaries if each[1]],
         "measures": measures,
         "thresholds": verifier.build_threshold_table(group),
-        "figures": [_drawn(each, report_data) for each in verifier.build_verifier_figures(group)],
+        "figures": list(verifier.build_verifier_figures(group)),
     }
 
 
