@@ -13,18 +13,6 @@ _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
 _SPACE: Final = 12  # pixels
 _LETTER: Final = 6.6  # pixels: mean width in Verdana at 11 px; `textLength` scales the text to the exact width
 
-_SVG: Final = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{sentence}">
-<title>{sentence}</title>
-<rect width="{left}" height="20" fill="#444"/>
-<rect x="{left}" width="{right}" height="20" fill="{colour}"/>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{left_middle}" y="14" textLength="{left_text}">{label}</text>
-<text x="{right_middle}" y="14" textLength="{right_text}">{message}</text>
-</g>
-</svg>
-"""
-
 
 def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
     """Write the badge of one model to an SVG file, or to a JSON file for shields.io.
@@ -73,18 +61,17 @@ def _better(verdicts: Sequence[SetVerdict]) -> list[SetVerdict]:
 
 
 def _svg(label: str, message: str, colour: str) -> str:
-    texts = [round(len(text) * _LETTER) for text in (label, message)]
-    left, right = (width + _SPACE for width in texts)
-    return _SVG.format(
-        width=left + right,
-        left=left,
-        right=right,
-        left_middle=left / 2,
-        right_middle=left + right / 2,
-        left_text=texts[0],
-        right_text=texts[1],
-        colour=colour,
-        label=escape(label),
-        message=escape(message),
-        sentence=escape(f"{label}: {message}"),
-    )
+    left, right = (round(len(text) * _LETTER) for text in (label, message))
+    width = left + _SPACE
+    sentence, label, message = (escape(text) for text in (f"{label}: {message}", label, message))
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width + right + _SPACE}" height="20" role="img" aria-label="{sentence}">
+<title>{sentence}</title>
+<rect width="{width}" height="20" fill="#444"/>
+<rect x="{width}" width="{right + _SPACE}" height="20" fill="{colour}"/>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{width / 2}" y="14" textLength="{left}">{label}</text>
+<text x="{width + (right + _SPACE) / 2}" y="14" textLength="{right}">{message}</text>
+</g>
+</svg>
+"""
