@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
 
 
-_Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,17 @@ class Verbosity:
 class App(typer.Typer):
     """Typer app whose commands accept dataclasses of options (see `expand_options`)."""
 
-    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any) -> _Decorator:
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any
+    ) -> Callable[[_Function], _Function]:
         """Register a function as a command."""
         register = super().command(name, cls=cls or Command, **settings)
-        return lambda function: register(expand_options(function))
+
+        def add(function: _Function) -> _Function:
+            register(expand_options(function))
+            return function
+
+        return add
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -72,7 +72,8 @@ class Command(TyperCommand):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        for each in (self, *self.params):
+        described: list[Any] = [self, *self.params]
+        for each in described:
             # Rich would remove `[ray]` from "unbag[ray]" as an unknown style.
             each.help = escape_markup(each.help or "") or None
 
