@@ -97,10 +97,8 @@ def iter_logged_metrics(requests: Sequence[SetRequest]) -> Iterator[tuple[str, M
 def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int | None) -> list[SetRequest]:
     """Convert names of challenge sets to `SetRequest` objects. Existing requests are returned unchanged.
 
-    Args:
-        sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.
-        max_examples: Maximum number of source examples of a set given by name. None means `DEFAULT_EXAMPLES`, or as
-            many more as the skill score requires. To find this number, the sets are built.
+    A name requests a sample of `max_examples` source examples. None means `DEFAULT_EXAMPLES`, or as many more as the
+    skill score requires. To find this number, the sets are built.
     """
     if max_examples is not None and max_examples < 1:
         raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")

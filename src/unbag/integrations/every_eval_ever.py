@@ -68,11 +68,10 @@ def export_eee_records(
 ) -> list[str]:
     """Write one Every Eval Ever (EEE) record per model and challenge set. Returns the paths relative to the folder.
 
-    Args:
-        timestamp: Time at which the results were written, in seconds since 1970.
-        model: Id `developer/name` of the model, for results without a recorded id, such as those of a folder, a
-            function or a predictions file (default: the recorded id).
-        hub: Organization that published the challenge sets on the Hub (default: the source is the corpus).
+    `timestamp` is the time at which the results were written, in seconds since 1970. `model` is the id
+    `developer/name` of the model, for results without a recorded id, such as those of a folder, a function or a
+    predictions file. `hub` is the organization that published the challenge sets on the Hub (default: the source is the
+    corpus).
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     ids: dict[str, set[str]] = {}
@@ -207,7 +206,8 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
 def _metric_config(set_name: str, metric: MetricDefinition, number: MetricValue, meaning: str | None) -> dict[str, Any]:
     question = challenge_sets.get_challenge_set(set_name).question
     is_common = number.name in _COMMON_METRICS
-    low, high = (_bound(limit) for limit in metric.limits)
+    # JSON has no infinite numbers.
+    low, high = ({math.inf: "Infinity", -math.inf: "-Infinity"}.get(limit, limit) for limit in metric.limits)
     config = {
         "evaluation_description": question,
         "metric_id": number.name if is_common else f"unbag.{set_name}.{number.name}",
@@ -263,11 +263,6 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: parameters[name] for name in ("temperature", "top_p", "max_tokens") if name in parameters}
     others = {name: _text(value) for name, value in parameters.items() if name not in known}
     return {"generation_args": known, "additional_details": others} if parameters else {}
-
-
-def _bound(limit: float) -> float | str:
-    """Convert a limit to JSON, which has no infinite numbers."""
-    return limit if math.isfinite(limit) else "Infinity" if limit > 0 else "-Infinity"
 
 
 def _text(value: Any) -> str:
