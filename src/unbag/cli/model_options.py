@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_origin
 from urllib.parse import urlsplit
@@ -19,9 +20,10 @@ from unbag.utils.options import list_alternatives
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import EndpointUsage
 
-_PANEL: Final = "Baselines"
+_baseline_option = partial(typer.Option, rich_help_panel="Baselines", show_default=False)
 _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
 _LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
+_price_option = partial(typer.Option, metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS)
 # What only the command line has, in addition to the declaration of an option.
 _CLI_SETTINGS: Final[Mapping[str, dict[str, Any]]] = {
     "trust_remote_code": {"callback": config_file.require_confirmation},
@@ -55,24 +57,12 @@ def _find_panel(name: str) -> str | None:
 LabelMap: Any = build_cli_option("label_map")
 ModelFile: Any = build_cli_option("model_file")
 Revision: Any = build_cli_option("revision")
-Lexical = Annotated[
-    bool,
-    typer.Option(
-        "--lexical-baseline/--no-lexical-baseline",
-        rich_help_panel=_PANEL,
-        envvar="UNBAG_LEXICAL_BASELINE",
-        show_default=False,
-        help="Compare scores with a bag-of-words baseline (default: on).",
-    ),
-]
-
+lexical_option = partial(_baseline_option, "--lexical-baseline/--no-lexical-baseline", envvar="UNBAG_LEXICAL_BASELINE")
+Lexical = Annotated[bool, lexical_option(help="Compare scores with a bag-of-words baseline (default: on).")]
 Shuffled = Annotated[
     bool,
-    typer.Option(
-        "--shuffled/--no-shuffled",
-        rich_help_panel=_PANEL,
-        show_default=False,
-        help="Compare with the scores of the same model on shuffled words (default: on).",
+    _baseline_option(
+        "--shuffled/--no-shuffled", help="Compare with the scores of the same model on shuffled words (default: on)."
     ),
 ]
 
@@ -95,18 +85,8 @@ class ModelOptions(_LoadingOptions):
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
     offline: Offline = False
-    price_in: Annotated[
-        float | None,
-        typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="Endpoints: price per million input tokens."
-        ),
-    ] = None
-    price_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="Endpoints: price per million output tokens."
-        ),
-    ] = None
+    price_in: Annotated[float | None, _price_option(help="Endpoints: price per million input tokens.")] = None
+    price_out: Annotated[float | None, _price_option(help="Endpoints: price per million output tokens.")] = None
 
     def build_loading_options(self) -> dict[str, Any]:
         """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli.model_options import ModelFile, Revision
+from unbag.cli.model_options import ModelFile, Revision, lexical_option
 from unbag.cli.options import Full, Offline, PairOptions, Sets, build_selected_requests
 from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.typer_utils import corpora_option
@@ -26,14 +26,7 @@ def prefetch(
         list[str] | None, corpora_option(help="Training corpora or files for `unbag train` or the built-in models.")
     ] = None,
     lexical_baseline: Annotated[
-        bool,
-        typer.Option(
-            "--lexical-baseline/--no-lexical-baseline",
-            envvar="UNBAG_LEXICAL_BASELINE",
-            rich_help_panel="Baselines",
-            show_default=False,
-            help="Download the training data of the lexical baseline (default: on).",
-        ),
+        bool, lexical_option(help="Download the training data of the lexical baseline (default: on).")
     ] = True,
     offline: Offline = False,
     as_json: AsJson = False,
