@@ -1,6 +1,5 @@
 """The command `unbag export`: challenge sets as harness tasks, or results as Every Eval Ever records."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -72,7 +71,19 @@ def export(
       unbag export eee runs/model --output-dir records --hub ORG
     """
     if harness == _RECORDS:
-        files = _export_records(runs or [], output_dir, model, hub, (evaluator, relationship))
+        from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
+        from unbag.utils.hub import validate_push_repo
+
+        if not runs:
+            raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none; add a path")
+        if hub is not None and "/" in validate_push_repo(hub):
+            raise typer.BadParameter(
+                f"--hub: expected an organization, got the repository {hub}; remove the repository name"
+            )
+        results = read_results(runs)
+        timestamp = max(int(locate_results_file(run).stat().st_mtime) for run in runs)  # of the newest results file
+        author = EvaluationAuthor(evaluator, relationship)
+        files = export_eee_records(results, output_dir, timestamp=timestamp, model=model, hub=hub, evaluator=author)
         if as_json:
             print_json({"files": files})
         else:
@@ -90,27 +101,3 @@ def export(
         print_json({"files": list(written.files), "command": written.command})
         return
     echo(f"in {output_dir}: {', '.join(written.files)}\n\n{written.command}")
-
-
-def _export_records(
-    runs: Sequence[Path], folder: Path, model: str | None, hub: str | None, evaluator: tuple[str, Relationship]
-) -> list[str]:
-    """Write the results of runs as Every Eval Ever records. Returns the paths relative to the folder."""
-    from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
-    from unbag.utils.hub import validate_push_repo
-
-    if not runs:
-        raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none; add a path")
-    if hub is not None and "/" in validate_push_repo(hub):
-        raise typer.BadParameter(
-            f"--hub: expected an organization, got the repository {hub}; remove the repository name"
-        )
-    results = read_results(runs)
-    return export_eee_records(
-        results,
-        folder,
-        timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),  # of the newest results file
-        model=model,
-        hub=hub,
-        evaluator=EvaluationAuthor(*evaluator),
-    )
