@@ -1,14 +1,15 @@
-"""Tests of Every Eval Ever records: the required structure, the values of a golden run, and the datastore paths."""
+"""Tests of Every Eval Ever records: the required structure, the values of a run, and the datastore paths."""
 
 import json
 import re
 from copy import deepcopy
+from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.cli.export import Relationship as CommandRelationship
@@ -22,7 +23,18 @@ from unbag.integrations.every_eval_ever import (
 from unbag.integrations.harness.export import HARNESSES
 
 jsonschema = pytest.importorskip("jsonschema")  # not installed with the oldest packages
-RUNS = Path(__file__).parents[1] / "golden" / "expected" / "runs"
+_FOLDER = {"model": "folder", "revision": "sha256:1", "dtype": "float32", "max_length": "64"}
+_SENT = {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}
+MODELS = {
+    "function": {"name": "answers", "sha256": "2"},
+    "words": {"name": "lexical", "kind": "lexical", "recipe": "3"},
+    "transformer": {"name": "./transformer", "kind": "transformer", **_FOLDER},
+    "causal": {"name": "causal:./causal", "kind": "causal", "prompt": "sha256:4", "num_fewshot": "0", **_FOLDER},
+    "endpoint": {"name": "endpoint:tiny", "kind": "endpoint", "model": "tiny", "base_url": "http://localhost"}
+    | {"parameters": json.dumps(_SENT)},
+    "file": {"name": "probabilities.jsonl", "kind": "file", "sha256": "5"},
+}
+"""The model of a run, by its kind."""
 TIME = 1_700_000_000
 PATH = re.compile(
     r"data/unbag_[a-z_]+/[\w.-]+/[\w.-]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
@@ -100,7 +112,9 @@ RECORD = _build_object_schema(
 
 
 def _read(run):
-    return results.read_results(RUNS / run / "results.json")
+    """Return the results of a run on two sets."""
+    built = (build_result(set_name=name, data="pairs.jsonl") for name in ("plain", "swapped"))
+    return [replace(each, model={"options": {}, **MODELS[run]}) for each in built]
 
 
 def _export(folder, run, **options):
@@ -114,7 +128,7 @@ def _with_snli_origin(result):
     return results.Result(**(vars(result) | {"data": data}))
 
 
-@pytest.mark.parametrize("run", ["function", "words", "transformer", "causal", "endpoint", "file", "names"])
+@pytest.mark.parametrize("run", MODELS)
 def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
     records = _export(tmp_path, run, model="acme/model")
     assert records
@@ -239,7 +253,8 @@ def test_one_id_for_several_models_is_rejected(tmp_path):
 
 
 def test_export_eee_writes_records_with_evaluator(tmp_path, capsys):
-    command = ["export", "eee", str(RUNS / "function"), "--output-dir", str(tmp_path), "--model", "acme/model"]
+    run = write_run(tmp_path / "run", *_read("function"))
+    command = ["export", "eee", str(run), "--output-dir", str(tmp_path), "--model", "acme/model"]
     assert cli.run(cli.app, [*command, "--evaluator", "Acme", "--relationship", "first_party", "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert len(files) == len(_read("function"))
