@@ -7,13 +7,13 @@ import pytest
 
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
+from tests.hub.running_app import ask, running_app
+from tests.hub.synthetic_results import build_plain_result, build_swapped_result
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard_page import build_overview, build_results_table
 from unbag.hub.spaces import build_leaderboard_space
 
 from ..fork_server import PYTHON
-from .running_app import ask, running_app
-from .synthetic_results import build_plain_result, build_swapped_result
 
 _SHARED = {
     "model_revision": "sha256:0123456789abcdef",

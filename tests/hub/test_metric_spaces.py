@@ -11,6 +11,7 @@ import pytest
 
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
+from tests.hub.running_app import ask, running_app
 from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import (
     build_score_table,
@@ -25,7 +26,6 @@ from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
 
 from ..fork_server import PYTHON
-from .running_app import ask, running_app
 
 NAMES = scripts.list_script_folders("metrics")
 # The inputs of the metric function. The page of the Space takes values computed from them.
