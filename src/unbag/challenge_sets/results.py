@@ -185,26 +185,19 @@ def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
 
     `schema` is one of the record types above. `description` is a noun phrase for the expected file, for messages.
     """
-    return validate_record(read_json_object(path, expected=description), schema, f"{path}: expected {description}")
-
-
-def validate_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> dict[str, Any]:
-    """Validate a record against a schema, and return a copy.
-
-    Args:
-        record: Parsed JSON object.
-        schema: One of the record types above.
-        expected: Beginning of the error message, e.g. "results.json: expected a results file".
-        path: Path of the record in its file, for the error message, e.g. "results.0.scores".
-    """
-    parse_record(record, schema, expected, path)
-    return dict(record)
+    record = read_json_object(path, expected=description)
+    parse_record(record, schema, f"{path}: expected {description}")
+    return record
 
 
 def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> Any:
-    """Validate a record as `validate_record`, and convert it to the types of the schema without further fields.
+    """Validate a record, and convert it to the types of the schema without further fields.
 
-    The fields of the schema may also be dataclasses and named tuples.
+    Args:
+        record: Parsed JSON object.
+        schema: One of the record types above. Its fields may also be dataclasses and named tuples.
+        expected: Beginning of the error message, e.g. "results.json: expected a results file".
+        path: Path of the record in its file, for the error message, e.g. "results.0".
     """
     from pydantic import ValidationError
 

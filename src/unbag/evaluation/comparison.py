@@ -454,7 +454,7 @@ class _Pairs:
                 )
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
-            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
+            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1])
             binary = extract_binary_outcomes(pair[0], pair[1])
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
             sources = bootstrap.difference.n

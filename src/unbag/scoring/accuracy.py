@@ -136,7 +136,6 @@ def compute_annotator_agreement(
 def fleiss_kappa(
     annotator_labels: Annotations,
     *,
-    n_labels: int | None = None,
     groups: NDArray[np.int64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -149,13 +148,12 @@ def fleiss_kappa(
 
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
-        n_labels: Number of labels; None accepts any non-negative id.
         groups: Group index of each example, shape (n,). Examples in the same group are resampled together.
 
     >>> fleiss_kappa([[0, 0], [1, 1], [0, 1], [0, 0]])["overall"].value
     0.4666666666666667
     """
-    votes = _count_votes(annotator_labels, n_labels)
+    votes = _count_votes(annotator_labels, None)
     totals = votes.sum(axis=1)
     annotators = int(totals.max(initial=0))
     if annotators < 2:

@@ -116,9 +116,7 @@ def compute_proportion_limits(
     return _lower_limits(proportions, sample_sizes, tail), 1 - _lower_limits(1 - proportions, sample_sizes, tail)
 
 
-def compute_contrast_limits(
-    numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
-) -> tuple[float, float]:
+def compute_contrast_limits(numerators: Floats, denominators: Floats, signs: Floats) -> tuple[float, float]:
     """Compute confidence limits of a sum or difference of proportions over the same examples.
 
     As in Bonett & Price (2012), two pseudo-examples are added. The first one supports the difference as strongly as
@@ -148,7 +146,7 @@ def compute_contrast_limits(
     pseudo_terms = [float(((side - shares) * weights / total * signs).sum()) for side in (signs > 0, signs < 0)]
     # fsum is exact, so that the limits do not depend on the order of the examples.
     variance = math.fsum([*(example_terms**2).tolist(), *(term**2 for term in pseudo_terms)])
-    reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + level) / 2)
+    reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + LEVEL) / 2)
     if not _are_binary(numerators, denominators).all():
         reach *= compute_widening_factor(max(2, int((denominators > 0).sum(axis=0).min())))
     centre = float(shares @ signs)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring import ranking, skill, verification
 from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, compute_bootstrap_p_value, resample_sums
-from unbag.scoring.intervals import compute_contrast_limits
+from unbag.scoring.intervals import LEVEL, compute_contrast_limits
 from unbag.scoring.natural_logic import compute_macro_average
 
 DEFAULT_RESAMPLES: Final = 10_000
@@ -72,7 +72,7 @@ def resample_statistics(
 
 
 def compute_paired_difference(
-    first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, level: float = 0.95
+    first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
 ) -> PairedDifference:
     """Compute the difference of a statistic between two systems with the paired bootstrap.
 
@@ -84,11 +84,11 @@ def compute_paired_difference(
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
     drawn = resample_statistics([first, second], resamples=resamples, seed=seed)
-    return compute_difference_from_draws(first, second, *drawn, level=level)
+    return compute_difference_from_draws(first, second, *drawn)
 
 
 def compute_difference_from_draws(
-    first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
+    first: Sample, second: Sample, first_draws: Floats, second_draws: Floats
 ) -> PairedDifference:
     """Compute the difference of a statistic between two systems from the bootstrap values of `resample_statistics`.
 
@@ -110,21 +110,21 @@ def compute_difference_from_draws(
     n = len(first.columns)
     if np.isnan(gap) or not len(gaps):
         return PairedDifference(Estimate(None, None, None, n), None)
-    low, high = _limits(first, second, gaps, level)
+    low, high = _limits(first, second, gaps)
     return PairedDifference(Estimate(gap, low, high, n), compute_bootstrap_p_value(gaps))
 
 
-def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
+def _limits(first: Sample, second: Sample, gaps: Floats) -> tuple[float | None, float | None]:
     """Compute the limits of a difference: closed-form for proportions, otherwise from the draws."""
     if first.statistic in _SIGNS and second.statistic in _SIGNS:
         # The columns of these statistics alternate between numerators and denominators.
         numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
         signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
-        return compute_contrast_limits(numerators, denominators, signs, level=level)
-    tail = 100 * (1 - level) / 2
+        return compute_contrast_limits(numerators, denominators, signs)
+    tail = 100 * (1 - LEVEL) / 2
     low, high = np.percentile(gaps, [tail, 100 - tail]).tolist()
     if first.statistic == second.statistic == skill.STATISTIC:
-        return skill.compute_skill_difference_limits(first.columns, second.columns, (low, high), level=level)
+        return skill.compute_skill_difference_limits(first.columns, second.columns, (low, high))
     # Equal draws contain no information about the variance.
     return (None, None) if low == high else (low, high)
 
@@ -212,7 +212,7 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     return McNemarResult(only_first, only_second, float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2))))
 
 
-def compare_binary_outcomes(first: Sample, second: Sample, *, level: float = 0.95) -> PairedDifference | None:
+def compare_binary_outcomes(first: Sample, second: Sample) -> PairedDifference | None:
     """Compare two proportions over the same examples by McNemar's test, with a closed-form interval.
 
     Return None if the test does not apply.
@@ -226,7 +226,7 @@ def compare_binary_outcomes(first: Sample, second: Sample, *, level: float = 0.9
     outcomes = extract_binary_outcomes(first, second)
     if outcomes is None or not len(outcomes[0]):
         return None
-    low, high = _limits(first, second, np.empty(0), level)
+    low, high = _limits(first, second, np.empty(0))
     gap = compute_sample_value(second) - compute_sample_value(first)
     return PairedDifference(Estimate(gap, low, high, len(first.columns)), mcnemar_test(*outcomes).p)
 
@@ -274,7 +274,7 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     return SeedSpread(mean, math.sqrt(variance), len(values))
 
 
-def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> PairedDifference:
+def run_seed_test(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
     """Test whether two systems differ by more than the variation between their seeds.
 
     This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed, with a separate
@@ -303,7 +303,7 @@ def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: flo
     if square == 0:  # a single seed each, or equal scores of the seeds of each system
         return PairedDifference(Estimate(gap, None, None, k + m), None)
     error = math.sqrt(square)
-    reach = error * compute_t_quantile(1 - (1 - level) / 2, degrees_of_freedom)
+    reach = error * compute_t_quantile(1 - (1 - LEVEL) / 2, degrees_of_freedom)
     p = compute_t_p_value(gap / error, degrees_of_freedom)
     return PairedDifference(Estimate(gap, gap - reach, gap + reach, k + m), p)
 

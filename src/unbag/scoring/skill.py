@@ -256,12 +256,12 @@ def _compute_interval(
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
     shifts = [float(compute_skill_from_sums((total + side)[None])[0]) - value for side in _build_pseudo_rows(columns)]
-    low, high = _combine_limits(value, (low, high), shifts, compute_widening_factor(sources), LEVEL)
+    low, high = _combine_limits(value, (low, high), shifts, compute_widening_factor(sources))
     return low, min(high, 1.0), compute_bootstrap_p_value(draws)
 
 
 def compute_skill_difference_limits(
-    first: Floats, second: Floats, bootstrap_limits: tuple[float, float], *, level: float
+    first: Floats, second: Floats, bootstrap_limits: tuple[float, float]
 ) -> tuple[float, float]:
     """Compute confidence limits of the difference between two skill scores (second minus first).
 
@@ -281,7 +281,7 @@ def compute_skill_difference_limits(
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
-    return _combine_limits(value, bootstrap_limits, shifts, compute_widening_factor(sources), level)
+    return _combine_limits(value, bootstrap_limits, shifts, compute_widening_factor(sources))
 
 
 def _build_pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
@@ -305,9 +305,9 @@ def _build_pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
 
 
 def _combine_limits(
-    value: float, resampled: tuple[float, float], shifts: Sequence[float], student: float, level: float
+    value: float, resampled: tuple[float, float], shifts: Sequence[float], student: float
 ) -> tuple[float, float]:
     """Combine limits from resamples with the effect of two pseudo-rows on the value by adding variances."""
     centre = value + math.fsum(shifts)
-    added = math.hypot(*shifts) * NormalDist().inv_cdf((1 + level) / 2) * student
+    added = math.hypot(*shifts) * NormalDist().inv_cdf((1 + LEVEL) / 2) * student
     return centre - math.hypot(value - resampled[0], added), centre + math.hypot(resampled[1] - value, added)

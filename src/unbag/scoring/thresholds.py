@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, sum_by_source
-from unbag.scoring.intervals import Flags, Floats, compute_effective_sizes, compute_proportion_limits
+from unbag.scoring.intervals import LEVEL, Flags, Floats, compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.log_odds import express_threshold
 
 TARGETS: Final = (0.01, 0.05, 0.1)
@@ -77,7 +77,6 @@ def find_safe_thresholds(
     source_names: Sequence[Hashable],
     *,
     targets: Sequence[float] = TARGETS,
-    level: float = 0.95,
 ) -> list[SafeThreshold]:
     """Find the lowest threshold that keeps the false-positive rate at or below each target.
 
@@ -99,7 +98,7 @@ def find_safe_thresholds(
     tested: list[tuple[float, Estimate, float]] = []
     candidates = _list_candidates(scores[first], positive[first]) if negatives.any() else []
     for start in range(0, len(candidates), _BLOCK):
-        tested += _test_thresholds(scores, negatives, candidates[start : start + _BLOCK], source, level)
+        tested += _test_thresholds(scores, negatives, candidates[start : start + _BLOCK], source)
         if any(bound > max(targets) for _, _, bound in tested):
             break
     found: list[SafeThreshold] = []
@@ -108,8 +107,8 @@ def find_safe_thresholds(
         n_passed = next((k for k, (_, _, bound) in enumerate(tested) if bound > target), len(tested))
         row: SafeThreshold = {
             "target": target, "threshold": None, "chosen": None, "bound": None, "confirmed": None, "recall": None,
-            # Without errors among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
-            "needed": math.ceil(math.log(1 - level) / math.log1p(-target)), "available": int(negatives.sum()),
+            # Without errors among m pairs, the one-sided upper limit is 1 - (1 - LEVEL)^(1 / m).
+            "needed": math.ceil(math.log(1 - LEVEL) / math.log1p(-target)), "available": int(negatives.sum()),
         }  # fmt: skip
         if n_passed:
             cutoff, row["chosen"], row["bound"] = tested[n_passed - 1]
@@ -134,13 +133,13 @@ def _list_candidates(scores: Floats, positive: Flags) -> list[float]:
 
 
 def _test_thresholds(
-    scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64], level: float
+    scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64]
 ) -> Iterator[tuple[float, Estimate, float]]:
     """Compute the share of the given rows at or above each threshold, and its one-sided upper confidence limit."""
     hits = np.stack([sum_by_source(rows & (scores >= each), source) for each in thresholds], axis=1)
     counts = np.repeat(sum_by_source(rows, source)[:, None], len(thresholds), axis=1)
     shares, n = hits.sum(axis=0) / counts.sum(axis=0), int(rows.sum())
-    # Two-sided limits at 2 · level - 1 are one-sided limits at `level`.
-    lows, highs = compute_proportion_limits(shares, compute_effective_sizes(hits, counts), level=2 * level - 1)
+    # Two-sided limits at 2 · LEVEL - 1 are one-sided limits at LEVEL.
+    lows, highs = compute_proportion_limits(shares, compute_effective_sizes(hits, counts), level=2 * LEVEL - 1)
     limits = zip(thresholds, shares.tolist(), lows.tolist(), highs.tolist(), strict=True)
     return ((threshold, Estimate(share, low, high, n), high) for threshold, share, low, high in limits)
