@@ -1,15 +1,49 @@
 """Breaking NLI: pairs that differ in one word, from the authors or generated from a corpus."""
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
+from unbag.challenge_sets.perturbations.corpus_counts import (
+    BigramCounts,
+    CorpusCounts,
+    count_words_and_bigrams,
+    is_bigram_file,
+)
+from unbag.challenge_sets.perturbations.names import AnnotatedSentence
+from unbag.challenge_sets.perturbations.substitution import (
+    DEFAULT_Q,
+    DEFAULT_SEED,
+    SIMILARITY,
+    SubstitutedSentence,
+    Substituter,
+    SubstitutionRow,
+    WordPairStatistics,
+)
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
+from unbag.challenge_sets.requirements import (
+    Requirement,
+    build_embeddings_requirement,
+    build_wordnet_requirement,
+    iter_train_split_requirements,
+)
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
@@ -33,13 +67,19 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column
+from unbag.data.columns import read_column, round_to_field
 from unbag.data.corpora import OFFICIAL
+from unbag.data.downloads import PinnedFile
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.sources import PairSource
+from unbag.data.text.entities import EntityRecognizer, precompute_entities
+from unbag.data.text.parses import Parser
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import BreakingNliScores, find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
+from unbag.utils.hashing import hash_file
+from unbag.utils.safe_io import DataError
 
 _PAPER = "Glockner et al. 2018"
 _PLURAL = {
@@ -51,6 +91,113 @@ _PLURAL = {
 }
 _MIN_PAIRS = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 _PER_CATEGORY = 2
+_LISTED = frozenset(word.lower() for words in WORD_LISTS for word in (*words.old, *words.new))
+
+# The commit comes from an index of public repositories. The hash was computed from a copy of another origin, so that it
+# verifies the download independently of the URL.
+PINNED = PinnedFile(
+    url="https://raw.githubusercontent.com/BIU-NLP/Breaking_NLI/efbf39cbd7bfc1f6d4c5324f0530934b2926a736/"
+    "breaking_nli_dataset.zip",
+    sha256="b209e8d4ab15bcd8a5fc76be1c70452e4e253a92eaccb1c66c0b1b973e445371",
+    name="breaking_nli_dataset.zip",
+)
+PAPERS_LEAST_BIGRAMS = 10
+"""Minimum Wikipedia count of each bigram created by a replacement (Glockner et al. 2018, section 3.1)."""
+
+_MEMBER = "data/dataset.jsonl"
+_COLUMNS = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Iterate over the rows of the official zip file, with the column names of the file.
+
+    Raises:
+        DataError: If the file has unexpected contents, or a row lacks columns.
+    """
+    columns = {*_COLUMNS.values(), "category", "annotator_labels"}
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_MEMBER) as lines:
+            for number, line in enumerate(lines, start=1):
+                row = json.loads(line)
+                if missing := sorted(columns - set(row)):
+                    raise DataError(
+                        f"{path}, {_MEMBER}, line {number}: expected the columns {missing}, got {sorted(row)}"
+                    )
+                yield row
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
+
+
+@dataclass
+class BreakingNliOptions(OfficialOptions):
+    """Options of the generated pairs and of their word statistics.
+
+    Attributes:
+        train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
+            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data). By
+            default, the official config uses none and has no counts.
+        embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
+            file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
+        wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.
+        min_similarity: Minimum cosine similarity, by `embeddings`, between a word and its WordNet antonym. Words
+            without an embedding get no antonyms. The paper uses a threshold with GloVe, but does not report the value.
+        neutral: Whether to also replace nouns with hyponyms (animal with dog), with the label neutral.
+        prepositions: Whether to adapt prepositions of place (in the kitchen, on the balcony), as in the paper. If
+            false, replacements that require another preposition are excluded.
+        bigrams: Corpora (train splits), files of pairs, and texts that must contain each bigram created by a
+            replacement (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+            sentence per line, or two words and their count per line.
+        min_bigrams: Minimum count of each created bigram (default: 10 with `bigrams`, as in the paper; 1 with a
+            training corpus, which is far smaller than Wikipedia).
+        q: Maximum number of replacements per premise.
+        seed: Random seed for sampling replacements.
+        words: Vocabulary of the replacements: `all`; `held_out` (the old and the new word are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (both words are in the other
+            half).
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialOptions.FILES, "train_data", "embeddings", "bigrams")
+
+    train_data: Sequence[str] | None = None
+    embeddings: str | None = None
+    wordnet: bool = False
+    min_similarity: float | None = None
+    neutral: bool = False
+    prepositions: bool = True
+    bigrams: Sequence[str] | None = None
+    min_bigrams: int | None = None
+    q: int = DEFAULT_Q
+    seed: int = DEFAULT_SEED
+    words: str = vocabulary_split.ALL
+
+    def validate(self) -> None:
+        """Validate the options."""
+        vocabulary_split.validate_vocabulary_option(self.words)
+        if self.is_official and self.words != vocabulary_split.ALL:
+            raise ValueError(
+                f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
+                f"got {self.words!r}"
+            )
+        if self.is_official and (given := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
+            raise ValueError(
+                f"{', '.join(given)}: expected a corpus, got the config {OFFICIAL!r}, which replaces no words; omit "
+                f"{'it' if len(given) == 1 else 'them'}, or choose a corpus"
+            )
+        least = self.min_similarity
+        if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
+            raise ValueError(
+                "min_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
+                f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
+            )
+        # The constructor validates the options. The empty counts are placeholders.
+        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.min_bigram_count)
+
+    @property
+    def min_bigram_count(self) -> int:
+        """Minimum count of each new bigram."""
+        if self.min_bigrams is None:
+            return PAPERS_LEAST_BIGRAMS if self.bigrams else 1
+        return self.min_bigrams
 
 
 def _define_accuracy(label: str) -> MetricDefinition:
@@ -66,17 +213,40 @@ def _define_accuracy(label: str) -> MetricDefinition:
 
 
 class BreakingNli(ChallengeSet):
-    """Pairs of a premise and a hypothesis that differ in one word or phrase."""
+    """Pairs of a premise and a hypothesis that differ in one word or phrase.
+
+    Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
+    `data=…` uses your own data.
+    """
 
     name = "breaking_nli"
     title = "Breaking NLI"
     question = "Does the model notice one replaced word: sofa for couch, seven for five?"
     paper = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
+    citation = """@inproceedings{glockner-etal-2018-breaking,
+  title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
+  author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
+  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}, eprint = {1805.02266},
+  archivePrefix = {arXiv}}"""
     shuffled = (
         "The gold label of the pair in the original order. Shuffling keeps the word that differs between the "
         "sentences, so the control measures knowledge of word pairs."
     )
+    Options = BreakingNliOptions
+    unrecorded_defaults = frozenset({"words"})
+    schema = substitution.SCHEMA
+    language = "en"
+    has_two_label_corpora = False
     from_text = True
+    is_sequential = True  # each distinct premise is used once
+    machine_made = frozenset({"sentences", "labels"})
+    official = OfficialPairs(
+        PINNED,
+        license="cc-by-sa-4.0",
+        # The authors' labels are the majority of three annotators.
+        creators={"sentences": ("crowdsourced", "machine-generated"), "labels": ("crowdsourced",)},
+    )
+    exclusion_reason = "with a repeated premise or no word to replace"
     metrics = ("category_accuracy",)
     score_function = staticmethod(score_breaking_nli)
     scores_type = BreakingNliScores
@@ -103,9 +273,70 @@ class BreakingNli(ChallengeSet):
     )
     mark_meanings = {"replaced": "replaced words"}
 
-    def get_builder_class(self) -> Any:
-        """Import the builder, which has a config with the authors' pairs."""
-        return import_module(f"{__package__}.builder").BreakingNliBuilder
+    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+        """Open the official pairs, or the corpus of the premises."""
+        if not builder.config.is_official:
+            return super().open_sources(builder, streaming=streaming)
+        with zipfile.ZipFile(self.official.find_file(builder.config)) as archive:
+            return [self.official.open_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
+
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Build the pairs, and count the rejected candidates for the record."""
+        options = pairs.options
+        if options.is_official:
+            rows = list(self._iter_official_rows(pairs, options))
+            vocabulary = frozenset(word.lower() for row in rows for word in row.words())
+            data = _WordData(options, (), vocabulary)
+            return substitution.iter_substitution_tables(rows, data.measure)
+        data = _WordData(options, [pairs.source])
+        more = data.build_text_pairs(pairs.source, pairs.counts) if options.text else lambda premise: ()
+        generated = substitution.generate_substitution_rows(pairs, data.substituter, pairs.counts, more)
+        return substitution.iter_substitution_tables(generated, data.measure)
+
+    def _iter_official_rows(self, pairs: Pairs, options: Any) -> Iterator[SubstitutionRow]:
+        # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
+        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official.find_file(options))}
+        for name, premise, hypothesis, label, annotators, _ in pairs:
+            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+
+    def validate_resources(self, options: Any) -> None:
+        """Validate that WordNet is installed if the options need it."""
+        if options.wordnet:
+            from unbag.baselines.wordnet.database import validate_wordnet
+
+            validate_wordnet()
+
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
+        # Everything outside the pairs that determines the rows, so that a stored result can be traced to its inputs.
+        options = builder.config
+        data = _WordData(options, () if options.is_official or options.corpus else builder.open_sources())
+        record: dict[str, Any] = {"attested_in": build_sources_record(data.training)}
+        if options.bigrams:
+            record["bigrams_of"] = [
+                *build_sources_record(data.bigram_sources),
+                *({"origin": path.name, "split": "", "revision": hash_file(path)} for path in data.bigram_texts),
+            ]
+        if not options.is_official:
+            record["min_bigrams"] = options.min_bigram_count
+        if options.embeddings:
+            record["embeddings"] = embeddings.compute_embedding_table_identity(options.embeddings)
+        if options.wordnet:
+            from unbag.baselines.wordnet.database import open_wordnet
+
+            record["wordnet_version"] = open_wordnet().identity
+        if rejected := builder.load_build_counts():
+            record["rejected"] = rejected
+        return record
+
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the requirements beside the pairs: training and bigram corpora, embeddings and WordNet."""
+        yield from iter_train_split_requirements(options.train_data or ([options.corpus] if options.corpus else []))
+        yield from iter_train_split_requirements(options.bigrams or [])
+        if options.embeddings:
+            yield build_embeddings_requirement(options.embeddings)
+        if options.wordnet:
+            yield build_wordnet_requirement()
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 if the prediction is correct and no other label has its probability, else 0.
@@ -258,3 +489,126 @@ def _format_kappa(scores: Mapping[str, Any]) -> str:
 def _format_count_range(row: Any) -> str:
     least, most = row["least"], row["most"]
     return f"{least}+" if most is None else f"{least}" if least == most else f"{least}-{most}"
+
+
+class _WordData:
+    """The word counts, the bigram counts and the similarities of words that the options request."""
+
+    def __init__(self, options: Any, premises: Sequence[PairSource], vocabulary: frozenset[str] = _LISTED) -> None:
+        """Store the options, the sources of the premises (none for the official pairs) and the words to count."""
+        self._options, self._premises, self._vocabulary = options, premises, vocabulary
+
+    @property
+    def training(self) -> Sequence[PairSource]:
+        """Training corpora; empty for the official pairs without the option `train_data`."""
+        options = self._options
+        if options.train_data or options.corpus:
+            names = tuple(options.train_data or (options.corpus,))
+            return open_training_sources(LexicalTrainingOptions(names, options.language))
+        return self._premises
+
+    @property
+    def bigram_texts(self) -> list[Path]:
+        """Texts and tables whose bigrams are counted."""
+        return [Path(name) for name in self._options.bigrams or () if is_bigram_file(name)]
+
+    @property
+    def bigram_sources(self) -> list[PairSource]:
+        """Corpora whose bigrams are counted."""
+        names = tuple(name for name in self._options.bigrams or () if not is_bigram_file(name))
+        return open_training_sources(LexicalTrainingOptions(names, self._options.language)) if names else []
+
+    @cached_property
+    def _bigrams(self) -> BigramCounts | None:
+        """Bigram counts of the bigram sources; None if the training corpus is used."""
+        if not self._options.bigrams:
+            return None
+        counts = (count_words_and_bigrams(source.iter_examples()).bigrams for source in self.bigram_sources)
+        return corpus_counts.merge_bigram_counts(
+            chain(map(BigramCounts, counts), map(corpus_counts.read_bigrams, self.bigram_texts))
+        )
+
+    @cached_property
+    def _corpus_counts(self) -> CorpusCounts:
+        single = {word for word in self._vocabulary if word and " " not in word}
+        return count_words_and_bigrams(chain.from_iterable(source.iter_examples() for source in self.training), single)
+
+    @cached_property
+    def substituter(self) -> Substituter:
+        """Generator of the sentences with one replaced word."""
+        config = self._options
+        more = None
+        if config.wordnet:
+            from unbag.baselines.wordnet.database import open_wordnet
+            from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
+
+            more = WordNetCandidates(open_wordnet()).get_candidates
+        return Substituter(
+            self._corpus_counts,
+            config.q,
+            config.min_bigram_count,
+            config.seed,
+            lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
+            more=more,
+            bigrams=self._bigrams,
+            prepositions=config.prepositions,
+            similarity=self._similarity,
+            min_similarity=config.min_similarity,
+            words=config.words,
+        )
+
+    def build_text_pairs(
+        self, source: PairSource, rejected: Counter[str]
+    ) -> Callable[[str], list[SubstitutedSentence]]:
+        """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
+        config = self._options
+        with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
+
+        def pairs(premise: str) -> list[SubstitutedSentence]:
+            exchanged = [with_names[premise]] if premise in with_names else []
+            found = [*numbers.build_number_pairs(premise, config.seed), *exchanged]
+            return [
+                each for each in found if vocabulary_split.are_in_vocabulary_half(config.words, (each.old, each.new))
+            ]
+
+        return pairs
+
+    def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
+        """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
+        pipeline = self._options.parser_name
+        precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
+        # Three passes over the source, since holding the sentences of a large text would need too much memory.
+        parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
+        entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
+        return zip(parses, entities, strict=True)
+
+    def measure(self, old: str, new: str) -> WordPairStatistics:
+        """Count the training examples with two words, and compute the similarity of the words."""
+        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None
+        return WordPairStatistics(frequency, self._similarity(old, new))
+
+    def _is_counted(self, old: str, new: str) -> bool:
+        """Check whether pair frequencies are available for two words. WordNet has too many words to count all pairs."""
+        if self._options.is_official:
+            return bool(self._options.train_data)
+        return {old, new} <= _LISTED
+
+    @cached_property
+    def _similarity(self) -> Callable[[str, str], float | None]:
+        if not self._options.embeddings:
+            return lambda old, new: None
+        table = embeddings.load_embeddings(self._options.embeddings)
+        vectors: dict[str, Any] = {}
+
+        def similarity(old: str, new: str) -> float | None:
+            for word in (old, new):
+                if word not in vectors:
+                    # The mean of one word is its vector. The table also handles words of several subword tokens.
+                    [vectors[word]] = table.compute_means([(word,)])
+            norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
+            if not norms.all():
+                return None  # a zero vector means that the table lacks a word
+            # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
+            return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
+
+        return similarity

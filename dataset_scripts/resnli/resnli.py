@@ -1,17 +1,32 @@
 """ReSNLI set: a corpus rearranged so that a bag of words is least certain about the test labels."""
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.predictors import BASELINES
+from unbag.baselines.lexical.rearrangement import (
+    SPLITS,
+    Rearrangement,
+    SeparablePairsError,
+    fit_mean_embedding_model,
+    rearrange_examples,
+)
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.build_stats import ANNOTATED, LABELLED
+from unbag.challenge_sets.pairs import SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
+from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError, build_embeddings_requirement
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
@@ -29,27 +44,102 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
-from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.columns import PAIR, declare_float_field, read_column, read_numeric_column, round_to_field
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.sources import Example, PairSource, compute_source_id
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import ResnliScores, find_unseen_rows, score_resnli
+from unbag.utils.safe_io import DataError
 
 _PAPER = "ReSNLI 2019"
 _UNKNOWN = "The model's training data are unknown and may include any of these pairs."
+_UNCERTAINTY = declare_float_field("uncertainty", 7)
+_SCHEMA = pa.schema([*PAIR, ("source_split", pa.string()), _UNCERTAINTY, ("partition", pa.int32())])
+_SHARE = 10  # default for user-provided data: one tenth of the pairs each for test and validation
+_BATCH = 5000  # rows per table
 _BAR = 30  # characters of a bar for an accuracy of 1
 
 
+Span = tuple[int, int, int | None, int]
+"""Span of rows: index of the source, first row, end (exclusive), and index of the first example among all examples."""
+
+
+@dataclass
+class ResnliOptions(SetOptions):
+    """Sizes of the rearranged splits, and the word embeddings that determine the order of the pairs.
+
+    Attributes:
+        embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
+            (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
+        test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
+        validation_size: Number of examples in the validation split (default: as for `test_size`).
+        seed: Random seed for sampling validation examples.
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = ("embeddings",)
+
+    embeddings: str = ""
+    test_size: int | None = None
+    validation_size: int | None = None
+    seed: int = DEFAULT_SEED
+
+    def validate(self) -> None:
+        """Validate the options.
+
+        Raises:
+            UnsuitablePairsError: If the embeddings are for another language than the pairs.
+        """
+        if self.corpus and self.source_split is not None:
+            raise ValueError(
+                f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
+            )
+        if self.test_size is not None and self.test_size < 1:
+            raise ValueError(f"test_size: expected at least 1, got {self.test_size}")
+        if self.validation_size is not None and self.validation_size < 0:
+            raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
+        if self.sentence_language != "en" and not self.embeddings:
+            raise UnsuitablePairsError(
+                f"embeddings: expected embeddings for the language {self.sentence_language!r}, got none (the default "
+                "is for English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
+            )
+
+
+class Plan(NamedTuple):
+    """Assignment of n examples to splits and partitions, and the split to build."""
+
+    split: int  # index in `SPLITS`
+    uncertainty: NDArray[np.float64]  # rounded uncertainty of each example, shape (n,)
+    rearrangement: Rearrangement
+
+
 class Resnli(ChallengeSet):
-    """All labelled pairs of a corpus in rearranged train, validation and test splits."""
+    """All labelled pairs of a corpus in rearranged train, validation and test splits.
+
+    Configs: `<corpus>` merges all of its splits. `data=…` uses your own data; a Hub dataset may name several splits
+    (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
+    """
 
     name = "resnli"
     title = "ReSNLI"
     question = "Is the model correct on pairs whose words reveal least about the label?"
     paper = "anonymous EMNLP-IJCNLP submission 2019"
+    citation = """@misc{resnli-2019-refining,
+  title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
+    {I}nference},
+  note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
     shuffled = (
         "The gold label of the pair in the original order. The mean word embedding hardly predicts this label. "
         "Accuracy without word order therefore shows other lexical knowledge."
     )
+    Options = ResnliOptions
+    schema = _SCHEMA
+    corpus_languages = ("en", "zh")  # with tested embeddings
+    has_two_label_corpora = False
+    evaluation_split = "test"
+    exclusion_reason = "in the other splits"
+    example_id = "id"  # pairs of one document share a source
     metrics = ("uncertainty_partitions",)
     score_function = staticmethod(score_resnli)
     scores_type = ResnliScores
@@ -105,9 +195,81 @@ class Resnli(ChallengeSet):
     report_order = 4
     example_rule = f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
 
-    def get_builder_class(self) -> Any:
-        """Import the builder, which merges and rearranges the splits of a corpus."""
-        return import_module(f"{__package__}.builder").ResnliBuilder
+    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+        """Open the splits to merge: training data first, test data last."""
+        if not builder.config.corpus:
+            parts = (builder.config.source_split or "").split("+")
+            return [builder.open_pairs(streaming=streaming, split=part or None) for part in parts]
+        base = CORPORA[builder.config.corpus]
+        splits = (*base.train, *base.validation, *base.test)
+        return [builder.open_pairs(streaming=streaming, split=split) for split in splits]
+
+    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+        """Iterate over the requirements beside the pairs: the embeddings."""
+        yield build_embeddings_requirement(options.embeddings or embeddings.DEFAULT)
+
+    def describe_provenance(self, builder: Any) -> dict[str, Any]:
+        """Describe the embeddings by name and revision or hash."""
+        name = builder.config.embeddings or embeddings.DEFAULT
+        return {"embeddings": embeddings.compute_embedding_table_identity(name)}
+
+    def plan_splits(self, builder: Any, sources: Sequence[PairSource]) -> dict[str, tuple[list[Any], Any]]:
+        """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
+
+        Raises:
+            UnsuitablePairsError: If one of the three labels does not occur, or there are too few pairs for the
+                embeddings.
+            ValueError: If two pairs have the same id, or there are too few pairs for the splits.
+        """
+        config = builder.config
+        table = embeddings.load_embeddings(config.embeddings or embeddings.DEFAULT, language=sources[0].language)
+        spans: list[Span] = []
+        labels: list[int] = []
+        ids: dict[str, None] = {}  # an ordered set
+        read: Counter[str] = Counter()
+
+        def pairs() -> Iterator[tuple[str, str]]:
+            for number, source in enumerate(sources):
+                for start, stop in source.spans:
+                    spans.append((number, start, stop, len(labels)))
+                    for example in source.iter_examples(start, stop, counts=read):
+                        if example.source_id in ids:
+                            raise DataError(
+                                f"{source.name}, split {source.split}: expected unique ids over all splits, got "
+                                f"{example.source_id!r} twice; number the rows instead (--columns id=)"
+                            )
+                        ids[example.source_id] = None
+                        labels.append(get_label_id(example.label))
+                        read[ANNOTATED] += bool(example.annotators)
+                        yield example.premise, example.hypothesis
+
+        counts = table.count_tokens(pairs()).matrix
+        builder.save_row_counts({**read, LABELLED: len(labels)})
+        _require_each_label(labels, sources[0].name)
+        gold = np.array(labels, dtype=np.int64)
+        try:
+            fitted = fit_mean_embedding_model(counts, table.vectors, gold)
+        except SeparablePairsError as error:
+            raise UnsuitablePairsError(str(error)) from None
+        uncertainty = round_to_field(fitted.compute_uncertainty(counts, gold), _UNCERTAINTY)
+        firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
+        sizes = dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
+        k_te, k_dv = _choose_sizes(config, sizes)
+        plan = rearrange_examples(uncertainty, list(ids), k_te, k_dv, seed=config.seed)
+        present = set(plan.split.tolist())
+        return {name: (spans, Plan(code, uncertainty, plan)) for code, name in enumerate(SPLITS) if code in present}
+
+    def iter_planned_tables(self, sources: Sequence[PairSource], spans: list[Any], plan: Any) -> Iterator[pa.Table]:
+        """Build the rows of a split from some spans of all sources."""
+        rearrangement = plan.rearrangement
+        rows = (
+            (example, sources[number].split, float(plan.uncertainty[i]), int(rearrangement.partition[i]))
+            for number, start, stop, first in spans
+            for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
+            if rearrangement.split[i] == plan.split
+        )
+        while some := list(islice(rows, _BATCH)):
+            yield _build_table(some)
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
         """Compute a mask of the rows outside the training splits, shape (n,). If there are none, select all rows."""
@@ -207,3 +369,43 @@ def _describe_partitions(scores: Mapping[str, Any]) -> str:
 
 def _draw_bar(accuracy: Estimate) -> str:
     return "█" * round((accuracy.value or 0) * _BAR)
+
+
+def _choose_sizes(config: Any, labelled: Mapping[str, int]) -> tuple[int, int]:
+    """Compute the sizes of the test and validation splits from the labelled examples of each source split."""
+    k_te = k_dv = max(1, sum(labelled.values()) // _SHARE)
+    if config.corpus:
+        base = CORPORA[config.corpus]
+        k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
+    k_te, k_dv = (
+        default if size is None else size
+        for default, size in ((k_te, config.test_size), (k_dv, config.validation_size))
+    )
+    return int(k_te), int(k_dv)
+
+
+def _require_each_label(labels: list[int], where: str) -> None:
+    """Validate that each of the three labels occurs, since the lexical model is fitted to all of them."""
+    counts = Counter(labels)
+    label_counts = ", ".join(f"{counts[get_label_id(name)]:,} {name}" for name in LABELS)
+    if labels and len(counts) < len(LABELS):
+        raise UnsuitablePairsError(
+            f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
+            f"each label, got {label_counts}; add pairs of the missing label, or choose other sets"
+        )
+
+
+def _build_table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
+    examples, source_splits, uncertainty, partition = zip(*rows, strict=True)
+    ids = [example.source_id for example in examples]
+    columns = {
+        "id": ids,
+        "source_id": list(map(compute_source_id, examples)),
+        "premise": [example.premise for example in examples],
+        "hypothesis": [example.hypothesis for example in examples],
+        "label": [get_label_id(example.label) for example in examples],
+        "source_split": source_splits,
+        "uncertainty": uncertainty,
+        "partition": partition,
+    }
+    return pa.table(columns, schema=_SCHEMA)

@@ -1,16 +1,21 @@
 """SICCK: pairs with inserted quantifiers, negations and adjectives, labelled by natural logic."""
 
+import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.perturbations import sicck
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
@@ -33,6 +38,8 @@ from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.sources import PairSource
+from unbag.data.text.tagging import Tagger
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import (
     MEASURES,
@@ -43,6 +50,7 @@ from unbag.scoring.natural_logic import (
     score_sicck,
 )
 from unbag.scoring.skill import RowScores
+from unbag.utils.options import validate_int
 
 _PAPER = "Akoju et al. 2023"
 _TYPES = {
@@ -84,17 +92,80 @@ def _define(name: str, label: str, theirs: str, meaning: str, *more_roles: Role)
     )
 
 
+@dataclass
+class SicckOptions(OfficialOptions):
+    """Options for selecting pairs and the label space.
+
+    Attributes:
+        space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
+            space are excluded (four-way: equivalence).
+        folds: Official configs only. Number of cross-validation folds in the column `fold`.
+        folding: Assignment of pairs to folds: `contiguous` (blocks of the file, as the authors' folds), `spread` (the
+            pairs of each seed over all folds) or `whole_seeds` (all pairs of a seed in one fold).
+        seed: Random seed of the folds with `spread` and `whole_seeds`.
+        combinations: Generated configs only. Whether to also modify subject and object, or verb and object, together.
+        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags
+            sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
+    """
+
+    space: str = sicck.FOUR_WAY
+    folds: int = 5
+    folding: str = sicck.CONTIGUOUS
+    seed: int = DEFAULT_SEED
+    combinations: bool = False
+    pipeline: str | None = None
+
+    def validate(self) -> None:
+        """Validate the options."""
+        if self.space not in sicck.SPACES:
+            raise ValueError(f"space: expected one of {', '.join(sicck.SPACES)}, got {self.space!r}")
+        if self.folding not in sicck.FOLDINGS:
+            raise ValueError(f"folding: expected one of {', '.join(sicck.FOLDINGS)}, got {self.folding!r}")
+        # More folds than units would leave folds empty. The unit is the seed pair if whole seeds stay together.
+        validate_int("folds", self.folds, minimum=2)
+        most = sicck.SEED_PAIRS if self.folding == sicck.WHOLE_SEEDS else sicck.PAIRS
+        if self.is_official and self.folds > most:
+            raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
+        if self.is_official and (self.combinations or self.pipeline):
+            raise ValueError(
+                f"combinations, pipeline: expected a corpus, got the config {self.name!r}, which modifies no "
+                "sentences; omit them, or choose a corpus"
+            )
+
+
 class Sicck(ChallengeSet):
-    """Modified pairs, each in both orders of premise and hypothesis."""
+    """Modified pairs, each in both orders of premise and hypothesis.
+
+    Configs: `official`, the authors' 1,304 pairs from 15 seeds with four-way labels as target, `official-seven_way`,
+    `official-three_way`. `<corpus>-<split>` generates pairs from a corpus, `data=…` from your own data.
+    """
 
     name = "sicck"
     title = "SICCK"
     question = "Does the model interpret words such as every, not and at most?"
     paper = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
+    citation = """@inproceedings{akoju-etal-2023-synthetic,
+  title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
+  author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
+  booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
+  year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}, eprint = {2307.05034},
+  archivePrefix = {arXiv}}"""
     shuffled = (
         "The four-way label of the pair in the original order. Shuffling keeps modifiers such as not and every, "
         "but hides what they modify. The control measures how much their presence reveals."
     )
+    Options = SicckOptions
+    schema = sicck.SCHEMA
+    language = "en"
+    has_two_label_corpora = False
+    machine_made = frozenset({"sentences", "labels"})
+    official = OfficialPairs(
+        sicck.FILE,
+        license="cc-by-nc-sa-4.0",
+        creators={"sentences": ("crowdsourced", "machine-generated"), "labels": ("expert-generated",)},
+        variants=("space", sicck.SPACES),
+    )
+    exclusion_reason = "without the form subject, verb, object"
     metrics = ("natural_logic",)
     score_function = staticmethod(score_sicck)
     scores_type = NaturalLogicScores
@@ -115,9 +186,44 @@ class Sicck(ChallengeSet):
     )
     mark_meanings = {"modifier": "the modifier"}
 
-    def get_builder_class(self) -> Any:
-        """Import the builder, which has configs with the authors' pairs."""
-        return import_module(f"{__package__}.builder").SicckBuilder
+    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+        """Open the seeds."""
+        if not builder.config.is_official:
+            return super().open_sources(builder, streaming=streaming)
+        # The authors' file contains the seeds as ordinary rows without a modifier and with the authors' labels.
+        lines = [
+            json.dumps(
+                {
+                    "id": sicck.build_seed_source_id(row),
+                    "premise": row.premise,
+                    "hypothesis": row.hypothesis,
+                    "label": row.label,
+                }
+            )
+            for row in self._read_official_rows(builder.config)
+            if row.type == _NONE
+        ]
+        return [self.official.open_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
+
+    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+        """Build both rows of each pair that is built from the seeds."""
+        options = pairs.options
+        built: Iterator[sicck.SicckPair]
+        if options.is_official:
+            rows = self._read_official_rows(options)
+            seeds = [row.seed for row in rows]
+            folds = sicck.assign_folds(seeds, options.folds, method=options.folding, seed=options.seed)
+            source_ids = {example.source_id for example in pairs}
+            built = (pair for pair in sicck.build_official_pairs(rows, folds) if pair.source_id in source_ids)
+        else:
+            # Only sentences without an auxiliary verb need tags, since "the dog runs" could be a noun phrase.
+            tagger = Tagger(options.pipeline) if options.pipeline else None
+            built = sicck.generate_sicck_pairs(pairs, combinations=options.combinations, tagger=tagger)
+        return sicck.iter_sicck_tables(built, options.space)
+
+    def _read_official_rows(self, options: Any) -> list[sicck.SicckRow]:
+        rows, _ = sicck.read_sicck(self.official.find_file(options))
+        return rows
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 if the four-way label is correct, else 0.

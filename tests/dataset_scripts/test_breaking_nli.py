@@ -3,19 +3,18 @@ import json
 import zipfile
 from collections import Counter
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from unbag import evaluate
+from unbag import evaluate, scripts
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.reports.terminal import build_result_view
 from unbag.utils.safe_io import DataError
 
-builder = import_module("unbag.scripts.dataset_scripts.breaking_nli.builder")
+breaking_nli = scripts.import_script_module("dataset_scripts", "breaking_nli")
 
 PAIRS = [
     ("A man plays a guitar.", "A person plays an instrument.", "entailment"),
@@ -56,7 +55,9 @@ def official(tmp_path, monkeypatch):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data/dataset.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(builder.BreakingNliBuilder, "FILE", replace(builder.PINNED, sha256=sha256))
+    pairs = breaking_nli.BreakingNli.official
+    changed = replace(pairs, file=replace(pairs.file, sha256=sha256))
+    monkeypatch.setattr(breaking_nli.BreakingNli, "official", changed)
     return str(path)
 
 
@@ -111,7 +112,7 @@ def test_record_counts_exclusions_by_reason(pairs):
 
 def test_official_pairs_have_category_and_annotators(official):
     folder = str(Path(official).parent)
-    assert loading.create_builder("breaking_nli", "official", file=folder).find_official_file() == Path(official)
+    assert loading.create_builder("breaking_nli", "official", file=folder).config.file == official
     rows = loading.load("breaking_nli", "official", file=official)
     assert rows["id"][:] == ["7", "8", "9", "10"]
     assert rows["category"][:] == ["colors", "colors", "synonyms", "drinks"]
@@ -195,7 +196,7 @@ def test_other_official_file_is_rejected(official, tmp_path):
     with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with sha256"):
         loading.load("breaking_nli", "official", file=str(other))
     with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
-        list(builder.read_rows(other))
+        list(breaking_nli.read_rows(other))
 
 
 @pytest.mark.parametrize(

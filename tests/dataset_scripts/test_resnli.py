@@ -238,7 +238,7 @@ def test_ids_must_be_unique_over_splits(pairs, words):
     made = loading.create_builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
     twice = made.open_sources() * 2
     with pytest.raises(DataError, match="expected unique ids over all splits, got 'p1' twice"):
-        made.plan(twice)
+        made.challenge_set.plan_splits(made, twice)
 
 
 def test_exported_splits_load_with_datasets(pairs, words, tmp_path):

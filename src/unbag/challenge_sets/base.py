@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, build_pipeline_requirement
 from unbag.challenge_sets.result import Result
@@ -205,6 +205,8 @@ class ChallengeSet:
     rows_per_table: int = ROWS_PER_TABLE  # number of rows that are in memory at the same time
     language: str = ""  # language of the pairs that the set can use; "" for all languages
     has_two_label_corpora: bool = True  # whether the set can use corpora without the label contradiction
+    # Languages of the corpora with configs, if they differ from `language`.
+    corpus_languages: Sequence[str] = ()
     # Whether your own pairs may be labelled contradiction or not_contradiction.
     accepts_contradiction_labels: bool = False
     # Whether the set can be made from the sentences of a text, without labels and hypotheses. Each sentence is then a
@@ -215,7 +217,12 @@ class ChallengeSet:
     # Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     label_names: Sequence[str] | None = None
     # Parts of a pair, `sentences` or `labels`, that the set generates itself.
-    machine_made: frozenset[str] = frozenset()
+    machine_made: frozenset[PairPart] = frozenset()
+    # The authors' published pairs, which the config `official` selects by default; None if there are none.
+    official: OfficialPairs | None = None
+    # Split that models are evaluated on, for a set that merges all splits of a corpus and builds several; None for a
+    # set with one split.
+    evaluation_split: str | None = None
     exclusion_reason: str = "unfit"  # reason why the set excludes labelled pairs, as a phrase after a number
     # Column that identifies the example of a row: `source_id`, or another one for a set in which several examples share
     # a source.
@@ -270,6 +277,21 @@ class ChallengeSet:
         """
         raise NotImplementedError
 
+    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+        """Open the data sources of a builder (`builder.ChallengeSetBuilder`): by default the pairs of its options."""
+        return [builder.open_pairs(streaming=streaming)]
+
+    def plan_splits(self, builder: Any, sources: Sequence[PairSource]) -> dict[str, tuple[list[Any], Any]] | None:
+        """Assign the examples of all sources to splits, for a set with an `evaluation_split`. Other sets return None.
+
+        Returns the spans of rows of each split, which may be divided, and the argument `plan` of `iter_planned_tables`.
+        """
+        return None
+
+    def iter_planned_tables(self, sources: Sequence[PairSource], spans: list[Any], plan: Any) -> Iterable[pa.Table]:
+        """Build the rows of some spans of a split from `plan_splits`."""
+        raise NotImplementedError
+
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Fill caches in the main process, so that the worker processes do not repeat the same work."""
 
@@ -294,7 +316,7 @@ class ChallengeSet:
 
     def get_builder_class(self) -> Any:
         """Return the `datasets` builder class of the set."""
-        from unbag.challenge_sets.set_builder import create_builder_class
+        from unbag.challenge_sets.builder import create_builder_class
 
         set_class: Any = type(self)  # mypy does not find the class hashable
         return create_builder_class(set_class)

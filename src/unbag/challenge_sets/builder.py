@@ -1,23 +1,29 @@
-"""Base class of all dataset builders, and the hash that unbag adds to the cache key of `datasets`."""
+"""The `datasets` builder of a challenge set, made from its class, and the hash that it adds to the cache key."""
 
 import hashlib
 import os
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
+from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import build_stats, requirements
-from unbag.challenge_sets.config import SourceConfig
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
+from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs
+from unbag.challenge_sets.perturbations.corpus_counts import is_bigram_file
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
-from unbag.data.corpora import CORPORA
+from unbag.data.columns import PAIR, iter_tables
+from unbag.data.corpora import CORPORA, LANGUAGES, OFFICIAL
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import DATASET_FOLDER_FILES, is_dataset_folder, is_hub_id, open_data_file, resolve_hub_commit
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
@@ -43,7 +49,7 @@ _MAKES_ROWS: Final = (
             "text",
         )
     ),
-    *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "pairs", "set_builder")),
+    *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "pairs")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
@@ -87,43 +93,76 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
-PairPart = Literal["sentences", "labels"]
-"""Parts of a pair with creators in the dataset card."""
-
 _MACHINE: Final = "machine-generated"
+_OFFICIAL_SPLIT: Final = "test"  # the authors' files do not specify a split
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
 _COUNTS: Final = "counts"
+_FILE: Final = "file"  # option of the sets with authors' published pairs
+_PIPELINE: Final = "pipeline"  # option of the sets that parse or tag the pairs
 # In the folder of a pipeline, model, embeddings or data set.
 _FOLDER_MARKERS: Final = ("meta.json", "config.json", "config.cfg", *DATASET_FOLDER_FILES)
-_TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
-class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
+class _RestoredFromSet:
+    """Mixin of the classes that are made from a set. Worker processes find the set by its own class."""
 
-    Most builders are made from a set (`set_builder`). A subclass builds rows in `iter_tables`. Its config declares
-    the options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name. Class attributes without a comment are
-    explained in `base.ChallengeSet`.
+    challenge_set: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class exists only at run time, so that pickle cannot import it. The class of the set can be imported.
+        is_config = isinstance(self, SourceConfig)
+        return _restore, (type(self.challenge_set), is_config, self.__dict__)
+
+
+def _restore(set_class: type, is_config: bool, state: Mapping[str, Any]) -> Any:
+    made = create_builder_class(set_class)
+    cls = made.BUILDER_CONFIG_CLASS if is_config else made
+    restored = cls.__new__(cls)
+    restored.__dict__.update(state)
+    return restored
+
+
+class _SetConfig(_RestoredFromSet, SourceConfig):
+    """Options of the pairs. A subclass has those of the set too."""
+
+    def get_set_options(self) -> dict[str, Any]:
+        # The checksum guarantees that all copies of the authors' file are equal.
+        return {name: value for name, value in super().get_set_options().items() if name != _FILE}
+
+
+def _validate_config(config: Any) -> None:
+    """Validate the options of the pairs and of the set."""
+    challenge_set = config.challenge_set
+    if not config.is_official:
+        SourceConfig.validate(config)
+    challenge_set.Options.validate(config)
+    if challenge_set.language not in ("", config.sentence_language):
+        language = LANGUAGES[challenge_set.language]
+        raise ValueError(
+            f"{challenge_set.name}: expected {language} pairs, got the language {config.sentence_language!r}; choose a "
+            f"corpus in {language}"
+        )
+
+
+class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
+    """Base class of the `datasets` builders that `create_builder_class` makes from the challenge sets.
+
+    The attribute `challenge_set` is the set (`base.ChallengeSet`), which builds the rows.
     """
 
     SCHEMA: ClassVar[pa.Schema]  # all columns
-    EXAMPLE_ID: ClassVar[str] = "source_id"
-    CITATION: ClassVar[str]
-    EXCLUSION_REASON: ClassVar[str] = "unfit"
-    EVALUATION_SPLIT: ClassVar[str | None] = None  # split that models are evaluated on, if the set has several
-    # Maximum number of characters of a sentence; None for a set that does not tokenize.
-    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
-    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
-    LABEL_NAMES: ClassVar[Sequence[str] | None] = None
-    # Whether the set parses sentences as English, so that it excludes your own pairs in other languages.
-    REQUIRES_ENGLISH: ClassVar[bool] = False
-    ACCEPTS_CONTRADICTION_LABELS: ClassVar[bool] = False
 
     _span: int  # first row of the span of the source that `iter_tables` is processing
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
         data = str(kwargs.get("data") or "")
+        if kwargs.get("embeddings"):
+            # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
+            kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
+        if (official := self.challenge_set.official) and kwargs.get(_FILE):
+            config = kwargs.get("config_name") or kwargs.get("name") or OFFICIAL
+            kwargs[_FILE] = official.resolve_file_option(kwargs[_FILE], config)
         if data and not is_hub_id(data) and Path(data).exists():
             if not is_dataset_folder(Path(data)):
                 # Rejects a wrong file before its gigabytes are hashed.
@@ -139,36 +178,43 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
-    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Build rows from the examples of one range of the source, as tables with a few thousand rows each."""
-        raise NotImplementedError
+        counts: Counter[str] = Counter()
+        stream = iter(self.challenge_set.rows(Pairs(examples, source, self.config, counts)))
+        for first in stream:
+            if isinstance(first, pa.Table):
+                yield first
+                yield from stream
+            else:
+                yield from iter_tables(chain([first], stream), self.SCHEMA, size=self.challenge_set.rows_per_table)
+        if counts and self._is_prepared:
+            build_stats.save_range_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the data sources that the set is built from."""
-        return [self.open_pairs(streaming=streaming)]
+        sources: list[PairSource] = self.challenge_set.open_sources(self, streaming=streaming)
+        return [source.with_single_span() for source in sources] if self.challenge_set.is_sequential else sources
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
         """Open the corpus or the user-provided data of the options. A given split replaces that of the options."""
         config = self.config if split is None else replace(self.config, source_split=split)
+        challenge_set = self.challenge_set
         source: PairSource = replace(
             config.open_pairs(streaming=streaming),
-            max_characters=self.MAX_SENTENCE_CHARACTERS,
-            requires_english=self.REQUIRES_ENGLISH and config.data is not None,
+            max_characters=MAX_SENTENCE_CHARACTERS if challenge_set.tokenizes else None,
+            requires_english=challenge_set.language == "en" and config.data is not None,
         )
         if self.config.data and len(source.labels) == len(TWO_WAY):
-            if not (self.has_two_label_config() if source.labels == TWO_WAY else self.ACCEPTS_CONTRADICTION_LABELS):
-                why = "to identify contradictions" if source.labels == TWO_WAY else "to identify entailments"
+            is_two_way = source.labels == TWO_WAY
+            if not (challenge_set.has_two_label_corpora if is_two_way else challenge_set.accepts_contradiction_labels):
+                why = "to identify contradictions" if is_two_way else "to identify entailments"
                 raise UnsuitablePairsError(
                     f"{source.name}: expected three labels, {why}, got two labels ({', '.join(source.labels)}); label "
                     f"the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
-            self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or source.labels)
+            self.info.features = build_features(self.SCHEMA, challenge_set.label_names or source.labels)
         return source
-
-    @classmethod
-    def has_two_label_config(cls) -> bool:
-        """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
-        return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_resources(self) -> None:
         """Validate that the files, pipelines and corpora in the options exist, and that the first row is valid."""
@@ -182,20 +228,19 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         for option in own:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
-                if name.endswith(_TEXT_SUFFIXES):
+                if is_bigram_file(name):
                     validate_file(Path(name))
                 else:
                     validate_corpus_names([name])
-
-    def warm_caches(self, source: PairSource) -> None:
-        """Fill caches in the main process, so that the worker processes do not repeat the same work."""
+        self.challenge_set.validate_resources(self.config)
 
     def describe_provenance(self) -> dict[str, Any]:
         """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model."""
-        return {}
+        provenance: dict[str, Any] = self.challenge_set.describe_provenance(self)
+        return provenance
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that are needed to build the rows. Subclasses add further resources."""
+        """Iterate over the external resources that are needed to build the rows."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -207,43 +252,49 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield requirements.build_pipeline_requirement(str(getattr(config, "pipeline", "")))
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
+        yield from self.challenge_set.iter_requirements(config)
 
     def get_exclusion_counts(self) -> dict[str, int]:
         """Count the labelled examples that were excluded for a specific reason, by reason.
 
-        All other excluded examples have the general reason `EXCLUSION_REASON`, which is not counted here.
+        All other excluded examples have the general reason of the set, which is not counted here.
         """
-        return {}
+        exclusions: dict[str, int] = self.challenge_set.count_exclusions(self.load_build_counts(), self.config)
+        return exclusions
 
     def list_creators(self) -> dict[PairPart, list[str]]:
         """List the creators of the sentences and labels for the dataset card. User-provided data adds none."""
-        base = CORPORA.get(self.config.corpus)
+        if self._official:
+            return {part: list(creators) for part, creators in self._official.creators.items()}
+        base, machine_made = CORPORA.get(self.config.corpus), self.challenge_set.machine_made
         sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
         return {
-            "sentences": [*sentences, *(made if "sentences" in self.MACHINE_MADE else ())],
-            "labels": list(made if "labels" in self.MACHINE_MADE else labels),
+            "sentences": [*sentences, *(made if "sentences" in machine_made else ())],
+            "labels": list(made if "labels" in machine_made else labels),
         }
 
     def get_split_name(self, source: PairSource) -> str:
         """Return the name of the split for the rows that are built from a source."""
-        return source.split or _UNNAMED_SPLIT
+        return _OFFICIAL_SPLIT if self._official else source.split or _UNNAMED_SPLIT
 
-    def save_build_counts(self, counts: Mapping[str, int]) -> None:
-        """Store counts from `iter_tables` next to the rows, e.g. the number of rejected candidates by reason."""
-        if self._is_prepared:
-            build_stats.save_range_counts(Path(self._output_dir), _COUNTS, self._span, counts)
+    @property
+    def _official(self) -> OfficialPairs | None:
+        """The authors' published pairs, if the config selects them."""
+        return self.challenge_set.official if self.config.is_official else None
 
     def load_build_counts(self) -> dict[str, int]:
-        """Load the counts that `save_build_counts` stored, summed over all processes; empty if none are stored."""
+        """Load the counts of `ChallengeSet.rows`, such as rejected candidates by reason, summed over all processes."""
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_row_counts(self) -> Counter[str]:
-        """Load how many source rows were read, excluded for each reason, labelled and annotated.
-
-        A builder that overrides `_generate_tables` stores them with `build_stats.save_row_counts`.
-        """
+        """Load how many source rows were read, excluded for each reason, labelled and annotated."""
         return build_stats.load_row_counts(Path(self._output_dir))
+
+    def save_row_counts(self, counts: Mapping[str, int]) -> None:
+        """Store the counts that `load_row_counts` loads, for a set that reads its sources in `plan_splits`."""
+        if self._is_prepared:
+            build_stats.save_row_counts(Path(self._output_dir), 0, counts)
 
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
@@ -258,12 +309,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def _info(self) -> datasets.DatasetInfo:
         self.config.validate()  # not in `__post_init__`: `datasets` sets the options after it has created the config
-        base = CORPORA[self.config.corpus] if self.config.corpus else None
+        challenge_set, base = self.challenge_set, CORPORA[self.config.corpus] if self.config.corpus else None
+        labels = challenge_set.label_names or (TWO_WAY if base and base.is_two_way else LABELS)
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
-            features=build_features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
-            citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
-            license=base.license if base else "",
+            features=build_features(self.SCHEMA, labels),
+            citation="\n".join([challenge_set.citation, *([base.citation] if base else [])]),
+            license=self._official.license if self._official else base.license if base else "",
         )
 
     @property
@@ -273,11 +325,19 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return Path(self._output_dir).suffix == ".incomplete"
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        [source] = self.open_sources(streaming=dl_manager.is_streaming)
-        if not dl_manager.is_streaming:
-            self.warm_caches(source)
-        # `datasets` distributes list arguments over its processes. The rows do not depend on the distribution.
-        return [datasets.SplitGenerator(self.get_split_name(source), {"source": source, "spans": list(source.spans)})]
+        sources = tuple(self.open_sources(streaming=dl_manager.is_streaming))
+        splits = self.challenge_set.plan_splits(self, sources)
+        if splits is None:
+            [source] = sources
+            if not dl_manager.is_streaming:
+                self.challenge_set.warm_caches(source, self.config)
+            splits = {self.get_split_name(source): (list(source.spans), None)}
+        # `datasets` distributes list arguments, here the spans, over its processes. The rows do not depend on the
+        # distribution.
+        return [
+            datasets.SplitGenerator(name, {"sources": sources, "spans": spans, "plan": plan})
+            for name, (spans, plan) in splits.items()
+        ]
 
     def _prepare_split(self, split_generator: datasets.SplitGenerator, *args: Any, **how: Any) -> None:
         if how.get("num_proc"):
@@ -291,8 +351,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise error.__context__ from None
             raise
-        if (source := split_generator.gen_kwargs.get("source")) is not None:
-            build_stats.validate_unique_ids(source, Path(self._output_dir))
+        if split_generator.gen_kwargs["plan"] is None:
+            build_stats.validate_unique_ids(split_generator.gen_kwargs["sources"][0], Path(self._output_dir))
 
     def _prepare_split_single(self, *args: Any, **how: Any) -> Iterator[Any]:
         try:
@@ -303,8 +363,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             raise RowBuildError(error.__cause__) from error.__cause__
 
     def _generate_tables(
-        self, source: PairSource, spans: list[tuple[int, int | None]]
-    ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+        self, sources: tuple[PairSource, ...], spans: list[Any], plan: Any
+    ) -> Iterator[tuple[tuple[int, ...], pa.Table]]:
+        if plan is not None:
+            number, start, *_ = spans[0]
+            for part, table in enumerate(self.challenge_set.iter_planned_tables(sources, spans, plan)):
+                yield (number, start, part), table
+            return
+        [source] = sources
         # Joined, so that the work that `iter_tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):
             self._span = start
@@ -347,3 +413,56 @@ def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> dataset
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}
     )
+
+
+def _vary(config: Any, option: str, value: str) -> Any:
+    """Copy a config with the value of an option. The name of the config contains a value other than the default."""
+    suffix = "" if value == getattr(type(config), option) else f"-{value}"
+    return replace(config, name=f"{config.name}{suffix}", **{option: value})
+
+
+@cache
+def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
+    """Create the builder class of a challenge set (`base.ChallengeSet`)."""
+    challenge_set: Any = set_class()
+    title, options, official = set_class.__name__, challenge_set.Options, challenge_set.official
+    # `datasets` and the hash of the code find the folder of a builder, and thus the card, by its module.
+    shared = {"challenge_set": challenge_set, "__module__": set_class.__module__}
+    files = (*SourceConfig.FILES, *options.FILES)
+    if hasattr(options, _PIPELINE):
+        files = (*files, _PIPELINE)
+    # Without a docstring, `dataclass` would set the signature as one.
+    own = {
+        "__doc__": options.__doc__,
+        "FILES": files,
+        "UNRECORDED_DEFAULTS": challenge_set.unrecorded_defaults,
+        "validate": _validate_config,
+    }
+    config: Any = dataclass(type(f"{title}Config", (options, _SetConfig), own | shared))
+    configs = build_source_configs(
+        config,
+        datasets.Version(challenge_set.version),
+        languages=challenge_set.corpus_languages or list(filter(None, [challenge_set.language])),
+        has_two_label_corpora=challenge_set.has_two_label_corpora,
+        is_split=challenge_set.evaluation_split is None,
+    )
+    if challenge_set.config_variants:
+        option, values = challenge_set.config_variants
+        configs = [_vary(each, option, value) for each in configs for value in values]
+    if official:
+        authors = config(name=OFFICIAL, version=datasets.Version(challenge_set.version))
+        if official.variants:
+            option, values = official.variants
+            configs = [*(_vary(authors, option, value) for value in values), *configs]
+        else:
+            configs = [authors, *configs]
+    own_columns = ((name, pa.type_for_alias(type_)) for name, type_ in challenge_set.own_columns.items())
+    attributes = {
+        "__doc__": set_class.__doc__,
+        "VERSION": datasets.Version(challenge_set.version),
+        "BUILDER_CONFIG_CLASS": config,
+        "BUILDER_CONFIGS": configs,
+        "DEFAULT_CONFIG_NAME": OFFICIAL if official else None,
+        "SCHEMA": challenge_set.schema or pa.schema([*PAIR, *own_columns]),
+    }
+    return type(f"{title}Builder", (ChallengeSetBuilder,), attributes | shared)

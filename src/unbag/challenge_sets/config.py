@@ -1,12 +1,12 @@
 """Base class of all builder configs: options for the source pairs of a challenge set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 import datasets
 
-from unbag.data.corpora import CORPORA, get_corpus, validate_language_code
+from unbag.data.corpora import CORPORA, OFFICIAL, get_corpus, validate_language_code
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
 from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
@@ -48,6 +48,11 @@ class SourceConfig(datasets.BuilderConfig):
                 f"text: expected English text, got the language {self.language!r}, which is not supported; "
                 "omit the language"
             )
+
+    @property
+    def is_official(self) -> bool:
+        """Whether the config selects the authors' published pairs."""
+        return bool(self.name.split("-")[0] == OFFICIAL)
 
     @property
     def sentence_language(self) -> str:
@@ -112,15 +117,26 @@ ConfigT = TypeVar("ConfigT", bound=SourceConfig)
 
 
 def build_source_configs(
-    config: type[ConfigT], version: datasets.Version, *, language: str | None = None, has_two_label_corpora: bool = True
+    config: type[ConfigT],
+    version: datasets.Version,
+    *,
+    languages: Collection[str] = (),
+    has_two_label_corpora: bool = True,
+    is_split: bool = True,
 ) -> list[ConfigT]:
     """Build one config `<corpus>-<split>` per split of each base corpus.
 
-    A `language` restricts the corpora. Corpora with two labels, entailment and not entailment, are optional.
+    `languages` restricts the corpora (default: all). Corpora with two labels, entailment and not entailment, are
+    optional. For a set that is not built from a single split, each corpus has one config with its own name.
     """
     return [
-        config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)
+        config(
+            name=f"{corpus.name}-{split}" if split else corpus.name,
+            version=version,
+            corpus=corpus.name,
+            source_split=split,
+        )
         for corpus in CORPORA.values()
-        if language in (None, corpus.language) and (has_two_label_corpora or not corpus.is_two_way)
-        for split in corpus.splits
+        if (not languages or corpus.language in languages) and (has_two_label_corpora or not corpus.is_two_way)
+        for split in (corpus.splits if is_split else (None,))
     ]

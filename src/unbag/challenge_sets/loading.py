@@ -220,7 +220,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         read, other = dataset_builder.load_row_counts(), dataset_builder.get_exclusion_counts()
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
         # Sets count only the rare reasons, so that the usual one has the rest.
-        counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
+        counts[dataset_builder.challenge_set.exclusion_reason] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
         rejected: Counter[str] = Counter()
         for key, n in dataset_builder.load_build_counts().items():
@@ -261,10 +261,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATION_SPLIT is not None:
-        return splits[dataset_builder.EVALUATION_SPLIT]
-    [split] = splits.values()
-    return split
+    [default, *_] = splits
+    return splits[dataset_builder.challenge_set.evaluation_split or default]
 
 
 def list_set_summaries() -> list[dict[str, str]]:

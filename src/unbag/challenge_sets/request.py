@@ -143,19 +143,19 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
     sources = builder.open_sources()
     counts = builder.load_row_counts()
     votes = human_agreement.collect_annotator_labels(sources) if counts[build_stats.ANNOTATED] else {}
-    used = count_distinct(rows, builder.EXAMPLE_ID)
+    used = count_distinct(rows, builder.challenge_set.example_id)
     other_reasons = builder.get_exclusion_counts()
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
     excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
-    excluded |= {builder.EXCLUSION_REASON: unfit, **other_reasons}
+    excluded |= {builder.challenge_set.exclusion_reason: unfit, **other_reasons}
     load_options = builder.config.load_options()
     sampling = {}
     if request.max_examples is not None and request.max_examples < used:
-        rows = draw_examples(rows, request.max_examples, request.seed, builder.EXAMPLE_ID)
+        rows = draw_examples(rows, request.max_examples, request.seed, builder.challenge_set.example_id)
         excluded["not drawn"] = used - request.max_examples
         sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
-    people = human_agreement.compute_annotator_accuracy(rows, votes, builder.EXAMPLE_ID)
+    people = human_agreement.compute_annotator_accuracy(rows, votes, builder.challenge_set.example_id)
     return BuiltSet(
         request=request,
         rows=rows,
@@ -184,7 +184,7 @@ def select_complete_examples(built: BuiltSet, is_predicted: NDArray[np.bool_]) -
     """
     if is_predicted.all():
         return built, is_predicted
-    example_id = challenge_sets.get_challenge_set(built.name).get_builder_class().EXAMPLE_ID
+    example_id = challenge_sets.get_challenge_set(built.name).example_id
     # Ids as integers, since `np.isin` sorts its input, which is slow for millions of strings.
     examples = read_column(built.rows, example_id).dictionary_encode().indices.to_numpy(zero_copy_only=False)
     lacking = np.unique(examples[~is_predicted])
@@ -199,7 +199,7 @@ def _count_documents(builder: Any, rows: Any, source: PairSource) -> dict[str, i
     """Count the documents of user-provided pairs: those of the intervals, or those that several examples share."""
     if not builder.config.data:
         return {}
-    if builder.EXAMPLE_ID != "source_id":
+    if builder.challenge_set.example_id != "source_id":
         return {"documents": count_distinct(rows, "source_id")}
     names = set(rows.unique("source_id"))
     found = [each.document for each in source.iter_examples() if each.source_id in names]
@@ -255,11 +255,11 @@ def build_split_records(
         [(name, rows)] = rows_by_split.items()
         record = _record(built_set, rows, built_set.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
-    # For a set with several splits, `EXCLUSION_REASON` counts examples of the other splits. The folder includes these.
-    builder = challenge_sets.get_challenge_set(built_set.request.name).get_builder_class()
-    elsewhere = builder.EXCLUSION_REASON
+    # A set with several splits counts examples of the other splits by its exclusion reason. The folder includes these.
+    challenge_set = challenge_sets.get_challenge_set(built_set.request.name)
+    elsewhere = challenge_set.exclusion_reason
     excluded = {reason: n for reason, n in built_set.data["excluded"].items() if reason != elsewhere}
-    examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_by_split.items()}
+    examples = {name: count_distinct(rows, challenge_set.example_id) for name, rows in rows_by_split.items()}
     of_splits = {
         name: _record(
             built_set,

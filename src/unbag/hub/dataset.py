@@ -148,7 +148,7 @@ def _build_config(
         sample=[dict(row) for row in built.rows.select(range(min(_SAMPLE_ROWS, len(built.rows))))],
         license_link=corpus.license_link if corpus else "",
     )
-    return card, shards, type(builder).CITATION
+    return card, shards, str(builder.challenge_set.citation)
 
 
 def _write_split(

@@ -283,8 +283,7 @@ def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any], metri
     if names and tuple(names) != LABELS and _THREE_LABELS in card:
         card = card.replace(_THREE_LABELS, ", ".join(f"{number} {label}" for number, label in enumerate(names)))
         card = card.replace(_REFERENCES, f'{_REFERENCES}    names=rows.features["label"].names,\n')
-    evaluated = challenge_set.get_builder_class().EVALUATION_SPLIT
-    split = evaluated if evaluated in splits else splits[0]
+    split = challenge_set.evaluation_split if challenge_set.evaluation_split in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     creators = (*metadata.get("annotations_creators", ()), *metadata.get("language_creators", ()))
     return render_card(

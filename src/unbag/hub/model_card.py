@@ -93,7 +93,7 @@ class ModelCardContent:
     def cited_works(self) -> list[str]:
         """BibTeX of the training corpora and of the evaluated sets."""
         evaluated = dict.fromkeys(result.set for result in (*self.own, *self.residual))
-        sets = [str(challenge_sets.get_challenge_set(name).get_builder_class().CITATION) for name in evaluated]
+        sets = [challenge_sets.get_challenge_set(name).citation for name in evaluated]
         return list(dict.fromkeys([*(corpus.citation for corpus in self.corpora), *sets]))
 
 

@@ -160,7 +160,7 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
 
 def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Rebuild a set with as many source examples as give at most `share` rows."""
-    examples = count_distinct(built.rows, challenge_sets.get_challenge_set(request.name).get_builder_class().EXAMPLE_ID)
+    examples = count_distinct(built.rows, challenge_sets.get_challenge_set(request.name).example_id)
     while len(built) > share:
         if examples == 1:
             raise ValueError(

@@ -104,7 +104,7 @@ def _maker(
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
         substituter = Substituter(
-            count_words_and_bigrams(examples), lists=lists, more=WordNetCandidates(wordnet), words=words
+            count_words_and_bigrams(examples), lists=lists, more=WordNetCandidates(wordnet).get_candidates, words=words
         )
         if kind == SubstitutedPairGenerator.kind:
             return SubstitutedPairGenerator(premises, substituter)

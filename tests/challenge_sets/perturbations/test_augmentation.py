@@ -95,10 +95,10 @@ def words_by_half(parser, real_premises, adjectives):
 
 
 def _list_nouns(parser, row):
-    from unbag.challenge_sets.perturbations.soswap import list_swap_lemmas
+    from unbag.challenge_sets.perturbations.soswap import swap_subject_and_object
 
     [parse] = parser.parse([row["premise"]])
-    return list_swap_lemmas(parse)
+    return swap_subject_and_object(parse).lemmas
 
 
 def _difference(premise, hypothesis):

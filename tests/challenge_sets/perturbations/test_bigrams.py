@@ -6,7 +6,7 @@ import pytest
 from unbag.challenge_sets.perturbations.corpus_counts import (
     BOUNDARY,
     BigramCounts,
-    count_bigrams,
+    count_words_and_bigrams,
     merge_bigram_counts,
     read_bigrams,
 )
@@ -15,7 +15,7 @@ from unbag.utils.safe_io import DataError
 
 
 def test_bigrams_are_counted_with_sentence_ends():
-    found = count_bigrams([Example("a", "A red dog.", "A dog.", "neutral")])
+    found = BigramCounts(count_words_and_bigrams([Example("a", "A red dog.", "A dog.", "neutral")]).bigrams)
     assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
     assert found.counts["dog", BOUNDARY] == 2
     assert found.is_attested(("dog", BOUNDARY), 2)

@@ -1,7 +1,7 @@
 import subprocess
 import sys
 
-from unbag.challenge_sets.perturbations.duplicates import deduplicate
+from unbag.challenge_sets.pairs import deduplicate
 
 
 def test_first_item_of_each_sentence_is_kept():
@@ -24,7 +24,7 @@ def test_iter_distinct_is_lazy():
 
 def test_hundred_thousand_sentences_need_little_memory():
     code = (
-        "import tracemalloc; from unbag.challenge_sets.perturbations.duplicates import deduplicate\n"
+        "import tracemalloc; from unbag.challenge_sets.pairs import deduplicate\n"
         "tracemalloc.start()\n"
         "n = sum(1 for _ in deduplicate((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
         "print(n, tracemalloc.get_traced_memory()[1])"

@@ -34,7 +34,7 @@ def parse_sentence(parser, sentence):
 
 def test_negation_nobody_requires_sentence_without_pronoun(parser):
     parse = parse_sentence(parser, "A girl is washing her hands.")
-    assert NOBODY not in build_negations(parse, find_simple_clause(parse))
+    assert NOBODY not in build_negations(find_simple_clause(parse))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_negation_nobody_requires_sentence_without_pronoun(parser):
 )
 def test_each_template_negates_sentence(parser, sentence, expected):
     parse = parse_sentence(parser, sentence)
-    assert build_negations(parse, find_simple_clause(parse)) == expected
+    assert build_negations(find_simple_clause(parse)) == expected
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,9 @@ feeding feed  VERB  VBG 3 ROOT
 
 def test_pronouns_change_case_and_verb_changes_number():
     parse = build_parse(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
-    assert swap_subject_and_object(parse) == SwappedSentence("They are feeding him.", "He", "them", repaired=True)
+    assert swap_subject_and_object(parse) == SwappedSentence(
+        "They are feeding him.", "He", "them", repaired=True, lemmas=("feed",)
+    )
     parse = build_parse(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
     assert swap_subject_and_object(parse).hypothesis == "I am feeding him."
 
@@ -180,7 +182,7 @@ def test_object_of_later_verb_swaps_with_first_subject():
         +.    .     PUNCT .   3 punct
     """)
     assert swap_subject_and_object(parse) == SwappedSentence(
-        "Books sit and read a girl.", "A girl", "books", repaired=True
+        "Books sit and read a girl.", "A girl", "books", repaired=True, lemmas=("read", "girl", "book")
     )
 
 

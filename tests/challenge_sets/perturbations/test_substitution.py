@@ -216,15 +216,12 @@ def test_person_with_pronoun_is_not_replaced_by_man():
 
 
 def test_wordnet_antonyms_must_be_similar_enough():
-    class ExtraCandidates:
-        def get_candidates(self, word):
-            return (
-                [ReplacementCandidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
-            )
+    def find_candidates(word):
+        return [ReplacementCandidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
 
     def substitute_runs(similarity, min_similarity):
         options = {
-            "more": ExtraCandidates(),
+            "more": find_candidates,
             "similarity": lambda old, new: similarity,
             "min_similarity": min_similarity,
         }
@@ -253,13 +250,11 @@ def test_substituter_depends_only_on_seed_and_premise():
 
 
 def test_additional_candidates_replace_words_in_no_list():
-    class ExtraCandidates:
-        def get_candidates(self, word):
-            return [ReplacementCandidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
+    def find_candidates(word):
+        return [ReplacementCandidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
 
-    substitute_runs = _build_substituter([*CORPUS, "A dog sprints."], more=ExtraCandidates(), q=9).substitute(
-        "A dog runs."
-    )
+    substituter = _build_substituter([*CORPUS, "A dog sprints."], more=find_candidates, q=9)
+    substitute_runs = substituter.substitute("A dog runs.")
     assert [(found.old, found.new) for found in substitute_runs] == [("dog", "animal"), ("runs", "sprints")]
 
 

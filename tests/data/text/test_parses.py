@@ -67,12 +67,12 @@ def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatc
     parser = Parser(pipeline, cache=tmp_path / "tagged")
     tagged, parsed = _record_pipeline_calls(parser, monkeypatch)
     again = [red, man, old, "", red, man]
-    assert list(parser.parse_with_tag("JJ", again)) == [full[red], full[old], full[red]]
+    assert list(parser.parse(again, tag="JJ")) == [full[red], full[old], full[red]]
     assert (tagged, parsed) == ([red, man, old, ""], [red, old])
-    assert list(parser.parse_with_tag("JJ", again)) == [full[red], full[old], full[red]]
-    assert list(parser.parse_with_tag("RB", again)) == []
+    assert list(parser.parse(again, tag="JJ")) == [full[red], full[old], full[red]]
+    assert list(parser.parse(again, tag="RB")) == []
     assert (tagged, parsed) == ([red, man, old, ""], [red, old])
-    assert list(parser.parse_with_tag("DT", again)) == [full[text] for text in (red, man, old, red, man)]
+    assert list(parser.parse(again, tag="DT")) == [full[text] for text in (red, man, old, red, man)]
     assert parsed == [red, old, man]
     assert list(parser.parse(sentences)) == [full[red], full[man], full[old]]
     assert parsed == [red, old, man]
@@ -84,7 +84,7 @@ def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, mon
     parser._nlp.rename_pipe("tagger", "fine_tags")
     _, parsed = _record_pipeline_calls(parser, monkeypatch)
     sentences = ["A red dog runs.", "A man sleeps."]
-    assert [str(parse) for parse in parser.parse_with_tag("JJ", sentences)] == ["A red dog runs."]
+    assert [str(parse) for parse in parser.parse(sentences, tag="JJ")] == ["A red dog runs."]
     assert set(parsed) == set(sentences)
 
 
@@ -103,7 +103,7 @@ def _record_pipeline_calls(parser, monkeypatch):
 
 
 def test_parses_is_lazy(parser, monkeypatch):
-    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 2)
+    monkeypatch.setattr("unbag.data.text.tagging.Annotator.commit_size", 2)
     taken = []
     stream = parser.parse(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
     next(stream)
@@ -132,6 +132,6 @@ def test_parses_do_not_depend_on_cached_vocabulary(pipeline, parser, monkeypatch
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
     kept = list(parser.parse(sentences))
-    monkeypatch.setattr("unbag.data.text.parses._VOCABULARY_SENTENCES", 0)
-    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 3)
+    monkeypatch.setattr("unbag.data.text.tagging._VOCABULARY_SENTENCES", 0)
+    monkeypatch.setattr("unbag.data.text.tagging.Annotator.commit_size", 3)
     assert list(Parser(pipeline, cache=tmp_path).parse(sentences)) == kept

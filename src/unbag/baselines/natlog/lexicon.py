@@ -4,12 +4,12 @@ All senses of a part of speech are considered, with preference for common senses
 kind of a" have a path in WordNet, the path with fewer edges and more common senses is used.
 """
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.wordnet.relations import Lexicon, are_antonyms
+from unbag.baselines.wordnet.relations import Lexicon, are_antonyms, compute_ancestor_distances
 
 _PARTS: Final = {"NOUN": "n", "PROPN": "n", "NUM": "n", "VERB": "v", "AUX": "v", "ADJ": "as", "ADV": "r"}
 _RARE: Final = 6
@@ -54,7 +54,7 @@ class LexicalRelations:
     def is_living(self, noun: str) -> bool:
         """Check whether the most common sense of a noun is a living thing."""
         living = set(self._senses("living thing", "n"))
-        return any(above in living for sense in self._senses(noun, "n")[:1] for above, _ in self._up(sense))
+        return any(above in living for above in compute_ancestor_distances(self._lexicon, self._senses(noun, "n")[:1]))
 
     def is_kind_of(self, phrase: str, kind: str) -> bool:
         """Check whether a noun phrase is a hyponym of another noun phrase."""
@@ -99,19 +99,10 @@ class LexicalRelations:
         """Collect the senses of a phrase and their ancestors, each with distance and rank of the starting sense."""
         ancestors: dict[Hashable, tuple[int, int]] = {}
         for rank, sense in enumerate(self._senses(phrase, parts)):
-            for above, edges in self._up(sense):
+            for above, edges in compute_ancestor_distances(self._lexicon, [sense]).items():
                 if above not in ancestors or sum(ancestors[above]) > edges + rank:
                     ancestors[above] = (edges, rank)
         return ancestors
-
-    def _up(self, sense: Hashable) -> Iterator[tuple[Hashable, int]]:
-        # Breadth-first search: WordNet may have several paths to an ancestor, and the shortest one counts.
-        seen, frontier, edges = {sense}, [sense], 0
-        while frontier:
-            yield from ((each, edges) for each in frontier)
-            frontier = list(dict.fromkeys(a for s in frontier for a in self._lexicon.hypernyms(s) if a not in seen))
-            seen.update(frontier)
-            edges += 1
 
     def _of_part(self, phrase: str, parts: str) -> list[Hashable]:
         senses: Collection[Any] = self._lexicon.senses(phrase)

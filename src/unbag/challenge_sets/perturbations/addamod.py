@@ -44,7 +44,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -248,8 +248,10 @@ def build_addamod_pair(
     begin = choice % len(pairs)
     # The first fitting pair at or after the drawn start, in cyclic order.
     (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))
-    adjective = _weighted(fit, weight)
-    sides = [(_text(_insert(parse, adjective, noun)), noun) for noun in (one, other)]
+    # Each adjective occurs as often as its weight, so that the number selects in proportion to the weights.
+    adjective = next(islice(Counter(fit).elements(), weight % sum(fit.values()), None))
+    changed = [_insert(parse, adjective, noun) for noun in (one, other)]
+    sides = [(each.join(range(len(each.words))), noun) for each, noun in zip(changed, (one, other), strict=True)]
     (premise, noun), (hypothesis, other_noun) = sides if direction % 2 else sides[::-1]
     return AddAmodPair(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
@@ -397,25 +399,10 @@ def _differ(parse: Parse, one: int, other: int) -> bool:
 
 def _of_head(parse: Parse, noun: int) -> int | None:
     """Find the token whose `of` complement is the noun, or the coordination that contains the noun."""
-    above = parse.heads[_first_of_list(parse, noun)]
-    return parse.heads[above] if parse.lower_words[above] == "of" else None
-
-
-def _first_of_list(parse: Parse, noun: int) -> int:
-    """Find the first noun of the coordination that contains a noun: men, in "a group of men and women"."""
-    while parse.deps[noun] == "conj" and parse.heads[noun] != noun:
+    while parse.deps[noun] == "conj" and parse.heads[noun] != noun:  # men, in "a group of men and women"
         noun = parse.heads[noun]
-    return noun
-
-
-def _weighted(weights: dict[str, int], number: int) -> str:
-    """Select a name with probability proportional to its weight, by a random number."""
-    remaining = number % sum(weights.values())
-    for name, weight in weights.items():
-        remaining -= weight
-        if remaining < 0:
-            return name
-    raise AssertionError("expected at least one positive weight, got none")
+    above = parse.heads[noun]
+    return parse.heads[above] if parse.lower_words[above] == "of" else None
 
 
 def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:
@@ -427,12 +414,7 @@ def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:
     elif position:
         words[position - 1] = adapt_article(words[position - 1], adjective)
     changed = replace(parse, words=tuple(words))
-    return changed.insert(position, word=adjective, space=True, pos="ADJ", tag=ADJECTIVE, head=noun.head, dep="amod")
-
-
-def _text(parse: Parse) -> str:
-    """Join all tokens to text, with the space after the last one."""
-    return "".join(word + " " * space for word, space in zip(parse.words, parse.spaces, strict=True))
+    return changed.splice(position, position, (adjective, True, adjective.lower(), "ADJ", ADJECTIVE, noun.head, "amod"))
 
 
 def modify_noun(parse: Parse, noun: str, adjective: str) -> Parse | None:

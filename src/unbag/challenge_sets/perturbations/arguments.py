@@ -21,8 +21,13 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.soswap.clause import TransitiveClause, find_clause
-from unbag.challenge_sets.perturbations.soswap.phrases import find_finite_verb, find_object_span, has_number_agreement
+from unbag.challenge_sets.perturbations.soswap.clause import (
+    TransitiveClause,
+    find_clause,
+    find_finite_verb,
+    find_object_span,
+    has_number_agreement,
+)
 from unbag.challenge_sets.perturbations.vocabulary_split import stem_phrase
 from unbag.challenge_sets.perturbations.word_lists import WORD_LISTS
 from unbag.data.text.grammar import (
@@ -277,7 +282,8 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusionReason:
     if isinstance(clause, ClaimExclusionReason):
         return clause
     verb, subject = clause
-    numbers = [each for each in _numbers(parse) if not _counts_period(parse, each)]
+    words = parse.lower_words
+    numbers = [each for each in _numbers(parse) if not {*words[: each.span.start][-1:]} & _PERIOD_BEFORE]
     found = [_subject(parse, subject), _object(parse, verb), *numbers]
     arguments = [each for each in found if each is not None]
     arguments = [each for each in arguments if not is_generic_noun(each.noun)]
@@ -361,9 +367,8 @@ def replace_argument(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which a new argument replaces an old one."""
     start, stop = old.span.start, old.span.stop
     is_first = start == parse.first_word and not parse.words[start][:1].islower()
-    words_ = [*parse.words[:start], capitalize(new.text) if is_first else new.text, *parse.words[stop:]]
-    spaces = [*parse.spaces[:start], parse.spaces[stop - 1], *parse.spaces[stop:]]
-    return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
+    tokens = (*range(start), *range(stop - 1, len(parse.words)))
+    return parse.join(tokens, {stop - 1: capitalize(new.text) if is_first else new.text}).rstrip()
 
 
 def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusionReason:
@@ -429,11 +434,6 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
             if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
                 yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
-
-
-def _counts_period(parse: Parse, number: Argument) -> bool:
-    start = number.span.start
-    return start > 0 and parse.lower_words[start - 1] in _PERIOD_BEFORE
 
 
 def _is_bounded(parse: Parse, number: int, noun: int) -> bool:

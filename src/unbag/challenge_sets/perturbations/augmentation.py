@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, islice
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -60,16 +60,19 @@ class GeneratedPair(NamedTuple):
     label: str
 
 
-class PairGenerator(Protocol):
-    """Protocol for generators that build one kind of training pair from n source sentences or pairs."""
+class PairGenerator:
+    """Base class of the generators, which build one kind of training pair from n source sentences or pairs."""
 
     kind: str
-    balanced: bool  # whether each label is limited to half of the pairs
-    group_size: int  # number of pairs that a source yields together; 1 if its pairs are alternatives
+    balanced = False  # whether each label is limited to half of the pairs
+    group_size = 1  # number of pairs that a source yields together; 1 if its pairs are alternatives
+
+    def __init__(self, sources: Sequence[Any]) -> None:
+        """Initialize the generator with its source sentences or pairs."""
+        self._sources = sources
 
     def __len__(self) -> int:
-        """Count the source sentences or pairs."""
-        ...
+        return len(self._sources)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """For each source sentence or pair, yield the candidate pairs, or the reason why there are none.
@@ -77,7 +80,28 @@ class PairGenerator(Protocol):
         The pairs of a source depend on the seed, but not on the order of the sources. The caller takes one of the
         candidates, or with a `group_size` above 1 all of them.
         """
-        ...
+        raise NotImplementedError
+
+
+class PremisePairGenerator(PairGenerator):
+    """Base class of the generators that build pairs from each parsed premise alone."""
+
+    def __init__(self, premises: Sequence[str], parser: Parser, *, words: str = ALL) -> None:
+        """Initialize the generator. The parser has a cache on disk.
+
+        `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        """
+        super().__init__(premises)
+        self._parser, self._words = parser, words
+
+    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build the candidate pairs of a premise, or return the reason why there are none."""
+        raise NotImplementedError
+
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Parse the premises, and yield the candidate pairs of each, or the reason why there are none."""
+        for parse in self._parser.parse(self._sources[i] for i in order):
+            yield self.build_pairs(parse, seed)
 
 
 def sample_generated_pairs(
@@ -133,8 +157,9 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
                 too_many = True
                 continue
             labels.update(pair.label for pair in chosen)
-            name = _id(number, generator.kind, epoch, turn)
-            yield [Example(_member_id(name, i, len(chosen)), *pair) for i, pair in enumerate(chosen)]
+            name = f"{number}#{generator.kind}#{epoch}.{turn}"
+            names = [name] if len(chosen) == 1 else [f"{name}#{i}" for i in range(len(chosen))]
+            yield [Example(each, *pair) for each, pair in zip(names, chosen, strict=True)]
         if labels.total() == before:
             if not too_many:
                 raise ValueError(
@@ -146,14 +171,6 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
 
 
 _ID: Final = re.compile(r"(?P<group>\d+#(?P<kind>\w+)#\d+\.\d+)(?P<member>#\d+)?")
-
-
-def _id(number: int, kind: str, epoch: int, turn: int) -> str:
-    return f"{number}#{kind}#{epoch}.{turn}"
-
-
-def _member_id(name: str, number: int, size: int) -> str:
-    return f"{name}#{number}" if size > 1 else name
 
 
 def parse_pair_kind(source_id: str) -> str | None:
@@ -176,11 +193,11 @@ def parse_pair_group(source_id: str) -> str | None:
     return match["group"] if match and match["member"] else None
 
 
-class SoswapAddamodPairGenerator:
-    """Generator that builds SOSwap or AddAmod pairs from premises."""
+class SoswapAddamodPairGenerator(PremisePairGenerator):
+    """Generator that builds one SOSwap or AddAmod pair from each premise.
 
-    balanced = False
-    group_size = 1
+    For AddAmod, the seed selects the nouns and the adjective. SOSwap does not use the seed.
+    """
 
     def __init__(
         self,
@@ -192,11 +209,10 @@ class SoswapAddamodPairGenerator:
         min_count: int = DEFAULT_MIN_COUNT,
         words: str = ALL,
     ) -> None:
-        """Initialize the generator. The parser has a cache on disk.
+        """Initialize the generator as in `PremisePairGenerator`.
 
         `kind` is `soswap` or `addamod`, which requires counts of adjectives by noun. An adjective occurs at least
-        `min_count` times with a noun. `words` is the vocabulary of the pairs: `all`, or one half
-        (`challenge_sets.perturbations.vocabulary_split`).
+        `min_count` times with a noun.
         """
         if kind not in LABEL_BY_KIND:
             raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")
@@ -204,28 +220,23 @@ class SoswapAddamodPairGenerator:
             raise ValueError(
                 "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=count_adjectives(…)"
             )
-        self.kind, self._premises, self._parser = kind, premises, parser
-        self._adjectives, self._min_count, self._words = adjectives or AdjectiveCounts(), min_count, words
+        super().__init__(premises, parser, words=words)
+        self.kind, self._adjectives, self._min_count = kind, adjectives or AdjectiveCounts(), min_count
         # Premises that can never be swapped, with the reason. Most premises are here after the first pass, and later
         # passes do not parse them again.
         self._excluded: dict[int, str] = {}
 
-    def __len__(self) -> int:
-        return len(self._premises)
-
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair per premise.
-
-        For AddAmod, the seed selects the nouns and the adjective. SOSwap does not use the seed.
-        """
-        parses = self._parser.parse(self._premises[i] for i in order if i not in self._excluded)
+        """Generate one pair per premise."""
+        built = super().generate([i for i in order if i not in self._excluded], seed)
         for i in order:
-            result = self._excluded.get(i) or self._pairs(next(parses), seed)
+            result = self._excluded.get(i) or next(built)
             if self.kind == SOSWAP and isinstance(result, str):
                 self._excluded[i] = result
             yield result
 
-    def _pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build the pair of a premise, or return the reason why there is none."""
         if self.kind == SOSWAP:
             swap = swap_within_vocabulary_half(parse, self._words)
             return (
@@ -253,24 +264,20 @@ class LabelProver(Protocol):
         ...
 
 
-class SwappedPairGenerator:
+class SwappedPairGenerator(PairGenerator):
     """Generator that exchanges premise and hypothesis of pairs whose label is the same in both directions."""
 
     kind = "swapped"
-    balanced = False
-    group_size = 1
 
     def __init__(self, examples: Sequence[Example], parser: Parser) -> None:
         """Initialize the generator with the source pairs and the parser of their sentences."""
-        self._examples, self._parser = examples, parser
-
-    def __len__(self) -> int:
-        return len(self._examples)
+        super().__init__(examples)
+        self._parser = parser
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Exchange premise and hypothesis of each source pair. The seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
-            examples = [self._examples[i] for i in chunk]
+            examples = [self._sources[i] for i in chunk]
             neutral = [example for example in examples if example.label == NEUTRAL]
             parses = self._parser.parse(text for example in neutral for text in example[1:3])
             for example in examples:
@@ -294,41 +301,37 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
     return len(new) >= _MIN_NEW_WORDS
 
 
-class ReversedPairGenerator:
+class ReversedPairGenerator(PairGenerator):
     """Generator that exchanges premise and hypothesis of pairs if natural logic can prove the label of the new pair."""
 
     kind = "reversed"
-    balanced = False
-    group_size = 1
 
     def __init__(self, examples: Sequence[Example], labeller: LabelProver) -> None:
         """Initialize the generator with the source pairs and the labeller that proves their labels."""
-        self._examples, self._labeller = examples, labeller
+        super().__init__(examples)
+        self._labeller = labeller
         # Proved label of each exchanged pair: its id, -1 for no proof, -2 for not computed yet.
         self._proved = np.full(len(examples), -2, np.int8)
-
-    def __len__(self) -> int:
-        return len(self._examples)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Exchange premise and hypothesis of each source pair. The seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             self._prove([i for i in chunk if self._proved[i] == -2])
             for i in chunk:
-                example, label = self._examples[i], int(self._proved[i])
+                example, label = self._sources[i], int(self._proved[i])
                 yield NO_PROOF if label < 0 else [GeneratedPair(example.hypothesis, example.premise, LABELS[label])]
 
     def _prove(self, numbers: list[int]) -> None:
         # If the prover does not confirm the known label of a pair, its label of the exchanged pair is not used either.
         self._proved[numbers] = -1
-        confirmed = [i for i, label in self._labels(numbers, 1, 2) if label == self._examples[i].label]
+        confirmed = [i for i, label in self._labels(numbers, 1, 2) if label == self._sources[i].label]
         for i, label in self._labels(confirmed, 2, 1):
             if label is not None:
                 self._proved[i] = LABELS.index(label)
 
     def _labels(self, numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
         """Iterate over (index, proved label) of some pairs, reading the given fields as premise and hypothesis."""
-        premises, hypotheses = ([str(self._examples[i][side]) for i in numbers] for side in (premise, hypothesis))
+        premises, hypotheses = ([str(self._sources[i][side]) for i in numbers] for side in (premise, hypothesis))
         yield from zip(numbers, map(get_proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
 
 

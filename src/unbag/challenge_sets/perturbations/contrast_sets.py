@@ -19,12 +19,12 @@ replaces O in the first hypothesis: (X, M) is a contradiction.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair, modify_noun
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, PremisePairGenerator
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence
 from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_vocabulary_half
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence, Substituter
@@ -38,11 +38,13 @@ OTHER_ARTICLE: Final = "an article that reveals the noun of the adjective (an ol
 _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
-class ContrastSetGenerator:
-    """Generator that builds contrast sets: groups of four similar pairs with different labels."""
+class ContrastSetGenerator(PremisePairGenerator):
+    """Generator that builds contrast sets: groups of four similar pairs with different labels.
+
+    The seed selects the nouns and the adjectives.
+    """
 
     kind = "contrast"
-    balanced = False
     group_size = 4
 
     def __init__(
@@ -53,17 +55,12 @@ class ContrastSetGenerator:
         The substituter generates the exclusive adjectives. Its `words` also restricts the adjectives and nouns of
         AddAmod and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
         """
-        self._premises, self._parser, self._adjectives = premises, parser, adjectives
-        self._substituter = replace(substituter, q=_UNLIMITED)
+        super().__init__(premises, parser, words=substituter.words)
+        self._adjectives, self._substituter = adjectives, replace(substituter, q=_UNLIMITED)
 
-    def __len__(self) -> int:
-        return len(self._premises)
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the contrast set of each premise. The seed selects the nouns and the adjectives."""
-        substituter = replace(self._substituter, seed=seed)
-        for parse in self._parser.parse(self._premises[i] for i in order):
-            yield build_contrast_set(parse, self._adjectives, substituter)
+    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build the contrast set of a premise, or return the reason why there is none."""
+        return build_contrast_set(parse, self._adjectives, replace(self._substituter, seed=seed))
 
 
 def build_contrast_set(

@@ -88,11 +88,6 @@ class BigramCounts(NamedTuple):
         return (not self.has_sentence_ends and BOUNDARY in pair) or self.counts[pair] >= min_count
 
 
-def count_bigrams(examples: Iterable[Example]) -> BigramCounts:
-    """Count the bigrams in the sentences of a corpus."""
-    return BigramCounts(count_words_and_bigrams(examples).bigrams)
-
-
 def is_bigram_file(name: str) -> bool:
     """Check whether a file name has an extension that `read_bigrams` supports.
 
@@ -114,7 +109,8 @@ def read_bigrams(path: Path) -> BigramCounts:
     texts = _texts(path)
     first = next(texts, "")
     all_lines = chain([first], texts)
-    if _is_table_line(first):
+    *words, last = first.rstrip("\n").split("\t")
+    if words and last.strip().isdecimal():
         return BigramCounts(_parse_table(path, all_lines), has_sentence_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
     for line in all_lines:
@@ -142,11 +138,6 @@ def merge_bigram_counts(corpus_counts: Iterable[BigramCounts]) -> BigramCounts:
         counts.update(each.counts)
         has_sentence_ends = has_sentence_ends and each.has_sentence_ends
     return BigramCounts(counts, has_sentence_ends)
-
-
-def _is_table_line(line: str) -> bool:
-    *words, last = line.rstrip("\n").split("\t")
-    return bool(words) and last.strip().isdecimal()
 
 
 def _parse_table(path: Path, lines: Iterable[str]) -> Counter[tuple[str, str]]:

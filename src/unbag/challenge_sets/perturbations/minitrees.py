@@ -1,6 +1,6 @@
 """POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -61,7 +61,8 @@ class MiniTrees:
         Repeated sentences are counted each time. `radius` and `definition` are those of the constructor.
         """
         trees = cls(radius, definition)
-        for chunk in _chunks(sentences):
+        stream = iter(sentences)
+        while chunk := list(islice(stream, _CHUNK_SIZE)):
             tagged = tagger.tag(chunk)
             for sentence in chunk:
                 trees.add(tagged[sentence])
@@ -183,9 +184,3 @@ class MiniTreeRatioCalculator:
         return self._trees.compute_permuted_signatures(
             tagged, np.concatenate([np.arange(len(tagged))[None], order]), self._k
         )
-
-
-def _chunks(sentences: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(sentences)
-    while chunk := list(islice(rest, _CHUNK_SIZE)):
-        yield chunk

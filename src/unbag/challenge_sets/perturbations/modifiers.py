@@ -294,17 +294,15 @@ def _verb(parts: SeedConstituents, modifier: Modifier | None, *, singular: bool)
             if parts.auxiliary in AGREEING_AUXILIARIES
             else parts.auxiliary
         )
-        negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
+        negated = f"{auxiliary} {parts.negation}".rstrip()
+        if parts.negation == "n't":
+            negated = {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
         return [negated, *added, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
     if added == [NOT]:
         does = "do" if person is GrammaticalPerson.PLURAL else "does"
         return list(filter(None, [does, NOT, _conjugate_verb(verb, parts, GrammaticalPerson.PLURAL), rest]))
     return list(filter(None, [*added, _conjugate_verb(verb, parts, person), rest]))
-
-
-def _contracted(auxiliary: str) -> str:
-    return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
 def _conjugate_verb(verb: str, parts: SeedConstituents, person: GrammaticalPerson) -> str:

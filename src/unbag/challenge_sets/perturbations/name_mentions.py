@@ -57,18 +57,14 @@ _CITIES: Final = (
 )
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.replace("_", " ") for name in text.split())
-
-
 PLACE_LEVELS: Final = {
-    name: level
+    name.replace("_", " "): level
     for level, text in (
         (PlaceLevel.COUNTRY, _COUNTRIES),
         (PlaceLevel.STATE, _US_STATES),
         (PlaceLevel.CITY, _CITIES),
     )
-    for name in _names(text)
+    for name in text.split()
 }
 """Level of each place."""
 

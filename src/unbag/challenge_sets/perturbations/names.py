@@ -12,7 +12,7 @@ words of both (John, Smith, John Smith). Such names are not exchanged.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.name_mentions import (
@@ -41,14 +41,6 @@ NAMES: Final = "names"
 
 MIN_NAMES: Final = 3
 """Minimum number of names of a class in the text, the replaced one included."""
-
-
-class NameEdit(NamedTuple):
-    """A sentence in which one name was replaced."""
-
-    hypothesis: str
-    old: str
-    new: str
 
 
 UNSURE: Final = "name: several kinds of entities, or also a common word"
@@ -131,7 +123,7 @@ def replace_name(
     names: TextNames,
     seed: int = DEFAULT_SEED,
     rejection_counts: Counter[str] | None = None,
-) -> NameEdit | None:
+) -> SubstitutedSentence | None:
     """Replace one name of a sentence by another name of the text, so that the new sentence contradicts the old one.
 
     Return None if no replacement is certain to contradict. The draw depends on the seed, the sentence and the names of
@@ -141,7 +133,7 @@ def replace_name(
     for entity in filter(is_supported_entity, entities):
         mention = find_mention(parse, entity)
         edit = mention if isinstance(mention, str) else _edit_or_reason(parse, entities, mention, names, seed)
-        if isinstance(edit, NameEdit):
+        if isinstance(edit, SubstitutedSentence):
             edits.append(edit)
         elif rejection_counts is not None:
             rejection_counts[edit] += 1
@@ -159,13 +151,10 @@ def build_name_pairs(
     `rejection_counts`.
     """
     names = collect_names(iter_sentences())
-    relation = WordNetRelation.CO_HYPONYM
     return {
-        str(parse): SubstitutedSentence(
-            edit.hypothesis, NAMES, relation, LABEL_BY_RELATION[relation], edit.old, edit.new
-        )
+        str(parse): pair
         for parse, entities in iter_sentences()
-        if (edit := replace_name(parse, entities, names, seed, rejection_counts)) is not None
+        if (pair := replace_name(parse, entities, names, seed, rejection_counts)) is not None
     }
 
 
@@ -199,7 +188,7 @@ def _initials(name: str) -> str:
 
 def _edit_or_reason(
     parse: Parse, entities: Sequence[Entity], mention: NameMention, names: TextNames, seed: int
-) -> NameEdit | str:
+) -> SubstitutedSentence | str:
     """Exchange a name, or find the reason why it is not exchanged."""
     reason = _sentence_reason(parse, entities, mention, names)
     if reason is not None:
@@ -212,7 +201,11 @@ def _edit_or_reason(
     # Cyclic from a random start: one draw per name, whatever the number of rejected candidates.
     for new in (*candidates[start:], *candidates[:start]):
         if present.isdisjoint(_name_words(new)) and not are_names_possibly_coreferent(mention.text, new, names):
-            return _edit(parse, mention, new)
+            sentence, relation = str(parse), WordNetRelation.CO_HYPONYM
+            # Counted from the end, since a parse has no character offsets.
+            begin = len(sentence) - len(parse.text(mention.start, len(parse.words)))
+            hypothesis = sentence[:begin] + new + sentence[begin + len(mention.text) :]
+            return SubstitutedSentence(hypothesis, NAMES, relation, LABEL_BY_RELATION[relation], mention.text, new)
     return SAME
 
 
@@ -235,10 +228,3 @@ def _sentence_reason(parse: Parse, entities: Sequence[Entity], mention: NameMent
     if mention.name_class.kind is NameKind.PLACE and sum(each.label in _REGIONAL_LABELS for each in entities) > 1:
         return OTHER_PLACE
     return None
-
-
-def _edit(parse: Parse, mention: NameMention, new: str) -> NameEdit:
-    sentence = str(parse)
-    # Counted from the end, since a parse has no character offsets.
-    start = len(sentence) - len(parse.text(mention.start, len(parse.words)))
-    return NameEdit(sentence[:start] + new + sentence[start + len(mention.text) :], mention.text, new)

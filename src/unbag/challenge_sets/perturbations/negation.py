@@ -24,13 +24,19 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, LabelProver, get_proved_label
+from unbag.challenge_sets.perturbations.augmentation import (
+    GeneratedPair,
+    LabelProver,
+    PremisePairGenerator,
+    get_proved_label,
+)
+from unbag.challenge_sets.perturbations.negation_claims import Claim, find_single_clause
 from unbag.challenge_sets.perturbations.negation_operations import NegationPair, build_negation_pairs
-from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_premises
+from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_items
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, get_gold_id
@@ -42,7 +48,6 @@ from unbag.data.text.grammar import (
     adapt_article,
     decapitalize,
     get_adjective_rank,
-    has_matching_determiners,
 )
 from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_person_singular, conjugate_verb
 from unbag.utils import rng
@@ -62,6 +67,7 @@ _NOT_PLAIN: Final = NEGATIONS | frozenset(
 )
 """Words that may change the meaning of a negation, or make it hard to read."""
 _OTHER_CLAUSES: Final = frozenset("advcl acl appos ccomp conj csubj dep expl parataxis relcl".split())
+_MARKS: Final = frozenset({"PUNCT", "SPACE", "SYM", "X"})
 _COLLECTIVE: Final = frozenset("bunch couple crowd family group line lot majority number pair row team variety".split())
 _COUNTS: Final = frozenset("two three four five six seven eight nine ten".split())
 _DETERMINERS: Final = _COUNTS | frozenset("a an the some one".split())
@@ -69,45 +75,30 @@ _OWN: Final = frozenset("his her their him them himself herself themselves".spli
 _BE: Final = frozenset("is are was were".split())
 
 
-class SimpleClause(NamedTuple):
-    """Token positions of the subject and the verb in a simple sentence, which has a single clause."""
-
-    noun: int
-    finite: int  # finite verb, which may be an auxiliary
-    verb: int  # main verb; equal to `finite` without an auxiliary
-
-
-def find_simple_clause(parse: Parse) -> SimpleClause | None:
+def find_simple_clause(parse: Parse) -> Claim | None:
     """Find the subject and the verb of a simple sentence (a single clause). Return None for other sentences."""
-    words = parse.lower_words
-    if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
+    clause = find_single_clause(parse, _NOT_PLAIN, _OTHER_CLAUSES, _MARKS)
+    if clause is None:
         return None
-    inner = len(words) - (words[-1] == ".")
-    if not {"PUNCT", "SPACE", "SYM", "X"}.isdisjoint(parse.pos[:inner]) or not _OTHER_CLAUSES.isdisjoint(parse.deps):
+    words, (_, noun, finite, verb) = parse.lower_words, clause
+    if parse.tags[noun] not in ("NN", "NNS") or parse.lemmas[noun].lower() in _COLLECTIVE:
         return None
-    verb = parse.deps.index("ROOT")
-    noun = next((i for i in parse.children(verb) if parse.deps[i] in ("nsubj", "nsubjpass")), None)
-    auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")]
-    finite = auxiliaries[0] if auxiliaries else verb
-    if noun is None or parse.tags[noun] not in ("NN", "NNS") or parse.lemmas[noun].lower() in _COLLECTIVE:
-        return None
-    if parse.tags[noun] == "NN" and not _determiners(parse, noun):
-        return None
-    if parse.subtree(noun) != list(range(finite)) or "CCONJ" in parse.pos[:finite]:
+    if (parse.tags[noun] == "NN" and not _determiners(parse, noun)) or "CCONJ" in parse.pos[:finite]:
         return None
     if parse.tags[finite] not in ("VBZ", "VBP") or not words[finite].isalpha():
         return None
     if (parse.tags[finite] == "VBZ") is (parse.tags[noun] == "NNS"):
         return None
+    auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")]
     # "are happily playing" may be negated in two places.
     if auxiliaries and (words[finite] not in _BE or len(auxiliaries) > 1 or finite != verb - 1):
         return None
-    return SimpleClause(noun, finite, verb)
+    return clause
 
 
-def build_negations(parse: Parse, clause: SimpleClause) -> Mapping[str, str]:
+def build_negations(clause: Claim) -> Mapping[str, str]:
     """Build one negation of a simple sentence per suitable template. Returns a dict from templates to texts."""
-    finite, word = clause.finite, parse.words[clause.finite]
+    parse, finite, word = clause.parse, clause.finite, clause.parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
     by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
     base = parse.lemmas[finite].lower()
@@ -145,11 +136,7 @@ def _without_determiner(parse: Parse, noun: int) -> int | None:
 
 
 def _text(parse: Parse, changed: Mapping[int, str], start: int = 0) -> str:
-    """Join the tokens from `start` on, with some words replaced. An empty replacement also removes the space."""
-    pieces = [
-        word + " " * parse.spaces[i] for i in range(start, len(parse.words)) if (word := changed.get(i, parse.words[i]))
-    ]
-    return "".join(pieces)
+    return parse.join(range(start, len(parse.words)), changed)
 
 
 _PREPOSITIONS: Final = frozenset(
@@ -195,14 +182,13 @@ def _is_optional(parse: Parse, i: int) -> bool:
 
 def remove_tokens(parse: Parse, token_indices: list[int]) -> Parse:
     """Remove consecutive tokens from a parse. An indefinite article before them is adapted to the next word."""
-    before, after = token_indices[0] - 1, token_indices[-1] + 1
+    start, stop = token_indices[0], token_indices[-1] + 1
     words, spaces = list(parse.words), list(parse.spaces)
-    if before >= 0:
-        if after < len(words):
-            words[before] = adapt_article(words[before], words[after])
-        spaces[before] = spaces[after - 1]
-    changed = replace(parse, words=tuple(words), spaces=tuple(spaces))
-    return changed.select([i for i in range(len(words)) if i not in token_indices])
+    if start > 0:
+        if stop < len(words):
+            words[start - 1] = adapt_article(words[start - 1], words[stop])
+        spaces[start - 1] = spaces[stop - 1]
+    return replace(parse, words=tuple(words), spaces=tuple(spaces)).splice(start, stop)
 
 
 NOT_PLAIN: Final = "not a plain sentence"
@@ -213,28 +199,22 @@ _CHUNK_SIZE: Final = 64  # sentences whose pairs are proved together
 T = TypeVar("T")
 
 
-class NegatedPairGenerator:
-    """Generator that builds pairs with negated sentences from premises."""
+class NegatedPairGenerator(PremisePairGenerator):
+    """Generator that builds pairs with negated sentences from premises. `words` restricts the templates."""
 
     kind = "negated"
     balanced = True
-    group_size = 1
 
     def __init__(self, premises: Sequence[str], parser: Parser, labeller: LabelProver, *, words: str = ALL) -> None:
-        """Initialize the generator. The parser has a cache on disk, and the labeler proves the labels.
-
-        `words` are the templates to use: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-        """
-        self._premises, self._parser, self._labeller, self._words = premises, parser, labeller, words
-
-    def __len__(self) -> int:
-        return len(self._premises)
+        """Initialize the generator as in `PremisePairGenerator`. The labeler proves the labels."""
+        super().__init__(premises, parser, words=words)
+        self._labeller = labeller
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """For each premise, generate the pairs with a provable label. The seed selects template and modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
-            parses = self._parser.parse(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
-            candidates = [self._candidates(parse, seed) for parse in parses]
+            parses = self._parser.parse(self._sources[i] for i in order[start : start + _CHUNK_SIZE])
+            candidates = [self.build_pairs(parse, seed) for parse in parses]
             pairs = [pair for result in candidates if not isinstance(result, str) for pair in result]
             verdicts = self._labeller.iter_verdicts(
                 [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
@@ -247,15 +227,13 @@ class NegatedPairGenerator:
                 confirmed = [pair for pair in result if get_proved_label(next(verdicts)) == pair.label]
                 yield confirmed or NO_PROOF
 
-    def _candidates(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build one candidate pair per label, or determine why there is none."""
+    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build one candidate pair per label, or return the reason why there is none."""
         clause = find_simple_clause(parse)
         if clause is None:
             return NOT_PLAIN
         by_template = {
-            name: text
-            for name, text in build_negations(parse, clause).items()
-            if are_in_vocabulary_half(self._words, [name])
+            name: text for name, text in build_negations(clause).items() if are_in_vocabulary_half(self._words, [name])
         }
         if not by_template:
             return NO_TEMPLATE
@@ -263,12 +241,10 @@ class NegatedPairGenerator:
         template = _choose(sorted(by_template), key, "template")
         not_long = by_template[template]
         pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
-        shorter = [
-            (each, clause) for each in iter_shortened_parses(parse) if (clause := find_simple_clause(each)) is not None
-        ]
+        shorter = [found for found in map(find_simple_clause, iter_shortened_parses(parse)) if found is not None]
         if shorter:
-            short, clause = _choose(shorter, key, "shorter")
-            not_short = build_negations(short, clause).get(template)
+            chosen = _choose(shorter, key, "shorter")
+            short, not_short = chosen.parse, build_negations(chosen).get(template)
             if not_short is not None:
                 pairs += [
                     GeneratedPair(long, not_short, CONTRADICTION),
@@ -312,7 +288,7 @@ def iter_negation_rows(
             the excluded premises by reason (`excluded: ...`).
     """
     counts = Counter() if counts is None else counts
-    for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
+    for source_id, parse in parse_items(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         pairs = build_negation_pairs(parse, seed=seed, words=words)
         if isinstance(pairs, str):
@@ -338,34 +314,20 @@ def iter_negation_rows(
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
-class NegationMirrorGenerator:
+class NegationMirrorGenerator(PremisePairGenerator):
     """Generator that builds mirrored pairs: two pairs with the same hypothesis, whose premises have the same words.
 
-    The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral.
+    The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral. The seed
+    selects the operation, the pairs and the words.
     """
 
     kind = "negation"
-    balanced = False
     group_size = 2
 
-    def __init__(self, premises: Sequence[str], parser: Parser, *, words: str = ALL) -> None:
-        """Initialize the generator. The parser has a cache on disk.
-
-        `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-        """
-        self._premises, self._parser, self._words = premises, parser, words
-
-    def __len__(self) -> int:
-        return len(self._premises)
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate two pairs per source sentence, with the same hypothesis and the same words in the premises.
-
-        The seed selects the operation, the pairs and the words.
-        """
-        for parse in self._parser.parse(self._premises[i] for i in order):
-            pairs = build_negation_pairs(parse, seed=seed, words=self._words)
-            yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
+    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build two pairs of a premise, or return the reason why there are none."""
+        pairs = build_negation_pairs(parse, seed=seed, words=self._words)
+        return pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
 
 
 def _draw_mirror(parse: Parse, pairs: Sequence[NegationPair], seed: int) -> list[GeneratedPair] | str:

@@ -6,7 +6,7 @@ with an auxiliary takes *not*: elsewhere the negation changes the form of the ve
 words of the premise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -156,39 +156,53 @@ class Claim(NamedTuple):
         is_negated: bool = False,
         changed: Mapping[int, str] | None = None,
     ) -> str:
-        words = {i: word for i, word in enumerate(self.parse.words)} | dict(changed or {})
+        words = dict(changed or {})
         if is_negated:
-            words[self.finite] += " not"
-        places = range(start, len(self.parse.words) if stop is None else stop)
-        return "".join(words[i] + " " * self.parse.spaces[i] for i in places).rstrip()
+            words[self.finite] = words.get(self.finite, self.parse.words[self.finite]) + " not"
+        return self.parse.join(range(start, len(self.parse.words) if stop is None else stop), words).rstrip()
+
+
+def find_single_clause(
+    parse: Parse, excluded_words: Set[str], other_clauses: Set[str], marks: Set[str]
+) -> Claim | None:
+    """Find the subject and the verb of a sentence with one clause, whose verb follows its subject.
+
+    Return None for other sentences, and for those with an excluded word, a dependency of another clause, or a token
+    other than the full stop whose POS tag is that of a mark.
+    """
+    words = parse.lower_words
+    if parse.deps.count("ROOT") != 1 or not has_matching_determiners(parse):
+        return None
+    if not excluded_words.isdisjoint(words) or not other_clauses.isdisjoint(parse.deps):
+        return None
+    if not marks.isdisjoint(parse.pos[: len(words) - (words[-1] == ".")]):
+        return None
+    verb = parse.deps.index("ROOT")
+    noun = next((i for i in parse.children(verb) if parse.deps[i] in _SUBJECTS), None)
+    finite = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")), verb)
+    if noun is None or parse.subtree(noun) != list(range(finite)):
+        return None
+    return Claim(parse, noun, finite, verb)
 
 
 def parse_claim(parse: Parse) -> Claim | None:
     """Parse a sentence as a claim. Return None if it is not a claim. A missing full stop is added."""
     parse = _with_full_stop(parse)
     words = parse.lower_words
-    if (
-        len(words) not in _LENGTH
-        or words[-1] != "."
-        or parse.deps.count("ROOT") != 1
-        or not has_matching_determiners(parse)
-    ):
+    if len(words) not in _LENGTH or words[-1] != ".":
         return None
     if parse.spaces[-2] or any(dep == "det" and parse.pos[i - 1] in ("ADJ", "DET") for i, dep in enumerate(parse.deps)):
         return None  # "a simple a symmetrical design": a sentence with an error
-    if not _EXCLUDED_WORDS.isdisjoint(words) or not _OTHER_CLAUSES.isdisjoint(parse.deps):
+    if not all(word == "'s" or word.replace("-", "").replace(",", "").isalnum() for word in words[:-1]):
         return None
-    if not _MARKS.isdisjoint(parse.pos[:-1]) or not all(map(_is_word, words[:-1])) or not parse.words[0].istitle():
+    if not parse.words[0].istitle():
         return None
     # "an old and dirty house" stays well formed under a negation; "sings and dances" does not.
     if any(dep == "conj" and parse.deps[parse.heads[i]] not in _OBJECTS for i, dep in enumerate(parse.deps)):
         return None
-    verb = parse.deps.index("ROOT")
-    nouns = [i for i in parse.children(verb) if parse.deps[i] in _SUBJECTS]
-    finite = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")), verb)
-    if len(nouns) != 1 or parse.subtree(nouns[0]) != list(range(finite)):
+    claim = find_single_clause(parse, _EXCLUDED_WORDS, _OTHER_CLAUSES, _MARKS)
+    if claim is None or sum(parse.deps[i] in _SUBJECTS for i in parse.children(claim.verb)) > 1:
         return None
-    claim = Claim(parse, nouns[0], finite, verb)
     return claim if _has_subject(claim) and _has_predicate(claim) else None
 
 
@@ -197,7 +211,7 @@ def _with_full_stop(parse: Parse) -> Parse:
         return parse
     last, root = len(parse.words), parse.deps.index("ROOT")
     joined = replace(parse, spaces=(*parse.spaces[:-1], False))
-    return joined.insert(last, word=".", space=False, pos="PUNCT", tag=".", head=root, dep="punct")
+    return joined.splice(last, last, (".", False, ".", "PUNCT", ".", root, "punct"))
 
 
 def _has_subject(claim: Claim) -> bool:
@@ -224,7 +238,3 @@ def _has_predicate(claim: Claim) -> bool:
     if verb == finite:
         return parse.pos[verb] == "VERB" and parse.tags[verb] in ("VBZ", "VBP", "VBD")
     return claim.has_auxiliary and parse.pos[verb] in ("VERB", "AUX") and parse.tags[verb] in ("VB", "VBG", "VBN")
-
-
-def _is_word(word: str) -> bool:
-    return word == "'s" or word.replace("-", "").replace(",", "").isalnum()

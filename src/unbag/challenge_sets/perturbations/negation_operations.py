@@ -28,6 +28,7 @@ denies "A man is asleep".
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from unbag.challenge_sets.perturbations.arguments import collect_content_stems
@@ -234,7 +235,9 @@ def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     chosen = sampler.choose(fitting, "quantifier", lambda each: each.negative.lower())
     if distractor is None or noun is None or chosen is None:
         return None
-    other = _counted(distractor, claim)
+    other = f"{distractor.inflect_noun(is_plural=claim.is_plural)} " + distractor.predicate(
+        is_past=claim.is_past, is_plural=claim.is_plural
+    )
 
     def quantified(determiner: str, *, is_negated: bool = False) -> str:
         return f"{determiner} {noun} {claim.predicate(is_negated=is_negated)}"
@@ -312,21 +315,17 @@ def _monotone(
     )
 
 
-def _prefix(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    # What is not unmarried is married, but what is not unhappy need not be happy.
-    prefixes = PERSON_PREFIXES if claim.relative_pronoun == "who" else THING_PREFIXES
-    return _opposite(claim, sampler, prefixes, "prefix", from_denied=None)
-
-
-def _antonym(claim: Claim, sampler: ClaimSampler) -> Mirrors:
-    antonyms = PERSON_ANTONYMS if claim.relative_pronoun == "who" else THING_ANTONYMS
-    return _opposite(claim, sampler, antonyms, "antonym", from_denied=NEUTRAL)
-
-
 def _opposite(
-    claim: Claim, sampler: ClaimSampler, opposites: Sequence[OppositePhrases], name: str, *, from_denied: str | None
+    claim: Claim,
+    sampler: ClaimSampler,
+    *,
+    of_people: Sequence[OppositePhrases],
+    of_things: Sequence[OppositePhrases],
+    name: str,
+    from_denied: str | None,
 ) -> Mirrors:
     """Build the mirrors of a phrase and its opposite; `from_denied` is the label of "not x" and "not y"."""
+    opposites = of_people if claim.relative_pronoun == "who" else of_things
     fitting = [
         each for each in opposites if sampler.filter_unused([each.stated]) and sampler.filter_unused([each.opposite])
     ]
@@ -352,11 +351,6 @@ def _of_two(
     return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
 
 
-def _counted(distractor: DistractorSentence, claim: Claim) -> str:
-    noun = distractor.inflect_noun(is_plural=claim.is_plural)
-    return f"{noun} {distractor.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
-
-
 _MIRRORS: Final[Mapping[str, Callable[[Claim, ClaimSampler], Mirrors]]] = {
     "sentence": _sentence,
     "clause": _clause,
@@ -366,8 +360,11 @@ _MIRRORS: Final[Mapping[str, Callable[[Claim, ClaimSampler], Mirrors]]] = {
     "quantifier": _quantifier,
     "hypernym": _hypernym,
     "modifier": _modifier,
-    "prefix": _prefix,
-    "antonym": _antonym,
+    # What is not unmarried is married, but what is not unhappy need not be happy.
+    "prefix": partial(_opposite, of_people=PERSON_PREFIXES, of_things=THING_PREFIXES, name="prefix", from_denied=None),
+    "antonym": partial(
+        _opposite, of_people=PERSON_ANTONYMS, of_things=THING_ANTONYMS, name="antonym", from_denied=NEUTRAL
+    ),
 }
 OPERATIONS: Final = tuple(_MIRRORS)
 """Operations, in the order of tables."""

@@ -51,15 +51,6 @@ class NumberMention(NamedTuple):
     scale: str = ""  # word after the numeral ("million"), or empty
 
 
-class NumberEdit(NamedTuple):
-    """A sentence in which one number was changed or rewritten."""
-
-    hypothesis: str
-    kind: NumberKind
-    old: str
-    new: str
-
-
 _ONES: Final = "two three four five six seven eight nine".split()
 _TEENS: Final = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -236,8 +227,11 @@ def find_numbers(sentence: str) -> list[NumberMention]:
     found: list[NumberMention] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(sentence):
-            groups = match.groupdict()
-            mention = _mention(kind, match, groups.get("scale") or "")
+            groups = match.groupdict(default="")
+            numeral, scale = groups["numeral"], groups.get("scale", "")
+            value = parse_numeral(numeral) * _SCALES.get(scale, 1)
+            unit = groups.get("unit", "").strip()
+            mention = NumberMention(match.start(), match.end(), kind, numeral, value, unit, scale)
             overlaps = any(mention.start < each.end and each.start < mention.end for each in found)
             # The patterns are sorted by precedence: "$12 million" is an amount of money and not a quantity.
             if not overlaps and _is_plain(sentence, mention):
@@ -245,7 +239,7 @@ def find_numbers(sentence: str) -> list[NumberMention]:
     return sorted(found)
 
 
-def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
+def change_number(sentence: str, seed: int = DEFAULT_SEED) -> SubstitutedSentence | None:
     """Change one number to another value of the same kind, so that the new sentence contradicts the old one.
 
     Return None if no change is certain to contradict the sentence. The draw depends on the seed and the sentence alone.
@@ -261,11 +255,12 @@ def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
     mentions = find_numbers(sentence)
     for mention in mentions:
         if _is_changeable(sentence, mention, mentions) and (texts := _other_values(sentence, mention)):
-            edits.append(_edit(sentence, mention, texts[_draw(seed, sentence, mention, len(texts))]))
+            text = texts[int(rng.compute_key(seed, "changed number", sentence, mention.start)) % len(texts)]
+            edits.append(_edit(sentence, mention, text, VALUES, WordNetRelation.CO_HYPONYM))
     return edits[int(rng.compute_key(seed, "changed number", sentence)) % len(edits)] if edits else None
 
 
-def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
+def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> SubstitutedSentence | None:
     """Rewrite one number in an equivalent notation (twelve as 12). Return None if no number can be rewritten.
 
     The draw depends on the seed and the sentence alone.
@@ -281,21 +276,13 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
         # Two notations in one sentence read badly: "60 percent, 10% and 30 percent".
         is_only = sum(each.kind is mention.kind for each in mentions) == 1
         if is_only and (text := _equivalent(sentence, mention)) is not None:
-            edits.append(_edit(sentence, mention, text))
+            edits.append(_edit(sentence, mention, text, NOTATIONS, WordNetRelation.SYNONYM))
     return edits[int(rng.compute_key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
 
 def build_number_pairs(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
     """Build up to two pairs from a premise: one with a changed number, one with an equivalent notation of a number."""
-    operations = (
-        (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
-        (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),
-    )
-    return [
-        SubstitutedSentence(edit.hypothesis, category, relation, LABEL_BY_RELATION[relation], edit.old, edit.new)
-        for category, relation, edit in operations
-        if edit is not None
-    ]
+    return [pair for pair in (change_number(premise, seed), rewrite_number(premise, seed)) if pair is not None]
 
 
 def parse_numeral(text: str) -> Decimal:
@@ -308,14 +295,6 @@ def parse_numeral(text: str) -> Decimal:
     if lower in _VALUES or lower in _ORDINAL_VALUES:
         return Decimal(_VALUES.get(lower) or _ORDINAL_VALUES[lower])
     return Decimal(re.sub(r",|rd$|th$", "", lower))
-
-
-def _mention(kind: NumberKind, match: re.Match[str], scale: str) -> NumberMention:
-    groups = match.groupdict()
-    numeral = groups["numeral"]
-    unit = (groups.get("unit") or "").strip()
-    value = parse_numeral(numeral) * _SCALES.get(scale, 1)
-    return NumberMention(match.start(), match.end(), kind, numeral, value, unit, scale)
 
 
 def _is_plain(sentence: str, mention: NumberMention) -> bool:
@@ -337,15 +316,11 @@ def _is_plain(sentence: str, mention: NumberMention) -> bool:
             mention.unit not in _ORDINAL_IDIOMS
             and (is_century or (bool(_OWNERS.search(before)) and mention.value <= 20))
             and 3 <= mention.value <= 20
-            and mention.numeral == _suffixed_or_word(mention)
+            and (mention.numeral in _ORDINAL_VALUES or mention.numeral == _suffixed(int(mention.value)))
         )
     if mention.kind is NumberKind.QUANTITY:
         return _counts_noun(after) and not _YEAR.fullmatch(mention.numeral) and not _IDIOM_AFTER.match(after)
     return mention.kind is not NumberKind.CURRENCY or not re.match(r" (?:bills?|notes?|coins?)\b", after)
-
-
-def _suffixed_or_word(mention: NumberMention) -> str:
-    return mention.numeral if mention.numeral in _ORDINAL_VALUES else _suffixed(int(mention.value))
 
 
 def _suffixed(value: int) -> str:
@@ -512,12 +487,11 @@ def _other_date(text: str) -> str:
     return f"{month} {day}" + "".join(f", {year}" for year in rest)
 
 
-def _edit(sentence: str, mention: NumberMention, text: str) -> NumberEdit:
+def _edit(
+    sentence: str, mention: NumberMention, text: str, category: str, relation: WordNetRelation
+) -> SubstitutedSentence:
     if mention.start == 0:
         text = text[0].upper() + text[1:]
     hypothesis = sentence[: mention.start] + text + sentence[mention.end :]
-    return NumberEdit(hypothesis, mention.kind, sentence[mention.start : mention.end], text)
-
-
-def _draw(seed: int, sentence: str, mention: NumberMention, n: int) -> int:
-    return int(rng.compute_key(seed, "changed number", sentence, mention.start)) % n
+    old = sentence[mention.start : mention.end]
+    return SubstitutedSentence(hypothesis, category, relation, LABEL_BY_RELATION[relation], old, text)

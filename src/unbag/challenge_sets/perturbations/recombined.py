@@ -25,7 +25,7 @@ two sentences to describe one event, so that a sentence about another event ofte
 
 import logging
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappush, heappushpop
 from itertools import islice
@@ -45,7 +45,8 @@ from unbag.challenge_sets.perturbations.arguments import (
     iter_replacement_arguments,
     replace_argument,
 )
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, PairGenerator
+from unbag.challenge_sets.perturbations.soswap_addamod import parse_items
 from unbag.challenge_sets.perturbations.vocabulary_split import is_official_sentence
 from unbag.data.labels import ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, get_gold_id
 from unbag.data.sources import Example
@@ -218,18 +219,15 @@ def _parsed_claims(
     examples: Iterable[Example], parser: Parser, counts: Counter[str]
 ) -> Iterator[tuple[Example, Parse]]:
     """Yield the examples that may make a claim with the parse of the claim, in order."""
-    waiting: deque[Example] = deque()  # examples whose claim the parser has taken and not given back
 
-    def claims() -> Iterator[str]:
+    def claims() -> Iterator[tuple[Example, str]]:
         for example in examples:
             if reason := find_example_exclusion_reason(example):
                 counts[f"excluded: {reason}"] += 1
-                continue
-            waiting.append(example)
-            yield example.hypothesis
+            else:
+                yield example, example.hypothesis
 
-    for parse in parser.parse(claims()):
-        yield waiting.popleft(), parse
+    return parse_items(claims(), parser)
 
 
 def build_claim_rows(
@@ -372,12 +370,10 @@ SIZES: Final = (4, 16)
 """Sentences of the documents. Documents of 64 sentences exceed the maximum length of most models."""
 
 
-class RecombinedPairGenerator:
+class RecombinedPairGenerator(PairGenerator):
     """Generator that builds pairs of a document and a supported or unsupported claim."""
 
     kind = "recombined"
-    balanced = False
-    group_size = 1
 
     def __init__(self, examples: Sequence[Example], parser: Parser, *, sizes: Sequence[int] = SIZES) -> None:
         """Draw the sentences that documents are filled with, and parse them. The parser has a cache on disk.
@@ -385,7 +381,8 @@ class RecombinedPairGenerator:
         The entailed hypotheses of the examples are the claims. Their premises are the evidence and the other sentences.
         `sizes` are the numbers of sentences of the documents, each above 1 (default: `SIZES`).
         """
-        self._examples, self._parser, self._sizes = examples, parser, sizes
+        super().__init__(examples)
+        self._parser, self._sizes = parser, sizes
         # The sampler looks up whole documents, so that official sentences inside them are excluded here.
         usable = (example for example in examples if not is_official_sentence(example.premise))
         self._pool = build_sentence_pool(draw_filler_sentences(usable), parser)
@@ -394,17 +391,14 @@ class RecombinedPairGenerator:
             for example in examples
         ]
 
-    def __len__(self) -> int:
-        return len(self._examples)
-
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair for each claim.
 
         The seed selects the document size, the sentences, the arguments and the pair.
         """
-        parses = self._parser.parse(self._examples[i].hypothesis for i in order if self._reasons[i] is None)
+        parses = self._parser.parse(self._sources[i].hypothesis for i in order if self._reasons[i] is None)
         for i in order:
-            yield self._reasons[i] or self._draw_pair(self._examples[i], next(parses), seed)
+            yield self._reasons[i] or self._draw_pair(self._sources[i], next(parses), seed)
 
     def _draw_pair(self, example: Example, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         """Draw one of the set's rows of a claim. All have the same probability, so that labels are as in the set."""

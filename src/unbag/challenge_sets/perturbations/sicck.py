@@ -247,6 +247,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 class SicckPair(NamedTuple):
     """A pair in its original order. The set also contains the pair with premise and hypothesis swapped."""
 
+    # The order of the fields from `premise` on is that of `SicckRow` and `modifiers.ModifiedPair`.
     id: str
     source_id: str
     premise: str
@@ -262,18 +263,7 @@ class SicckPair(NamedTuple):
 def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
     """Convert the rows of the official SICCK file to pairs."""
     for row, fold in zip(rows, folds, strict=True):
-        yield SicckPair(
-            id=f"sicck-{row.number}",
-            source_id=build_seed_source_id(row),
-            premise=row.premise,
-            hypothesis=row.hypothesis,
-            modifier=row.modifier,
-            modifier_type=row.type,
-            position=row.position,
-            part=row.part,
-            relations=row.relations,
-            fold=fold,
-        )
+        yield SicckPair(f"sicck-{row.number}", build_seed_source_id(row), *row[2:], fold)
 
 
 def build_seed_source_id(row: SicckRow) -> str:
@@ -302,17 +292,8 @@ def generate_sicck_pairs(
             if seed is None:
                 continue
             for number, modified in enumerate(modify_seed_pair(seed, combinations=combinations)):
-                yield SicckPair(
-                    id=f"{example.source_id}#{number}",
-                    source_id=example.source_id,
-                    premise=modified.premise,
-                    hypothesis=modified.hypothesis,
-                    modifier=modified.modifier,
-                    modifier_type=modified.type,
-                    position=modified.position,
-                    part=modified.part,
-                    relations=(modified.relation,),
-                )
+                pair_id = f"{example.source_id}#{number}"
+                yield SicckPair(pair_id, example.source_id, *modified[:-1], (modified.relation,))
 
 
 def iter_sicck_tables(pairs: Iterable[SicckPair], label_space: str) -> Iterator[pa.Table]:

@@ -5,10 +5,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
+from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.addamod import (
     ADJECTIVE,
     DEFAULT_MIN_COUNT,
@@ -17,8 +18,7 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     build_addamod_pair,
 )
-from unbag.challenge_sets.perturbations.duplicates import deduplicate
-from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -27,6 +27,8 @@ from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SOSWAP: Final = "soswap"
 ADDAMOD: Final = "addamod"
@@ -114,7 +116,7 @@ def iter_soswap_addamod_tables(
 def _rows(
     examples: Iterable[Example], parser: Parser, operators: Mapping[str, PairOperator], counts: Counter[str]
 ) -> Iterator[dict[str, Any]]:
-    for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
+    for source_id, parse in parse_items(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind, operator in operators.items():
             result = operator(parse)
@@ -143,7 +145,7 @@ def swap_within_vocabulary_half(
     result = swap_subject_and_object(parse, is_written_text=is_written_text)
     return (
         OTHER_WORDS
-        if isinstance(result, SwappedSentence) and not are_in_vocabulary_half(words, list_swap_lemmas(parse))
+        if isinstance(result, SwappedSentence) and not are_in_vocabulary_half(words, result.lemmas)
         else result
     )
 
@@ -157,7 +159,7 @@ def count_adjectives(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parse_with_tag(ADJECTIVE, deduplicate(sentences, str)):
+    for parse in parser.parse(deduplicate(sentences, str), tag=ADJECTIVE):
         adjectives.add(parse)
     return adjectives
 
@@ -167,15 +169,15 @@ def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, s
     return ((example.source_id, example.premise) for example in deduplicate(examples, attrgetter("premise")))
 
 
-def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
-    """Parse premises. Yields tuples (source id, parse), in order."""
-    # The parser consumes sentences in chunks before it yields their parses. The queue holds the ids in between.
-    waiting: deque[str] = deque()
+def parse_items(items: Iterable[tuple[T, str]], parser: Parser) -> Iterator[tuple[T, Parse]]:
+    """Parse the sentence of each item, given as tuples (item, sentence). Yields tuples (item, parse), in order."""
+    # The parser consumes sentences in chunks before it yields their parses. The queue holds the items in between.
+    waiting: deque[T] = deque()
 
     def sentences() -> Iterator[str]:
-        for source_id, premise in premises:
-            waiting.append(source_id)
-            yield premise
+        for item, sentence in items:
+            waiting.append(item)
+            yield sentence
 
     for parse in parser.parse(sentences()):
         yield waiting.popleft(), parse

@@ -5,17 +5,18 @@ The module contains the operator, the rows of the Breaking NLI set, and a genera
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
+from unbag.challenge_sets.pairs import deduplicate
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, PairGenerator
 from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, split_with_boundaries
-from unbag.challenge_sets.perturbations.duplicates import deduplicate
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import (
     FIXED_PHRASES,
@@ -101,14 +102,6 @@ class SubstitutedSentence(NamedTuple):
     new: str
 
 
-class CandidateSource(Protocol):
-    """Protocol for classes that propose replacements for words outside the word lists, e.g. `WordNetCandidates`."""
-
-    def get_candidates(self, word: str) -> Sequence[ReplacementCandidate]:
-        """Look up the possible replacements of a lower-case word."""
-        ...
-
-
 @dataclass(frozen=True)
 class Substituter:
     """Generator of sentences with one replaced word. The result depends only on premise, counts and seed."""
@@ -118,7 +111,9 @@ class Substituter:
     min_bigrams: int = 1  # minimum count of every new bigram in the training corpus, or in `bigrams` if given
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
-    more: CandidateSource | None = None  # source of candidates for single words that are in no list (default: none)
+    # Function that finds the possible replacements of a lower-case word that is in no list (default: none), e.g.
+    # `WordNetCandidates.get_candidates`
+    more: Callable[[str], Sequence[ReplacementCandidate]] | None = None
     # Bigram counts to use instead of those of the training corpus (default: the training corpus)
     bigrams: BigramCounts | None = None
     # Whether a preposition is adapted ("in the kitchen", "on the balcony"). If False, replacements that need
@@ -129,15 +124,22 @@ class Substituter:
     min_similarity: float | None = None  # minimum similarity of WordNet's antonyms (default: no minimum)
     # Vocabulary of the old and the new word: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`)
     words: str = ALL
-    _candidates: dict[tuple[str, ...], list[ReplacementCandidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.q < 1 or self.min_bigrams < 1:
             raise ValueError(
                 f"expected q and min_bigrams of at least 1, got q = {self.q} and min_bigrams = {self.min_bigrams}"
             )
-        # The dataclass is frozen, so that the computed field needs `object.__setattr__`.
-        object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
+
+    @cached_property
+    def _candidates(self) -> dict[tuple[str, ...], list[ReplacementCandidate]]:
+        by_phrase: dict[tuple[str, ...], list[ReplacementCandidate]] = defaultdict(list)
+        for group in self.lists:
+            for old in group.old:
+                by_phrase[tuple(split_phrase(old))] += [
+                    ReplacementCandidate(group.category, group.relation, new) for new in group.new if new != old
+                ]
+        return dict(by_phrase)
 
     def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
         """Generate variants of a premise, each with one word replaced, ordered by the position of this word.
@@ -200,7 +202,7 @@ class Substituter:
             else:
                 word = sentence[start].text
                 if self.more and not _is_joined(premise, sentence[start]) and (start == 0 or word == lowered[start]):
-                    if more := self.more.get_candidates(lowered[start]):
+                    if more := self.more(lowered[start]):
                         yield start, 1, lowered[start], list(more)
             start += length
 
@@ -238,7 +240,9 @@ class Substituter:
             before = lowered[start - 1 : start]
             if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
                 return NO_ARTICLE
-        if candidate.relation is not WordNetRelation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
+        if candidate.relation is not WordNetRelation.SYNONYM and any(
+            word in _SCOPE or word.endswith(("n't", "n’t")) for word in (*lowered[:start], *after)
+        ):
             return SCOPE
         if candidate.category == WORDNET_ANTONYMS and not self._is_similar(" ".join(old), candidate.new.lower()):
             return DISSIMILAR
@@ -274,19 +278,6 @@ _GENDERED: Final = frozenset(
 
 def _is_gendered(old: Sequence[str]) -> bool:
     return not _GENDERED.isdisjoint(old)
-
-
-def _is_scope(word: str) -> bool:
-    return word in _SCOPE or word.endswith(("n't", "n’t"))
-
-
-def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[ReplacementCandidate]]:
-    by_phrase: dict[tuple[str, ...], list[ReplacementCandidate]] = defaultdict(list)
-    for group in lists:
-        for old in group.old:
-            candidates = [ReplacementCandidate(group.category, group.relation, new) for new in group.new if new != old]
-            by_phrase[tuple(split_phrase(old))] += candidates
-    return dict(by_phrase)
 
 
 def split_phrase(phrase: str) -> list[str]:
@@ -450,24 +441,20 @@ NO_WORD = "no word to replace"
 _UNLIMITED = 100  # replacements per premise, more than any premise has
 
 
-class SubstitutedPairGenerator:
+class SubstitutedPairGenerator(PairGenerator):
     """Generator that builds pairs with one replaced word from premises."""
 
     kind = "substituted"
     balanced = True
-    group_size = 1
 
     def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
         """Initialize the generator with distinct sentences. The `seed` and `q` of the substituter have no effect."""
-        self._premises, self._substituter = premises, substituter
-
-    def __len__(self) -> int:
-        return len(self._premises)
+        super().__init__(premises)
+        self._substituter = substituter
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the pairs of each premise, one per replaceable word. The seed selects the replacements."""
         substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
-        for i in order:
-            premise = self._premises[i]
+        for premise in map(self._sources.__getitem__, order):
             substitutes = substituter.substitute(premise)
             yield [GeneratedPair(premise, each.hypothesis, each.label) for each in substitutes] or NO_WORD

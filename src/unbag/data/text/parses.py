@@ -1,18 +1,16 @@
 """Dependency parses, cached on disk, and verb forms that agree with a subject."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.data.text import tagging as pipelines
+import msgpack
+
 from unbag.data.text.dependencies import compute_dependents
-from unbag.data.text.tagging import PIPELINE, Reader, open_annotation_cache, precompute_annotations
+from unbag.data.text.tagging import BATCH, PIPELINE, Annotator, Reader, precompute_annotations
 
 
 class GrammaticalPerson(Enum):
@@ -108,9 +106,6 @@ def build_third_person_singular(base_form: str) -> str:
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
-_BATCH: Final = 256
-_COMMIT_SIZE: Final = 2_000  # sentences in memory, and per commit to disk: a few MB, one or two seconds of work
-_VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words stay in the pipeline's vocabulary: some MB
 _FORMAT: Final = 2  # MessagePack of the columns; zlib would save a third of the space, but is far slower
 
 Columns = tuple[tuple[Any, ...], ...]
@@ -164,36 +159,32 @@ class Parse:
             tokens += self._children[above]
         return sorted(tokens) if len(tokens) > 1 else tokens
 
-    def insert(self, position: int, *, word: str, space: bool, pos: str, tag: str, head: int, dep: str) -> "Parse":
-        """Build the parse of the sentence with a token inserted at a position. Its lemma is the word in lower case.
+    def join(self, tokens: Iterable[int], words: Mapping[int, str] | None = None) -> str:
+        """Join tokens in the given order, each with the space after it, and with some words replaced.
 
-        `head` is the position of the token's head in this parse, before the insertion.
+        An empty replacement also removes the space.
         """
-        heads = [each + (each >= position) for each in self.heads]
-        new: tuple[Any, ...] = (word, space, word.lower(), pos, tag, head + (head >= position), dep)
-        columns: tuple[Any, ...] = (self.words, self.spaces, self.lemmas, self.pos, self.tags, heads, self.deps)
-        return Parse(
-            *((*column[:position], value, *column[position:]) for column, value in zip(columns, new, strict=True))
-        )
+        words = words or {}
+        return "".join(word + " " * self.spaces[i] for i in tokens if (word := words.get(i, self.words[i])))
 
-    def select(self, kept: Sequence[int]) -> "Parse":
-        """Build the parse of some tokens, in order. The head of each token must be one of them."""
-        place = {old: new for new, old in enumerate(kept)}
-        heads = {old: place[self.heads[old]] for old in kept}
-        columns: tuple[Any, ...] = (self.words, self.spaces, self.lemmas, self.pos, self.tags, heads, self.deps)
-        return Parse(*(tuple([column[i] for i in kept]) for column in columns))
+    def splice(self, start: int, stop: int, *new: tuple[str, bool, str, str, str, int, str]) -> "Parse":
+        """Build the parse with the tokens from `start` to `stop` replaced by new ones, given as values of all columns.
+
+        The heads of the new tokens are positions in this parse. No remaining token may depend on a removed one.
+        """
+        columns = (self.words, self.spaces, self.lemmas, self.pos, self.tags, self.heads, self.deps)
+        old: list[tuple[Any, ...]] = list(zip(*columns, strict=True))
+        words, spaces, lemmas, pos, tags, heads, deps = zip(*old[:start], *new, *old[stop:], strict=True)
+        shift = len(new) - (stop - start)
+        return Parse(words, spaces, lemmas, pos, tags, tuple(head + shift * (head >= stop) for head in heads), deps)
 
     @cached_property
     def _children(self) -> list[list[int]]:
         return compute_dependents(self.heads)
 
 
-class Parser:
-    """spaCy parser with a disk cache of parsed sentences.
-
-    The attribute `identity` contains name, version and spaCy version of the pipeline. Each identity has a separate
-    cache.
-    """
+class Parser(Annotator):
+    """spaCy parser with a disk cache of parsed sentences."""
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
         """Load a pipeline: an installed package, a folder, or a Hub repository.
@@ -201,7 +192,7 @@ class Parser:
         The parses are cached in `unbag/parses` in the user's cache folder, unless `cache` names another folder. A
         pipeline that does not parse, tag and lemmatize raises a `ValueError`.
         """
-        self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_PARSES)
+        super().__init__(pipeline, _NOT_FOR_PARSES, "parses", cache, f", format {_FORMAT}")
         doc = self._nlp("A dog runs.")
         missing = [name for name in ("DEP", "POS", "TAG", "LEMMA") if not doc.has_annotation(name)]
         if missing:
@@ -210,58 +201,43 @@ class Parser:
                 f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'}); use another "
                 "pipeline"
             )
-        self._n_processed = 0  # sentences that the pipeline has processed
-        self.identity = pipelines.build_pipeline_identity(self._nlp)
-        self._store = open_annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
-    def parse(self, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse sentences and yield the parses in order. At most a few thousand sentences are in memory."""
-        for chunk, parses in self._chunks(sentences, None):
-            yield from map(parses.__getitem__, chunk)
+    def _pack(self, annotation: Any) -> bytes:
+        return bytes(msgpack.packb(annotation))
 
-    def parse_with_tag(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse the sentences that contain a word with the given fine-grained tag, and yield their parses in order.
+    def _unpack(self, packed: Any) -> Any:
+        return msgpack.unpackb(packed, use_list=False)
 
-        Other sentences are only tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the
-        tagger change only the tags of whitespace.
+    def parse(self, sentences: Iterable[str], *, tag: str | None = None) -> Iterator[Parse]:
+        """Parse sentences and yield the parses in order. At most a few thousand sentences are in memory.
+
+        With `tag`, only sentences that contain a word with this fine-grained tag are parsed. Other sentences are only
+        tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the tagger change only the
+        tags of whitespace.
         """
-        for chunk, parses in self._chunks(sentences, tag):
-            yield from (parses[sentence] for sentence in chunk if sentence in parses and tag in parses[sentence].tags)
 
-    def _chunks(self, sentences: Iterable[str], tag: str | None) -> Iterator[tuple[list[str], dict[str, Parse]]]:
-        """Iterate over chunks of sentences, with the parses of all sentences or of those that contain a tag."""
-        import msgpack
+        def is_complete(columns: Columns) -> bool:
+            # Columns of tags alone suffice if they show that the sentence does not contain the tag.
+            return len(columns) > 1 or (tag is not None and tag not in columns[0])
 
-        stream = iter(sentences)
-        while chunk := list(islice(stream, _COMMIT_SIZE)):
-            distinct = list(dict.fromkeys(chunk))
-            columns_of = {
-                sentence: msgpack.unpackb(packed, use_list=False)
-                for sentence, packed in self._store.get(distinct).items()
-            }
-            new = [sentence for sentence in distinct if not _suffices(columns_of.get(sentence), tag)]
-            # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
-            # memory zone, new words are dropped at its end and computed again in the next zone. As a compromise, the
-            # words of the first sentences are kept, which include the frequent ones.
-            with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
-                computed = dict(zip(new, self._parse(new, tag), strict=True))
-            self._n_processed += len(new)
-            self._store.put((sentence, msgpack.packb(columns)) for sentence, columns in computed.items())
-            columns_of |= computed
-            yield chunk, {sentence: Parse(*columns) for sentence, columns in columns_of.items() if len(columns) > 1}
+        for chunk, found in self._annotate(sentences, partial(self._parse, tag=tag), is_complete):
+            parses = {sentence: Parse(*columns) for sentence, columns in found.items() if len(columns) > 1}
+            for sentence in chunk:
+                if tag is None or (sentence in parses and tag in parses[sentence].tags):
+                    yield parses[sentence]
 
     def _parse(self, sentences: list[str], tag: str | None) -> Iterator[Columns]:
         """Iterate over the columns of each sentence, or only its tags if it does not contain the given tag."""
         if tag is None:
-            yield from map(_columns, self._nlp.pipe(sentences, batch_size=_BATCH))
+            yield from map(_columns, self._nlp.pipe(sentences, batch_size=BATCH))
             return
         names = self._nlp.pipe_names
         end = names.index("tagger") + 1 if "tagger" in names else len(names)
         # Run the components up to the tagger first. Only documents with the tag pass through the others.
-        docs = list(self._nlp.pipe(sentences, batch_size=_BATCH, disable=names[end:]))
+        docs = list(self._nlp.pipe(sentences, batch_size=BATCH, disable=names[end:]))
         tags = [tuple([token.tag_ for token in doc]) for doc in docs]
         with_tag = (doc for doc, doc_tags in zip(docs, tags, strict=True) if tag in doc_tags)
-        parsed = self._nlp.pipe(with_tag, batch_size=_BATCH, disable=names[:end])
+        parsed = self._nlp.pipe(with_tag, batch_size=BATCH, disable=names[:end])
         for doc_tags in tags:
             yield _columns(next(parsed)) if tag in doc_tags else (doc_tags,)
 
@@ -272,23 +248,13 @@ def precompute_parses(
     """Parse sentences in several processes, and store the parses on disk for a `Parser` with the same arguments.
 
     Does nothing with one process (`utils.parallel.get_num_proc`). With `tag`, only sentences with this fine-grained tag
-    are parsed, as in `Parser.parse_with_tag`.
+    are parsed, as in `Parser.parse`.
     """
     precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
 
 
 def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader:
-    parser = Parser(pipeline, cache=cache)
-
-    def read(sentences: Sequence[str]) -> None:
-        deque(parser.parse(sentences) if tag is None else parser.parse_with_tag(tag, sentences), maxlen=0)
-
-    return read
-
-
-def _suffices(columns: Columns | None, tag: str | None) -> bool:
-    """Check whether cached columns contain a full parse, or show that the sentence does not contain the tag."""
-    return columns is not None and (len(columns) > 1 or (tag is not None and tag not in columns[0]))
+    return partial(Parser(pipeline, cache=cache).parse, tag=tag)
 
 
 def _columns(doc: Any) -> Columns:

@@ -11,15 +11,16 @@ import multiprocessing
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from unbag.data.downloads import MissingFileError
 from unbag.utils import parallel
@@ -106,8 +107,8 @@ def build_pipeline_identity(nlp: Any) -> str:
     return f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, spaCy {version('spacy')}"
 
 
-Reader = Callable[[Sequence[str]], None]
-"""Function that annotates sentences and stores the annotations."""
+Reader = Callable[[Sequence[str]], Iterable[object]]
+"""Function that annotates sentences. The annotations are stored when the result is exhausted."""
 
 _CHUNK_SIZE: Final = 2_000  # sentences per task: some seconds of work
 _QUEUED_CHUNKS: Final = 2  # submitted chunks per process: keeps processes busy without holding the corpus in memory
@@ -157,38 +158,91 @@ def _init_worker(make: Callable[[], Reader]) -> None:
 
 def _read_chunk(sentences: list[str]) -> None:
     assert _worker_reader is not None
-    _worker_reader(list(dict.fromkeys(sentences)))
+    deque(_worker_reader(list(dict.fromkeys(sentences))), maxlen=0)
 
 
 _LAYOUT: Final = 3  # version of the file's layout; version 1 had no checksums, version 2 no null tags
 
 
-def open_annotation_cache(annotation_type: str, identity: str, folder: Path | None = None) -> SqliteCache:
-    """Open the cache that stores annotations by sentence, in one file per identity of a pipeline.
+_VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words stay in the pipeline's vocabulary: some MB
 
-    The default folder is `unbag/<annotation_type>` in the user's cache folder.
+
+class Annotator:
+    """spaCy pipeline with a disk cache of annotated sentences.
+
+    Attributes:
+        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
     """
-    name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
-    return SqliteCache((folder or get_cache_folder(annotation_type)) / f"{name}.sqlite", annotation_type)
+
+    commit_size: ClassVar[int] = 2_000  # sentences in memory, and per commit to disk: a few MB, seconds of work
+
+    def __init__(
+        self, pipeline: str | Path, exclude: Sequence[str], annotation_type: str, cache: Path | None, suffix: str = ""
+    ) -> None:
+        """Load a pipeline without some components, and open the cache, in one file per identity.
+
+        The default folder of the file is `unbag/<annotation_type>` in the user's cache folder. The suffix names the
+        format of the annotations.
+        """
+        self._nlp = load_pipeline(pipeline, exclude)
+        self._n_processed = 0  # sentences that the pipeline has processed
+        self.identity = build_pipeline_identity(self._nlp)
+        name = hashlib.sha256(f"{self.identity}{suffix}, layout {_LAYOUT}".encode()).hexdigest()[:16]
+        self._store = SqliteCache((cache or get_cache_folder(annotation_type)) / f"{name}.sqlite", annotation_type)
+
+    def _pack(self, annotation: Any) -> str | bytes:
+        return json.dumps(annotation, ensure_ascii=False)
+
+    def _unpack(self, packed: Any) -> Any:
+        return json.loads(packed)
+
+    def _annotate(
+        self,
+        sentences: Iterable[str],
+        compute: Callable[[list[str]], Iterable[Any]],
+        is_complete: Callable[[Any], bool] = lambda annotation: True,
+        *,
+        keep: bool = True,
+    ) -> Iterator[tuple[list[str], dict[str, Any]]]:
+        """Iterate over chunks of sentences, with the annotation of each distinct sentence.
+
+        Annotations that the cache lacks, or that are not complete, are computed and, with `keep`, stored.
+        """
+        stream = iter(sentences)
+        while chunk := list(islice(stream, self.commit_size)):
+            distinct = list(dict.fromkeys(chunk))
+            stored = {sentence: self._unpack(packed) for sentence, packed in self._store.get(distinct).items()}
+            found = {sentence: annotation for sentence, annotation in stored.items() if is_complete(annotation)}
+            new = [sentence for sentence in distinct if sentence not in found]
+            # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
+            # memory zone, new words are dropped at its end and computed again in the next zone. As a compromise, the
+            # words of the first sentences are kept, which include the frequent ones.
+            with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
+                computed = dict(zip(new, compute(new), strict=True))
+            self._n_processed += len(new)
+            if keep:
+                self._store.put((sentence, self._pack(annotation)) for sentence, annotation in computed.items())
+            yield chunk, found | computed
 
 
 Tagged = tuple[tuple[str, str], ...]
 """Sentence as (token, tag) pairs, without whitespace."""
 
 _NOT_FOR_TAGS: Final = ("ner", "parser", "lemmatizer", "senter")
-_BATCH: Final = 256
-_COMMIT_SIZE: Final = 10_000  # sentences per commit to disk: seconds of work
+BATCH: Final = 256
+"""Sentences that a pipeline processes together."""
 _UNIVERSAL, _FINE = 1, 2  # positions of the two tags in a stored token; the universal tag may be null
 _RULER: Final = "attribute_ruler"
 
 
-class Tagger:
+class Tagger(Annotator):
     """spaCy tagger with a disk cache of tagged sentences.
 
     Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
         fine: Fine-grained tags of the pipeline (Penn Treebank for spaCy's English pipelines); empty without a tagger.
     """
+
+    commit_size = 10_000
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
         """Load a pipeline: an installed package, a folder, or a Hub repository.
@@ -196,7 +250,7 @@ class Tagger:
         The tags are cached in `unbag/tagged` in the user's cache folder, unless `cache` names another folder. A
         pipeline that does not tag raises a `ValueError`.
         """
-        self._nlp = load_pipeline(pipeline, _NOT_FOR_TAGS)
+        super().__init__(pipeline, _NOT_FOR_TAGS, "tagged", cache)
         # Without the attribute ruler, the universal tags of English pipelines are empty.
         names = self._nlp.pipe_names
         if not {"tagger", "morphologizer"} & set(names) or not any(token.pos_ for token in self._nlp("A dog runs.")):
@@ -204,10 +258,8 @@ class Tagger:
                 f"--pipeline: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r} without these "
                 f"tags (components: {', '.join(names) or 'none'})"
             )
-        self.identity = build_pipeline_identity(self._nlp)
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
         self._skipped_for_fine = [_RULER] if _RULER in names and not _sets_fine_tags(self._nlp.get_pipe(_RULER)) else []
-        self._store = open_annotation_cache("tagged", self.identity, cache)
 
     def tag(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
         """Compute the universal POS tags of each distinct sentence.
@@ -224,27 +276,24 @@ class Tagger:
         return self._tags(sentences, _FINE, keep=True)
 
     def _tags(self, sentences: Iterable[str], kind: int, *, keep: bool) -> dict[str, Tagged]:
-        distinct = sorted(set(sentences))
-        tags: dict[str, Tagged] = {}
-        for start in range(0, len(distinct), _COMMIT_SIZE):
-            chunk = distinct[start : start + _COMMIT_SIZE]
-            parsed = {sentence: json.loads(text) for sentence, text in self._store.get(chunk).items()}
-            # Sentences whose universal tags are needed for the first time are tagged again.
-            stored = {sentence: tokens for sentence, tokens in parsed.items() if None not in (t[kind] for t in tokens)}
-            new = [sentence for sentence in chunk if sentence not in stored]
-            computed = dict(zip(new, self._compute(new, kind), strict=True))
-            if keep:
-                entries = ((sentence, json.dumps(tokens, ensure_ascii=False)) for sentence, tokens in computed.items())
-                self._store.put(entries)
-            for sentence, tokens in (stored | computed).items():
-                tags[sentence] = tuple((token[0], token[kind]) for token in tokens)
-        return tags
+        # Sentences whose universal tags are needed for the first time are tagged again.
+        chunks = self._annotate(
+            sorted(set(sentences)),
+            partial(self._compute, kind=kind),
+            lambda tokens: None not in (token[kind] for token in tokens),
+            keep=keep,
+        )
+        return {
+            sentence: tuple((token[0], token[kind]) for token in tokens)
+            for _, found in chunks
+            for sentence, tokens in found.items()
+        }
 
     def _compute(self, sentences: Sequence[str], kind: int) -> list[list[tuple[str, str | None, str]]]:
         """Tag sentences. The universal tags are None if only the fine tags are needed and the ruler is skipped."""
         skipped = self._skipped_for_fine if kind == _FINE else []
         with self._nlp.select_pipes(disable=skipped):
-            docs = self._nlp.pipe(sentences, batch_size=_BATCH)
+            docs = self._nlp.pipe(sentences, batch_size=BATCH)
             return [
                 [(token.text, None if skipped else token.pos_, token.tag_) for token in doc if not token.is_space]
                 for doc in docs
@@ -271,11 +320,4 @@ def precompute_tags(
 
 def _reader(pipeline: str | Path, cache: Path | None, *, is_fine_grained: bool) -> Reader:
     tagger = Tagger(pipeline, cache=cache)
-
-    def read(sentences: Sequence[str]) -> None:
-        if is_fine_grained:
-            tagger.tag_fine_grained(sentences)
-        else:
-            tagger.tag(sentences)  # also stores the fine tags
-
-    return read
+    return tagger.tag_fine_grained if is_fine_grained else tagger.tag  # `tag` also stores the fine tags

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -111,8 +110,6 @@ _MOST_SPANS: Final = 40
 _LEAST_PARTS: Final = 32
 """Minimum number of parts of a split with enough spans. It does not depend on the cluster, so files are equal on
 all clusters."""
-_SOURCE_ARGUMENTS: Final = ("source", "sources")
-"""Arguments of `_generate_tables` that each process opens itself, because the files are local."""
 _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
@@ -164,7 +161,7 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
-        built = build_set_from_rows(request, builder, rows[builder.EVALUATION_SPLIT or splits[0].name])
+        built = build_set_from_rows(request, builder, rows[builder.challenge_set.evaluation_split or splits[0].name])
         _, record = build_split_records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -176,9 +173,9 @@ def _build_parts(
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
     pinned = {"revision": config.revision} if config.revision else {}  # a branch may move during the build
-    plan = {name: value for name, value in split.gen_kwargs.items() if name not in (*_SOURCE_ARGUMENTS, "spans")}
     builder_spec = json.dumps((request.name, request.config, {**request.options, **pinned}), default=str)
-    shared = ray.put((builder_spec, plan, folder, os.getcwd()))
+    # Without the sources, which each process opens itself, because the files are local.
+    shared = ray.put((builder_spec, split.gen_kwargs["plan"], folder, os.getcwd()))
     items = [{"number": number, "part": json.dumps(part)} for number, part in enumerate(parts)]
     tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(
         _build_part, fn_args=(_SharedArguments(shared),)
@@ -206,26 +203,22 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
     }
 
 
-def _write_part(
-    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: SplitFile
-) -> dict[str, dict[str, int]]:
+def _write_part(builder_spec: str, plan: Any, folder: StorageFolder, part: SplitFile) -> dict[str, dict[str, int]]:
     """Write a part unless its file exists with the same key. Returns its counts."""
     stored = read_metadata(folder, part.file)
     if stored is not None and stored["key"] == part.key:
         stored_counts: dict[str, dict[str, int]] = stored["noted"]
         return stored_counts
     builder, sources = _open_builder(builder_spec)
-    merged = "sources" in signature(builder._generate_tables).parameters
-    opened: dict[str, Any] = {"sources": sources} if merged else {"source": sources[0]}
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _create_build_folder(tmp)
-        tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
+        tables = [table for _, table in builder._generate_tables(sources, part.spans, plan)]
         for source in sources:
             build_stats.validate_unique_ids(source, Path(builder._output_dir))
         counts = {kind: dict(build_stats.load_total_counts(Path(builder._output_dir), kind)) for kind in _COUNT_KINDS}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
-    counts[_USED] = {_USED: len(table.column(builder.EXAMPLE_ID).unique())}
+    counts[_USED] = {_USED: len(table.column(builder.challenge_set.example_id).unique())}
     meta = {"key": part.key, "noted": counts}
     buffer = pa.BufferOutputStream()
     with_meta = table.replace_schema_metadata({**(schema.metadata or {}), META: json.dumps(meta).encode()})
@@ -288,6 +281,6 @@ def _validate_unique_ids(
     if not any(source.has_ids for source in sources):
         return
     used = sum(counts[_USED][_USED] for counts in part_counts)
-    if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
+    if used > sum(count_distinct(each, builder.challenge_set.example_id) for each in rows.values()):
         for source in sources:
             source.count_rows()  # reads all ids and raises an error that names the duplicate

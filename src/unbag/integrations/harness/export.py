@@ -109,5 +109,5 @@ def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
             "include the rows in the folder"
         )
     builder = loading.create_builder(request.name, request.config, **request.options)
-    split = builder.EVALUATION_SPLIT or builder.get_split_name(next(iter(builder.open_sources())))
+    split = builder.challenge_set.evaluation_split or builder.get_split_name(next(iter(builder.open_sources())))
     return HarnessTask(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

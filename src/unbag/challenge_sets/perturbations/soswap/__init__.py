@@ -22,23 +22,28 @@ groups:
   preposition (walks down the road), a verb that does not agree with its subject, an incomplete phrase.
 - Sentences whose swapped form need not contradict: verbs whose relation holds in both directions (meet), or may (watch,
   hold, between people), phrases of the same words, negation, modals.
-- In a user's own text, sentences on which longer phrases fail more often (`written`).
+- In a user's own text, sentences on which longer phrases fail more often (`checks`).
 - Sentences whose object is not a second participant, so that the swapped form has no meaning: objects that are played,
   given, had or taken (a game, a speech, a nap), and parts of the body.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
-from unbag.challenge_sets.perturbations.soswap.checks import find_phrase_exclusion_reason, find_verb_exclusion_reason
-from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusionReason, find_clause
-from unbag.challenge_sets.perturbations.soswap.phrases import (
+from unbag.challenge_sets.perturbations.soswap.checks import (
+    find_phrase_exclusion_reason,
+    find_verb_exclusion_reason,
+    find_written_text_exclusion_reason,
+)
+from unbag.challenge_sets.perturbations.soswap.clause import (
+    SoswapExclusionReason,
     conjugate_finite_verb,
     determine_person,
+    find_clause,
     find_finite_verb,
     find_object_span,
     find_subject_span,
 )
-from unbag.challenge_sets.perturbations.soswap.written import find_written_text_exclusion_reason
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
@@ -50,6 +55,7 @@ class SwappedSentence(NamedTuple):
     subject: str  # subject phrase of the premise, as written
     object: str  # object phrase of the premise, as written
     repaired: bool  # whether the number of a verb or the case of a pronoun changed
+    lemmas: tuple[str, ...]  # lemmas of the verb and, if they are nouns, of subject and object
 
 
 def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> SwappedSentence | SoswapExclusionReason:
@@ -100,20 +106,16 @@ def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> S
     # The space after a phrase belongs to its position: a phrase before a full stop has no space, wherever it came from.
     spaces[subject.stop - 1], spaces[object_.stop - 1] = spaces[object_.stop - 1], spaces[subject.stop - 1]
     return SwappedSentence(
-        hypothesis="".join(words[i] + " " * spaces[i] for i in order),
+        hypothesis=replace(parse, words=tuple(words), spaces=tuple(spaces)).join(order),
         subject=parse.text(subject.start, subject.stop),
         object=parse.text(object_.start, object_.stop),
         repaired=repaired,
+        lemmas=tuple(
+            parse.lemmas[i].lower()
+            for i in (clause.verb, clause.subject, clause.object)
+            if i == clause.verb or parse.pos[i] in ("NOUN", "PROPN")
+        ),
     )
-
-
-def list_swap_lemmas(parse: Parse) -> tuple[str, ...]:
-    """List the lemmas of the verb and, if they are nouns, of the swapped subject and object."""
-    clause = find_clause(parse)
-    if isinstance(clause, SoswapExclusionReason):
-        return ()
-    nouns = [i for i in (clause.subject, clause.object) if parse.pos[i] in ("NOUN", "PROPN")]
-    return tuple(parse.lemmas[i].lower() for i in (clause.verb, *nouns))
 
 
 def _change_case(words: list[str], head: int, span: range, cases: dict[str, str]) -> None:
