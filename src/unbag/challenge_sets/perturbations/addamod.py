@@ -205,10 +205,7 @@ def build_addamod_pair(
     sentence and the counts.
 
     Args:
-        parse: Parsed sentence.
-        adjectives: Counts of adjectives by noun.
-        seed: Random seed (default: `DEFAULT_SEED`).
-        min_count: Minimum count of the adjective with each noun (default: `DEFAULT_MIN_COUNT`).
+        min_count: Minimum count of the adjective with each noun.
         words: Vocabulary of the adjective and the nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
         is_written_text: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).

@@ -113,12 +113,8 @@ def sample_generated_pairs(
     another pass follows in a new order and with a new seed for the generator. No pair contains a sentence of an
     official set (`challenge_sets.perturbations.vocabulary_split`).
 
-    Args:
-        generator: Generator of the pairs.
-        epoch: Number of the epoch.
-        n_pairs: Number of pairs, which is rounded down to whole groups, but at least to one.
-        seed: Random seed (default: `DEFAULT_SEED`).
-        counts: Counter of exclusion reasons, updated during the iteration (default: not counted).
+    `n_pairs` is rounded down to whole groups, but at least to one. The iteration counts the exclusion reasons in
+    `counts`.
 
     Raises:
         ValueError: If no source yields a pair.

@@ -277,15 +277,9 @@ def iter_negation_rows(
 ) -> Iterator[dict[str, Any]]:
     """Build the rows of the negation set from the distinct premises of a corpus.
 
-    The source of a row is the first example with its premise.
-
-    Args:
-        examples: Examples of the corpus.
-        parser: Parser of the premises.
-        seed: Random seed of added sentences, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
-        words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-        counts: Counter that is updated while rows are consumed. Keys are `premises`, `claims`, the operations, and
-            the excluded premises by reason (`excluded: ...`).
+    The source of a row is the first example with its premise. `words` is the vocabulary of the pairs: `all`, or one
+    half (`challenge_sets.perturbations.vocabulary_split`). `counts` is updated while rows are consumed. Its keys are
+    `premises`, `claims`, the operations, and the excluded premises by reason (`excluded: ...`).
     """
     counts = Counter() if counts is None else counts
     for source_id, parse in parse_items(iter_distinct_premises(examples), parser):

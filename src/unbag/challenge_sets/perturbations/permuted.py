@@ -54,17 +54,13 @@ def iter_permuted_set_tables(
 
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if the pair has
     q different permutations. A used example yields q + 1 rows. The first row is the original pair (permutation -1).
+    `counts` is updated while tables are consumed. The key `TOO_FEW` counts the examples with enough words but fewer
+    than q different permutations.
 
     Args:
-        examples: Examples to permute.
-        permuter: Generator of the permutations.
-        min_words: Minimum number of words in both sentences.
-        language: Language code of the sentences (`data.text.tokens`). Chinese words require rjieba.
-        characters: Whether Chinese is split into characters instead of words (default: False).
+        characters: Whether Chinese is split into characters instead of words, which require rjieba.
         ratios: Source of the columns `*_minitree`, the mini-tree overlap β^k of each sentence, the original included
             (default: these columns are null).
-        counts: Counter that is updated while tables are consumed. The key `TOO_FEW` counts the examples with enough
-            words but fewer than q different permutations.
     """
     counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []

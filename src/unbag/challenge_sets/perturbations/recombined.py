@@ -183,14 +183,8 @@ def iter_recombined_rows(
 ) -> Iterator[dict[str, Any]]:
     """Build the rows of the recombined set from examples. The source is the pair of evidence and claim.
 
-    Args:
-        examples: Pairs of a corpus.
-        pool: Sentences that documents are filled with.
-        parser: Parser of the claims.
-        sizes: Numbers of sentences of the documents, each at least 1.
-        seed: Random seed.
-        counts: Counter that is updated while rows are taken: `claims`, the rows of each operation, and the examples
-            that make no row by reason (`excluded: a negation`).
+    `sizes` are the numbers of sentences of the documents. `counts` is updated while rows are taken: `claims`, the rows
+    of each operation, and the examples that make no row by reason (`excluded: a negation`).
     """
     counts = Counter() if counts is None else counts
     for example, parse in _parsed_claims(examples, parser, counts):

@@ -176,7 +176,6 @@ def assign_folds(seeds: Sequence[str], n_folds: int = 5, *, method: str = CONTIG
 
     Args:
         seeds: Seed pair of each row, in the order of the rows.
-        n_folds: Number of folds (default: 5).
         method: Method of assignment (default: `contiguous`):
 
             - `contiguous`, the authors' release: rows sorted by seed pair and split into blocks. Seed pairs, and the
@@ -184,7 +183,7 @@ def assign_folds(seeds: Sequence[str], n_folds: int = 5, *, method: str = CONTIG
               block contains.
             - `spread`: the rows of each seed pair are distributed evenly over all folds.
             - `whole_seeds`: all rows of a seed pair are in one fold, so that the training folds contain none of them.
-        seed: Random seed of `spread` and `whole_seeds` (default: 13); `contiguous` is not random.
+        seed: Random seed of `spread` and `whole_seeds`; `contiguous` is not random.
 
     Returns:
         A number from 0 to n - 1 for each row. Fold sizes differ by at most one row, or with `whole_seeds` by at most

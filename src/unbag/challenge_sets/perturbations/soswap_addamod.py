@@ -71,17 +71,10 @@ def build_soswap_addamod_operators(
     words: str = ALL,
     is_written_text: bool = False,
 ) -> dict[str, PairOperator]:
-    """Build the operators that generate a set, SOSwap or AddAmod or both, by the kind of pair.
+    """Build the operators that generate a set, SOSwap or AddAmod or both (one of `KINDS`), by the kind of pair.
 
-    Args:
-        kind: One of `KINDS` (default: `both`).
-        adjectives: Counts of adjectives by noun, for AddAmod (`count_adjectives`).
-        seed: Random seed of the adjectives and their positions (default: `DEFAULT_SEED`).
-        min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
-        words: Vocabulary of the verb, adjective and nouns: `all`, or one half
-            (`challenge_sets.perturbations.vocabulary_split`).
-        is_written_text: Whether the examples are sentences of written text, for which both operators are stricter
-            (default: captions).
+    `adjectives` are counts for AddAmod (`count_adjectives`). For written text, both operators are stricter (default:
+    captions). The other arguments are those of `build_addamod_pair`.
     """
     operators: dict[str, PairOperator] = {
         SOSWAP: partial(swap_within_vocabulary_half, words=words, is_written_text=is_written_text),
