@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import estimate_ratios, resample_sums
+from unbag.scoring.bootstrap import estimate_named_ratios, resample_sums
 
 SHARES: Final = (0.0, 0.01, 0.5, 0.99, 1.0)
 NUMBERS: Final = (5, 12, 50, 400)
@@ -61,9 +61,10 @@ def coverage(quantity: str, share: float, n: int, rows: int, simulations: int) -
         right = np.concatenate([first.sum(axis=1), second.sum(axis=1)], axis=1)
         truth = 0.0 if quantity == EQUALS else 1 - 2 * share
         pairs = [(simulations + number, number) for number in range(simulations)]
-    counts = np.full(right.shape, float(rows))
-    found = estimate_ratios(right, counts, differences=pairs)[-simulations:]
-    ends = np.array([(each.low, each.high) for each in found])
+    ratios = {number: (column, float(rows)) for number, column in enumerate(right.T)}
+    # Differences, if there are any, are numbered after the ratios.
+    found = estimate_named_ratios(ratios, dict(enumerate(pairs, start=len(ratios))))
+    ends = np.array([(each.low, each.high) for each in [*found.values()][-simulations:]])
     draws = resample_sums(right, RESAMPLES, seed=n) / (n * rows)
     if pairs:
         draws = draws[:, simulations:] - draws[:, :simulations]

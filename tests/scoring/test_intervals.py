@@ -11,7 +11,7 @@ from scipy import stats
 
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, estimate_ratios, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
 
@@ -23,6 +23,13 @@ def test_proportion_limits_equal_clopper_pearson_of_scipy(n):
     k = successes.clip(1e-9, n - 1e-9)
     assert low == pytest.approx(np.where(successes > 0, stats.beta.ppf(0.025, k, n - k + 1), 0), abs=1e-8)
     assert high == pytest.approx(np.where(successes < n, stats.beta.ppf(0.975, k + 1, n - k), 1), abs=1e-8)
+
+
+def estimate_ratios(numerators, denominators, *, differences=(), means=(), **options):
+    """Estimate the ratios of columns, and their differences."""
+    ratios = dict(enumerate(zip(numerators.T, denominators.T, strict=True)))
+    pairs = {pair: pair for pair in differences}
+    return [*estimate_named_ratios(ratios, pairs, means=means, **options).values()]
 
 
 def test_limits_of_million_rows_are_accurate():

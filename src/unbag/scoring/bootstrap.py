@@ -56,15 +56,14 @@ Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]
 _Name = TypeVar("_Name", bound=Hashable)
 
 
-def estimate_ratios(
-    numerators: NDArray[np.float64],
-    denominators: NDArray[np.float64],
+def estimate_named_ratios(
+    ratios: Mapping[_Name, tuple[Column, Column | float]],
+    differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
     *,
-    differences: Sequence[tuple[int, int]] = (),
-    means: Collection[int] = (),
+    means: Collection[_Name] = (),
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> list[Estimate]:
+) -> dict[_Name, Estimate]:
     """Estimate several ratios sum(numerator) / sum(denominator) over the same examples, with confidence intervals.
 
     Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
@@ -73,66 +72,70 @@ def estimate_ratios(
     permutations, together.
 
     Args:
-        numerators: One row per example, one column per ratio, shape (n, k).
-        denominators: Same shape (n, k): 1 for a mean over all examples, 0 for an example outside a subset.
-        differences: Pairs of columns, both proportions. Each pair adds an estimate of "first ratio minus second ratio".
-        means: Columns that are not proportions: numerators may be below 0 or above their denominators.
+        ratios: Numerators and denominators of each ratio by name, shape (n,) each. The denominator is 1 for a mean over
+            all examples, also as a scalar, and 0 for an example outside a subset.
+        differences: Pairs of names of proportions. Each pair adds an estimate of "first ratio minus second ratio".
+        means: Names of the ratios that are not proportions: numerators may be below 0 or above their denominators.
         resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
 
     Returns:
-        k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, it
-        is the smaller of the two counts. If a subset is empty in a resample, the resample is ignored for that subset.
+        Estimates by name. `n` counts the examples with a positive denominator; for a difference, it is the smaller of
+        the two counts. If a subset is empty in a resample, the resample is ignored for that subset.
 
-    >>> [estimate] = estimate_ratios(np.ones((4, 1)), np.ones((4, 1)))
-    >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
-    (1.0, 0.3976, 1.0, 4)
+    >>> right = np.array([True, False, True, True])
+    >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
+    >>> estimates = estimate_named_ratios(ratios, {"drop": ("all", "first")})
+    >>> {name: estimate.value for name, estimate in estimates.items()}
+    {'all': 0.75, 'first': 0.5, 'drop': 0.25}
     """
     index(seed)  # raises TypeError for a seed that is not an integer, even if no resample is drawn
-    k = numerators.shape[1]
-    proportions = [column for column in range(k) if column not in means]
-    numerators = _clip_proportions(numerators, denominators, proportions)
-    counts = (denominators > 0).sum(axis=0).tolist()
+    above = np.stack([np.asarray(each, dtype=np.float64) for each, _ in ratios.values()], axis=1)
+    below = np.stack([np.broadcast_to(each, len(above)).astype(np.float64) for _, each in ratios.values()], axis=1)
+    columns = {name: column for column, name in enumerate(ratios)}
+    mean_columns = sorted(columns[name] for name in means)
+    proportions = [column for column in columns.values() if column not in mean_columns]
+    above = _clip_proportions(above, below, proportions)
+    counts = (below > 0).sum(axis=0).tolist()
     # An empty subset gives 0 / 0 = NaN, which becomes None below.
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = (numerators.sum(axis=0) / denominators.sum(axis=0)).tolist()
+        values = (above.sum(axis=0) / below.sum(axis=0)).tolist()
     limits: dict[int, tuple[float, float]] = {}
-    if resamples and len(numerators):
-        above, below = numerators[:, proportions], denominators[:, proportions]
-        sizes = compute_effective_sizes(above, below)
-        is_given = sizes > 0
-        shares = above.sum(axis=0)[is_given] / below.sum(axis=0)[is_given]
-        ends = (end.tolist() for end in compute_proportion_limits(shares, sizes[is_given]))
+    if resamples and len(above):
+        hits, sizes = above[:, proportions], below[:, proportions]
+        effective = compute_effective_sizes(hits, sizes)
+        is_given = effective > 0
+        shares = hits.sum(axis=0)[is_given] / sizes.sum(axis=0)[is_given]
+        ends = (end.tolist() for end in compute_proportion_limits(shares, effective[is_given]))
         limits |= dict(zip(np.array(proportions)[is_given].tolist(), zip(*ends, strict=True), strict=True))
-        if means:
-            columns = sorted(means)
-            sums = resample_sums(np.hstack([numerators[:, columns], denominators[:, columns]]), resamples, seed)
+        if mean_columns:
+            sums = resample_sums(np.hstack([above[:, mean_columns], below[:, mean_columns]]), resamples, seed)
             with np.errstate(invalid="ignore", divide="ignore"):
-                drawn = sums[:, : len(columns)] / sums[:, len(columns) :]
-            for column, draws in zip(columns, drawn.T, strict=True):
+                drawn = sums[:, : len(mean_columns)] / sums[:, len(mean_columns) :]
+            for column, draws in zip(mean_columns, drawn.T, strict=True):
                 if not np.isnan(draws).all():  # NaN: the resample has no example of this subset
                     low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
                     limits[column] = low, high
     samples = [
-        Sample(MEAN if column in means else RATIO, np.stack([numerators[:, column], denominators[:, column]], axis=1))
-        for column in range(k)
+        Sample(MEAN if column in mean_columns else RATIO, np.stack([above[:, column], below[:, column]], axis=1))
+        for column in columns.values()
     ]
-    for number, (first, second) in enumerate(differences, start=k):
+    for number, (one, two) in enumerate((differences or {}).values(), start=len(ratios)):
+        first, second = pair = [columns[one], columns[two]]
         values.append(values[first] - values[second])
         counts.append(min(counts[first], counts[second]))
         samples.append(Sample(DIFFERENCE, np.hstack([samples[first].columns, samples[second].columns])))
         if resamples and counts[number]:
             # The pseudo-examples of the limits would give even a proportion minus itself an interval.
-            pair = [first, second]
             limits[number] = (
                 (0.0, 0.0)
                 if first == second
-                else compute_contrast_limits(numerators[:, pair], denominators[:, pair], np.array([1.0, -1.0]))
+                else compute_contrast_limits(above[:, pair], below[:, pair], np.array([1.0, -1.0]))
             )
     estimates = []
     for number, (value, n, sample) in enumerate(zip(values, counts, samples, strict=True)):
-        low, high = limits.get(number, (None, None))
-        estimates.append(Estimate(value if n else None, low, high, n).copy_with_sample(sample))
-    return estimates
+        interval = limits.get(number, (None, None))
+        estimates.append(Estimate(value if n else None, interval[0], interval[1], n).copy_with_sample(sample))
+    return dict(zip((*ratios, *(differences or {})), estimates, strict=True))
 
 
 def _clip_proportions(
@@ -151,43 +154,6 @@ def _clip_proportions(
                 "proportions"
             )
     return clipped
-
-
-def estimate_named_ratios(
-    ratios: Mapping[_Name, tuple[Column, Column | float]],
-    differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
-    *,
-    means: Collection[_Name] = (),
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = 0,
-) -> dict[_Name, Estimate]:
-    """Estimate several ratios as in `estimate_ratios`. Ratios are identified by name instead of column index.
-
-    Args:
-        ratios: Numerators and denominators of each ratio by name, shape (n,) each. A scalar denominator applies to all
-            examples.
-        differences: Pairs of ratio names. Each pair adds an estimate of "first ratio minus second ratio".
-        means: Names of the ratios that are not proportions.
-
-    >>> right = np.array([True, False, True, True])
-    >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
-    >>> estimates = estimate_named_ratios(ratios, {"drop": ("all", "first")})
-    >>> {name: estimate.value for name, estimate in estimates.items()}
-    {'all': 0.75, 'first': 0.5, 'drop': 0.25}
-    """
-    differences = differences or {}
-    columns = {name: column for column, name in enumerate(ratios)}
-    above = [np.asarray(each, dtype=np.float64) for each, _ in ratios.values()]
-    below = [np.broadcast_to(each, len(above[0])).astype(np.float64) for _, each in ratios.values()]
-    estimates = estimate_ratios(
-        np.stack(above, axis=1),
-        np.stack(below, axis=1),
-        differences=[(columns[first], columns[second]) for first, second in differences.values()],
-        means=[columns[name] for name in means],
-        resamples=resamples,
-        seed=seed,
-    )
-    return dict(zip((*ratios, *differences), estimates, strict=True))
 
 
 def estimate_ratio(
@@ -217,7 +183,7 @@ def estimate_ratio(
     n_rows = int(below.sum()) if is_count_of_rows else None
     if source is not None:
         above, below = (sum_by_source(each, source) for each in (above, below))
-    [estimate] = estimate_ratios(above[:, None], below[:, None], resamples=resamples)
+    [estimate] = estimate_named_ratios({"ratio": (above, below)}, resamples=resamples).values()
     return estimate.copy_with_sample(estimate.sample, n_rows)
 
 
