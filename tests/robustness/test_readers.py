@@ -60,7 +60,7 @@ READERS = {
     "lexical.json": ("config.json", read_lexical_model),
     "lexical.safetensors": ("model.safetensors", read_lexical_model),
 }
-INPUTS = settings(max_examples=2000 if ALL else 25, database=None)
+INPUTS = settings(max_examples=2000 if ALL else 25, derandomize=not ALL, database=None)
 _number = count()
 
 
