@@ -1,16 +1,15 @@
 """Shares of predicted labels on pairs whose gold label is known by construction (Nie et al. 2019, Table 2)."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.labels import LABELS
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
-
-NAMES: Final = ("entailment", "neutral", "contradiction")
 
 
 class LabelFractions(TypedDict):
@@ -33,7 +32,7 @@ def label_distribution(
     source_id: Sequence[Hashable] | NDArray[Any],
     *,
     kind: Sequence[str] | NDArray[Any] | None = None,
-    names: Sequence[str] = NAMES,
+    names: Sequence[str] = LABELS,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> LabelDistributionScores:
