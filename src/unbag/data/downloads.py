@@ -31,9 +31,6 @@ def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
     """Locate the user's copy of a remote file: at `path`, or at any depth in the folder `path`.
 
     A copy in a folder has the original name of the file.
-
-    Raises:
-        DataError: If there is no copy, or the folder contains several.
     """
     if not path.exists():
         raise DataError(f"{path}: expected a copy of {pinned_file.url}, got no such file or folder; check the path")
@@ -59,10 +56,6 @@ def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None
     The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
     the user has configured for the Hub (`set_client_factory`). No token is sent. Only complete and verified files are
     cached.
-
-    Args:
-        local_copy: The user's copy (`find_local_copy`), which replaces the download.
-        cache: Folder of the cache (default: `unbag/files` in the user's cache folder).
 
     Raises:
         DataError: If the content of `local_copy` differs from the pinned file.

@@ -5,7 +5,7 @@ are therefore read as dictionaries, and their total size is computed before rows
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
 
 _BATCH: Final = 1000  # rows
@@ -20,15 +21,14 @@ _LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded indi
 
 
 def iter_row_batches(
-    file: Path | IO[bytes], location: object, file_size: int, row_groups: Sequence[int] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Iterate over the rows of a Parquet file in batches. Text columns are dictionary-encoded.
+    file: Path | IO[bytes], location: object, file_size: int, start: int = 0
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Iterate over the rows of a Parquet file in batches: the number of the first row, and the rows.
+
+    Text columns are dictionary-encoded. Row groups before the row `start` are not read.
 
     Args:
-        file: Path, or seekable file.
-        location: Name of the file in errors.
         file_size: Size of the file in bytes, which limits the decompressed size.
-        row_groups: Row groups to read (default: all).
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
@@ -45,24 +45,31 @@ def iter_row_batches(
     unpacked = 0
     with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as rows:
         # One group at a time: pyarrow cannot read texts within lists as dictionaries if a batch spans two groups.
-        for group in range(footer.num_row_groups) if row_groups is None else row_groups:
+        number = 0
+        for group in range(footer.num_row_groups):
+            n_rows = footer.row_group(group).num_rows
+            if number + n_rows <= start:
+                number += n_rows
+                continue
             for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[group]):
                 held = sum(_bytes(column, location) for column in batch.columns)
                 # At least one byte per cell, since nulls have no bytes in some types.
                 unpacked += held + batch.num_rows * batch.num_columns
                 _validate_expansion(unpacked, location, file_size)
                 step = 1 if held > _LARGE_BATCH else _BATCH
-                yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
+                yield from ((number + first, batch.slice(first, step)) for first in range(0, batch.num_rows, step))
+                number += batch.num_rows
 
 
-def iter_arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Iterate over the rows of an Arrow file or stream, such as a Feather file or a file of `datasets`.
+def iter_file_batches(path: Path, start: int = 0) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Iterate over the rows of a Parquet file, an Arrow file or an Arrow stream, as `datasets` writes it.
 
-    Raises:
-        DataError: If the file exceeds a limit of SECURITY.md.
-        pyarrow.ArrowException, OSError: If the file is corrupted or is not an Arrow file.
+    For arguments, results and errors, see `iter_row_batches`.
     """
-    unpacked, size = 0, path.stat().st_size
+    unpacked, number, size = 0, 0, path.stat().st_size
+    if path.suffix == ".parquet":
+        yield from iter_row_batches(path, path, size, start)
+        return
     with pa.memory_map(str(path)) as file:
         reader = _open_arrow(file)
         if len(reader.schema) > MOST_COLUMNS:
@@ -73,7 +80,8 @@ def iter_arrow_batches(path: Path) -> Iterator[pa.RecordBatch]:
             batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
             unpacked += sum(_bytes(column, path) for column in batch.columns) + batch.num_rows * batch.num_columns
             _validate_expansion(unpacked, path, size)
-            yield from (batch.slice(start, _BATCH) for start in range(0, batch.num_rows, _BATCH))
+            yield from ((number + first, batch.slice(first, _BATCH)) for first in range(0, batch.num_rows, _BATCH))
+            number += batch.num_rows
 
 
 def _open_arrow(file: Any) -> Any:
@@ -91,19 +99,24 @@ def _iter_arrow(reader: Any) -> Iterator[pa.RecordBatch]:
         yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
-def read_schema(path: Path) -> pa.Schema:
-    """Read the schema of a Parquet or Arrow file."""
+def count_rows(path: Path) -> int:
+    """Count the rows of a Parquet file."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: {extract_first_line(error)}") from None
+
+
+def find_class_label_names(path: Path, column: str) -> list[str] | None:
+    """Find the names of a `ClassLabel` column in the metadata that `datasets` adds to Parquet and Arrow files."""
     try:
         if path.suffix == ".parquet":
-            return pq.read_schema(path)
-        with pa.memory_map(str(path)) as file:
-            return _open_arrow(file).schema
+            schema = pq.read_schema(path)
+        else:
+            with pa.memory_map(str(path)) as file:
+                schema = _open_arrow(file).schema
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: expected a readable file, got an error ({error})") from None
-
-
-def find_class_label_names(schema: pa.Schema, column: str) -> list[str] | None:
-    """Find the names of a `ClassLabel` column in the metadata that `datasets` adds to files. Return None if absent."""
     try:
         feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][column]
         names = feature["names"] if feature["_type"] == "ClassLabel" else None

@@ -1,9 +1,7 @@
 """Readers for csv, tsv, jsonl, json, Parquet and Arrow files, for folders of `datasets`, and for Hub datasets.
 
 Each row has its number and, for error messages, its location. Malformed or unreadable data raises `DataError` with the
-location. Several processes can read different ranges of one text file. One pass over the file finds the starts of
-rows, line by line and without parsing. If a csv line has quotation marks, the csv reader finds the end of the row,
-since a quoted cell may contain line breaks.
+location. Several processes can read different ranges of one text file: one pass over the file finds the starts of rows.
 """
 
 import csv
@@ -14,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import accumulate, islice, pairwise
-from math import ceil
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -74,78 +71,30 @@ def build_repeated_names_error(names: Sequence[str]) -> str:
     return message if repeated else ""
 
 
-_PARTS: Final = 16
-"""Maximum number of parts of a row group. All preceding rows of the group are decoded to reach the start of a part. As
-decoding is 100 times faster than the conversion to Python rows, 16 parts have little overhead."""
-
-
-def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
-    """Iterate over a range of the rows of a Parquet file. Row groups outside the range are not read."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from unbag.data import parquet
-
-    number = start
-    try:
-        bounds = list(pairwise(_bounds(pq.read_metadata(path))))
-        groups = [i for i, (first, end) in enumerate(bounds) if end > start and (stop is None or first < stop)]
-        if not groups:
-            return
-        first = bounds[groups[0]][0]  # number of the first row of the batch
-        for batch in parquet.iter_row_batches(path, path, path.stat().st_size, groups):
-            if number == start:
-                validate_unique_columns(batch.schema.names, path)
-            n = batch.num_rows
-            wanted = batch[max(0, start - first) : n if stop is None else max(0, stop - first)]
-            columns = [_values(wanted, name, path) for name in wanted.schema.names]
-            for cells in zip(*columns, strict=True):
-                yield DataRow(number, f"{path}, row {number}", dict(zip(wanted.schema.names, cells, strict=True)))
-                number += 1
-            first += n
-    except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
-        raise DataError(
-            f"{path}, after {number:,} rows: expected a readable row, got an error ({extract_first_line(error)})"
-        ) from None
-
-
-def read_arrow(path: Path) -> Iterator[DataRow]:
-    """Iterate over the rows of an Arrow or Feather file."""
+def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
+    """Iterate over a range of the rows of a Parquet or Arrow file. Preceding rows are not converted to Python."""
     import pyarrow as pa
 
     from unbag.data import parquet
 
     number = 0
     try:
-        for batch in parquet.iter_arrow_batches(path):
-            if not number:
-                validate_unique_columns(batch.schema.names, path)
-            columns = [_values(batch, name, path) for name in batch.schema.names]
-            for cells in zip(*columns, strict=True):
-                yield DataRow(number, f"{path}, row {number}", dict(zip(batch.schema.names, cells, strict=True)))
-                number += 1
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+        for number, batch in parquet.iter_file_batches(path, start):
+            if stop is not None and number >= stop:
+                return
+            validate_unique_columns(batch.schema.names, path)
+            first, end = max(start, number), number + batch.num_rows
+            if stop is not None:
+                end = min(end, stop)
+            if first < end:
+                wanted = batch.slice(first - number, end - first)
+                columns = [_values(wanted, name, path) for name in wanted.schema.names]
+                for row, cells in enumerate(zip(*columns, strict=True), start=first):
+                    yield DataRow(row, f"{path}, row {row}", dict(zip(wanted.schema.names, cells, strict=True)))
+    except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
         raise DataError(
             f"{path}, after {number:,} rows: expected a readable row, got an error ({extract_first_line(error)})"
         ) from None
-
-
-def split_parquet_into_ranges(path: Path, range_size: int) -> list[tuple[int, int | None]]:
-    """Split a Parquet file into ranges of about `range_size` rows. In very large row groups, ranges have more rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        groups = list(pairwise(_bounds(pq.read_metadata(path))))
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: {extract_first_line(error)}") from None
-    firsts = [row for first, end in groups for row in range(first, end, max(range_size, ceil((end - first) / _PARTS)))]
-    return list(zip(firsts or [0], [*firsts[1:], None], strict=True))
-
-
-def _bounds(metadata: Any) -> list[int]:
-    """List the first row of each row group, followed by the total number of rows."""
-    return list(accumulate((metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)), initial=0))
 
 
 def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
@@ -168,81 +117,55 @@ class RowStart(NamedTuple):
     bytes: int
 
 
-def iter_jsonl_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a jsonl file."""
-    return _starts(path, interval, _is_blank_json, None)
-
-
-def iter_csv_row_starts(path: Path, interval: int, layout: TextLayout | None = None) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv or tsv file with a header.
-
-    The iteration stops at malformed csv. The reader that continues from the last start reports the error.
-    """
-    return _starts(path, interval, _is_blank_record, layout or TextLayout())
-
-
-def _starts(
-    path: Path, every: int, is_blank: Callable[[int, bytes], bool], header: TextLayout | None
-) -> Iterator[RowStart]:
-    """Find starts of rows. `header` is the layout of a file whose first row is a header."""
-    stream = iter_lines(path)
-    # The header, and a line that names the delimiter, precede row 0.
-    row = 0 if header is None else -1 - header.has_separator_line
-    done = 0  # bytes
-    for number, line in stream:
-        if not is_blank(number, line):
-            if row > 0 and row % every == 0:
-                yield RowStart(row, number - 1, done)
-            row += 1
-            if header is not None and header.is_quoted and b'"' in line:
-                try:
-                    done += _bytes_behind(_text(number, line), stream, header.delimiter)
-                except csv.Error:
-                    return
-        done += len(line)
-
-
-def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: str) -> int:
-    """Consume the remaining lines of a row that starts with `line`, and count their bytes."""
-    n_bytes = 0
-
-    def row() -> Iterator[str]:
-        nonlocal n_bytes
-        yield line
-        for number, more in following:
-            n_bytes += len(more)
-            yield _text(number, more)
-
-    next(csv.reader(row(), delimiter=delimiter, strict=True))
-    return n_bytes
-
-
-def _is_blank_json(number: int, line: bytes) -> bool:
-    """Check whether a line contains only whitespace, like the jsonl reader."""
-    if line.startswith(b"{"):  # sufficient for nearly all lines, without decoding
-        return False
-    return not _text(number, line).strip()
-
-
-def _text(number: int, line: bytes) -> str:
-    """Decode a line. Invalid UTF-8 is replaced here and reported by the reader of the row."""
-    return line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
-
-
-def _is_blank_record(number: int, line: bytes) -> bool:
-    """Check whether a line is empty, like the csv reader."""
-    return not line.strip(b"\r\n")
-
-
 FIRST_ROW_START: Final = RowStart(0, 0, 0)
 """Start of the first row of a file."""
 
 
-def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None) -> Iterator[DataRow]:
+def iter_row_starts(path: Path, interval: int, layout: TextLayout) -> Iterator[RowStart]:
+    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv, tsv or jsonl file.
+
+    The iteration stops at malformed csv. The reader that continues from the last start reports the error.
+    """
+    is_jsonl = get_file_extension(path) == ".jsonl"
+    lines = n_bytes = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal lines, n_bytes
+        for lines, line in iter_lines(path):
+            n_bytes += len(line)
+            if is_jsonl and line.startswith(b"{"):  # nearly all lines; they need no decoding
+                yield "{"
+            else:  # the reader of the row reports invalid UTF-8
+                yield line.decode("utf-8-sig" if lines == 1 else "utf-8", errors="replace")
+
+    # The csv reader requests the lines of a row only, since a quoted cell may contain line breaks.
+    rows: Iterator[Any] = filter(str.strip, texts()) if is_jsonl else filter(None, _open_csv(texts(), layout))
+    header = 0 if is_jsonl else 1
+    start: RowStart | None = None
+    try:
+        for number, _ in enumerate(rows, start=1 - header):
+            if start is not None:
+                yield start
+            start = RowStart(number, lines, n_bytes) if number and number % interval == 0 else None
+    except csv.Error:
+        return
+
+
+def _open_csv(texts: Iterator[str], layout: TextLayout) -> Any:
+    """Open a csv file. The first row that is not empty is the header."""
+    if layout.has_separator_line:
+        next(texts, None)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
+    # Without `strict`, the csv module accepts text after a closing quotation mark.
+    return csv.reader(texts, delimiter=layout.delimiter, quoting=quoting, strict=True)
+
+
+def _read_jsonl(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a jsonl file, starting at `start`."""
     # By default, the decoder silently keeps the last of several equal keys.
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
-    filled = ((number, text) for number, text in _lines(path, layout or TextLayout(), start) if text.strip())
+    lines = iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
+    filled = ((number, text) for number, text in lines if text.strip())
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
         location = f"{path}, line {line_number}"
         try:
@@ -257,11 +180,7 @@ def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout
         yield DataRow(row_number, location, values)
 
 
-def _lines(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[tuple[int, str]]:
-    return iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
-
-
-def read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
+def _read_json(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a json file: an array of objects, or columns, or one object per line."""
     # Not line by line, since programs write an array as one line of any length.
     if (content := read_limited_bytes(path, _LARGEST_JSON)) is None:
@@ -274,7 +193,7 @@ def read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
         parsed = parse_json(text, json.JSONDecoder(object_pairs_hook=_object).decode)
     except json.JSONDecodeError as error:
         if error.msg.startswith("Extra data") and text.lstrip().startswith("{"):
-            yield from read_jsonl(path, layout=layout)
+            yield from _read_jsonl(path, layout)
             return
         raise DataError(f"{path}: expected JSON, got invalid text ({error}); correct it") from None
     except ValueError as error:
@@ -309,22 +228,15 @@ def _find_records(content: Any) -> Sequence[Any] | None:
     return arrays[0] if len(arrays) == 1 else None
 
 
-def read_separated(
-    path: Path, start: RowStart = FIRST_ROW_START, layout: TextLayout | None = None
-) -> Iterator[DataRow]:
+def _read_separated(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a csv or tsv file, starting at `start`."""
-    layout = layout or TextLayout()
-
-    def reader_from(begin: RowStart) -> Any:
-        texts = (line for _, line in _lines(path, layout, begin))
-        if not begin.row and layout.has_separator_line:
-            next(texts)
-        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
-        # Without `strict`, the csv module accepts text after a closing quotation mark.
-        return csv.reader(texts, delimiter=layout.delimiter, quoting=quoting, strict=True)
-
     # The header is read first, even if the wanted rows start in the middle of the file.
-    reader, before = reader_from(FIRST_ROW_START), int(layout.has_separator_line)
+    reader = _open_csv((line for _, line in iter_decoded_lines(path, layout)), layout)
+    before = int(layout.has_separator_line)
+
+    def line() -> str:
+        return f"{path}, line {before + reader.line_num}"
+
     try:
         header = next((row for row in reader if row), None)
         if header is None:
@@ -332,18 +244,19 @@ def read_separated(
         header = [normalise_column_name(name) for name in header]
         validate_unique_columns(header, path)
         if start.row:
-            reader, before = reader_from(start), start.lines
+            lines = iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
+            reader = _open_csv((line for _, line in lines), layout._replace(has_separator_line=False))
+            before = start.lines
         for number, cells in enumerate((row for row in reader if row), start=start.row):
-            location = f"{path}, line {before + reader.line_num}"
             if len(cells) != len(header):
                 cells = fit_cells(cells, header)
             if len(cells) != len(header):
                 raise DataError(
-                    f"{location}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
+                    f"{line()}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
                 )
-            yield DataRow(number, location, dict(zip(header, cells, strict=True)))
+            yield DataRow(number, line(), dict(zip(header, cells, strict=True)))
     except csv.Error as error:
-        raise DataError(f"{path}, line {before + reader.line_num}: {error}") from None
+        raise DataError(f"{line()}: {error}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -356,21 +269,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _LARGEST_JSON: Final = 256 << 20  # bytes; a json file is parsed as a whole
 _PARQUET: Final = ".parquet"
 _ARROW: Final = (".arrow", ".feather")
-_TEXT: Final[
-    Mapping[
-        str,
-        tuple[
-            Callable[[Path, RowStart, TextLayout], Iterator[DataRow]],
-            Callable[[Path, int, TextLayout], Iterator[RowStart]] | None,
-        ],
-    ]
-] = {
-    ".csv": (read_separated, iter_csv_row_starts),
-    ".tsv": (read_separated, iter_csv_row_starts),
-    ".jsonl": (read_jsonl, iter_jsonl_row_starts),
-    ".json": (lambda path, _, layout: read_json(path, layout), None),
+_TEXT: Final[Mapping[str, Callable[[Path, TextLayout, RowStart], Iterator[DataRow]]]] = {
+    ".csv": _read_separated,
+    ".tsv": _read_separated,
+    ".jsonl": _read_jsonl,
+    ".json": _read_json,
 }
-"""Function that reads rows and function that finds their starts, by the extension of a text file."""
 
 DATA_FILE_EXTENSIONS: Final = (*_TEXT, _PARQUET, *_ARROW)
 DATASET_FOLDER_FILES: Final = ("dataset_dict.json", "dataset_info.json")
@@ -397,16 +301,13 @@ class DataFile:
 
         Reads all preceding lines of a text file, unless `split_ranges` was called before.
         """
-        extension = get_file_extension(self.path)
-        if extension == _PARQUET:
-            return read_parquet(self.path, start, stop)
-        if extension in _ARROW:
-            return islice(read_arrow(self.path), start, None if stop is None else max(start, stop))
-        read, _ = _TEXT[extension]
+        read = _TEXT.get(get_file_extension(self.path))
+        if read is None:
+            return _read_table(self.path, start, stop)
         # Rows between the nearest known start and the first wanted row are read and skipped.
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
-        rows = read(self.path, begin, self.layout)
+        rows = read(self.path, self.layout, begin)
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
@@ -415,21 +316,22 @@ class DataFile:
             return None
         from unbag.data import parquet
 
-        return parquet.find_class_label_names(parquet.read_schema(self.path), column)
+        return parquet.find_class_label_names(self.path, column)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of about `size` rows.
+        """Split the file into ranges of `size` rows.
 
         A file without random access (`.gz`, `.json`, Arrow, UTF-16) has a single open-ended range.
         """
         extension = get_file_extension(self.path)
         if extension == _PARQUET:
-            return tuple(split_parquet_into_ranges(self.path, size))
-        _, find = _TEXT.get(extension, (None, None))
+            from unbag.data import parquet
+
+            return _split_rows(parquet.count_rows(self.path), size)
         # A compressed file cannot be read from the middle.
-        if self.path.suffix == ".gz" or find is None or not self.layout.is_seekable:
+        if self.path.suffix == ".gz" or extension in (".json", *_ARROW) or not self.layout.is_seekable:
             return ((0, None),)
-        self._starts[:] = find(self.path, size, self.layout)
+        self._starts[:] = iter_row_starts(self.path, size, self.layout)
         firsts = [at.row for at in self._starts]
         return tuple(zip([0, *firsts], [*firsts, None], strict=True))
 
@@ -444,9 +346,6 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
     Args:
         encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
         has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
-
-    Raises:
-        DataError: If the path does not exist, is not a regular file, has an unknown extension, or has no rows.
     """
     if path.is_dir():
         raise DataError(
@@ -514,6 +413,10 @@ def get_file_extension(path: Path) -> str:
     return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
+def _split_rows(n: int, size: int) -> tuple[tuple[int, int | None], ...]:
+    return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
+
+
 _BATCH = 1000
 
 
@@ -523,19 +426,15 @@ class DataTable(Protocol):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        ...
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
-        ...
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
         """Look up the label names stored for a column; None if there are none."""
-        ...
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
         """Split the table into ranges of about `size` rows. Without random access, return a single open-ended range."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -573,8 +472,7 @@ class HubTable:
         """Split the table into ranges of `size` rows. A stream has a single open-ended range."""
         if not hasattr(self.data, "num_rows"):
             return ((0, None),)
-        n = self.data.num_rows
-        return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
+        return _split_rows(self.data.num_rows, size)
 
     def compute_content_hash(self, columns: Sequence[str]) -> str:
         """Compute the hash of all rows of the given columns (`unbag.utils.hashing`)."""
@@ -625,56 +523,49 @@ def open_hub_table(
         MissingFileError: If the Hub cannot be reached, and the cache has no copy.
         DataError: If the dataset or split does not exist, or cannot be read.
     """
-    with use_cache_if_unreachable() as unreachable:
-        return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)
-
-
-def _open_hub(
-    repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool, unreachable: str
-) -> tuple[HubTable, str]:
     import datasets
     from huggingface_hub.errors import HfHubHTTPError
 
-    commit = resolve_hub_commit(repo_id, revision)
-
-    if datasets.config.HF_HUB_OFFLINE:
-        datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
-
-    def load(**how: Any) -> Any:
-        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
-        if streaming or len(commit) < 40 or commit in str(data.cache_files):
-            return data
+    with use_cache_if_unreachable() as unreachable:
+        commit = resolve_hub_commit(repo_id, revision)
         if datasets.config.HF_HUB_OFFLINE:
-            raise DataError(
-                f"{repo_id}: expected commit {commit} in the local cache, got another one; download it with a network "
-                "connection (unbag prefetch)"
-            )
-        # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
-        raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")
+            datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
 
-    what = f"{repo_id} (config {config}, split {split}, revision {commit})"
-    try:
+        def load(**how: Any) -> Any:
+            data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+            if streaming or len(commit) < 40 or commit in str(data.cache_files):
+                return data
+            if datasets.config.HF_HUB_OFFLINE:
+                raise DataError(
+                    f"{repo_id}: expected commit {commit} in the local cache, got another one; download it with a "
+                    "network connection (unbag prefetch)"
+                )
+            # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
+            raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")
+
+        what = f"{repo_id} (config {config}, split {split}, revision {commit})"
         try:
-            data = read_from_hub(what, load)
-        except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
-            if not is_corrupted_cache_error(error) or datasets.config.HF_HUB_OFFLINE:
-                raise
-            data = read_from_hub(what, partial(load, download_mode="force_redownload"))
-    except DataError:
-        raise
-    except HubReadError as error:
-        raise MissingFileError(str(error)) from error
-    except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
-        if unreachable:
-            raise MissingFileError(
-                f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}"
+            try:
+                data = read_from_hub(what, load)
+            except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
+                if not is_corrupted_cache_error(error) or datasets.config.HF_HUB_OFFLINE:
+                    raise
+                data = read_from_hub(what, partial(load, download_mode="force_redownload"))
+        except DataError:
+            raise
+        except HubReadError as error:
+            raise MissingFileError(str(error)) from error
+        except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
+            if unreachable:
+                raise MissingFileError(
+                    f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}"
+                ) from error
+            # A data set that does not exist is a mistake of the user, a data set that cannot be reached is not.
+            is_unreachable = isinstance(error, ConnectionError)
+            raise (MissingFileError if is_unreachable else DataError)(
+                f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
             ) from error
-        # A data set that does not exist is a mistake of the user, a data set that cannot be reached is not.
-        is_unreachable = isinstance(error, ConnectionError)
-        raise (MissingFileError if is_unreachable else DataError)(
-            f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
-        ) from error
-    return HubTable(repo_id, data), commit
+        return HubTable(repo_id, data), commit
 
 
 def is_corrupted_cache_error(error: BaseException) -> bool:

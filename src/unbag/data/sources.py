@@ -139,41 +139,32 @@ class PairSource:
                 (`EXCLUSION_REASONS`).
             id_callback: Called with each id in the data; the caller then validates that ids are unique. Without the
                 callback, this method validates them and keeps all ids in memory.
-
-        Raises:
-            DataError: If a row cannot be read. The message contains its location.
         """
         ids: set[str] = set()
         for row in self._read(start, stop):
             parsed = self._parse(row)
-            if isinstance(parsed, Example) and self._is_too_long(parsed):
-                parsed = TOO_LONG
-            if isinstance(parsed, Example) and self.requires_english and not self._is_english_pair(parsed):
-                parsed = sentences.NOT_ENGLISH
+            if isinstance(parsed, Example):
+                longest = max(len(parsed.premise), len(parsed.hypothesis))
+                if self.max_characters is not None and longest > self.max_characters:
+                    parsed = TOO_LONG
+                elif self.requires_english and not self._is_english_pair(parsed):
+                    parsed = sentences.NOT_ENGLISH
             if counts is not None:
                 counts["rows"] += 1
                 if isinstance(parsed, str):
                     counts[parsed] += 1
             if isinstance(parsed, Example):
-                # Row numbers are unique.
-                if not self.has_ids:
-                    pass
-                elif id_callback is not None:
+                if self.has_ids and id_callback is not None:
                     id_callback(parsed.source_id)
-                elif parsed.source_id in ids:
+                elif self.has_ids and parsed.source_id in ids:
                     how = choose_advice(
                         "use another id column (--columns id=…), or none (--columns id=) to number the rows",
                         "rename the column to number the rows",
                     )
                     raise DataError(f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; {how}")
-                else:
+                elif self.has_ids:  # row numbers are unique
                     ids.add(parsed.source_id)
                 yield parsed
-
-    def _is_too_long(self, example: Example) -> bool:
-        return (
-            self.max_characters is not None and max(len(example.premise), len(example.hypothesis)) > self.max_characters
-        )
 
     def _is_english_pair(self, example: Example) -> bool:
         """Check the language of a pair. Pairs too short to decide have the language of most of the data."""
@@ -205,9 +196,7 @@ def open_corpus(
     """Open a split of a published corpus, from the Hub or the local cache.
 
     Args:
-        split: Name of the split (default: the default split of the corpus).
         revision: Revision to read instead of the pinned one.
-        streaming: Whether to stream rows over the network instead of downloading the split.
 
     Raises:
         DataError: If the corpus is missing on the Hub or differs from the pinned content, or the Hub is unreachable.
@@ -281,12 +270,8 @@ def open_data(
         labels: Names of the label ids 0, 1, … (or of false and true), for data whose labels are unnamed numbers or
             truth values; or the meaning of each label, as `E=entailment`.
         revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
-        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
         join_passages: Whether to join a premise that is a list of passages by blank lines.
         has_options: Whether the user can set `columns` and `labels`, so that errors suggest these options.
-
-    Raises:
-        DataError: If the data cannot be found or read, or if its columns or labels are not recognized.
     """
     validate_language_code(language)
     path = Path(data)
@@ -309,22 +294,15 @@ def open_data(
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
     id_names, meanings = _label_meanings(labels or (), str(data))
     column = recognised["label"]
-    try:
-        stored = _stored_names(table, column, id_names, meanings, str(data))
-        names = _label_names(stored, id_names, str(data), LABEL_SPACES)
-    except UnknownLabelError as error:
-        raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
-    reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
+    reader = _GoldLabels(column, None, tuple(meanings.items()), LABELS, has_options)
+    names = _label_names(_stored_names(reader, table, id_names, str(data)), id_names, str(data), LABEL_SPACES)
+    reader = replace(reader, names=names)
     _validate_meanings_of_ids(reader, str(data))
     reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: readers.DataRow) -> Example | str:
-        try:
-            parsed = _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
-        except UnknownLabelError as error:
-            raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
-
+        parsed = _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
         if not isinstance(parsed, Example):
             return parsed
         group = row.values[recognised["source"]] if "source" in recognised else None
@@ -350,9 +328,6 @@ def validate_corpus_names(names: Iterable[str], encoding: str | None = None, *, 
     """Validate that each name is a base corpus, a readable file or a folder of `datasets`. Does not read all rows.
 
     `encoding` and `has_option` are those of `data.readers.open_data_file`.
-
-    Raises:
-        DataError: If a name is neither. The message contains the first invalid name.
     """
     for name in names:
         if name not in CORPORA:
@@ -397,9 +372,10 @@ def _recognise(
         # Any id identifies the rows, but a wrong sentence or label would change the scores.
         if len(candidates) > 1 and ours != "id":
             by_option = f"choose one with --columns {ours}={candidates[0]}"
+            listed = f"{', '.join(map(repr, candidates[:-1]))} and {candidates[-1]!r}"
             in_data = "rename all but one in the data"
             raise DataError(
-                f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
+                f"{where}: expected one column for the {ours}, got {listed}; "
                 f"{choose_advice(by_option, in_data) if has_options else in_data}"
             )
         if candidates:
@@ -422,20 +398,8 @@ def _column_key(name: str) -> str:
     return "_".join(name.lower().replace("-", " ").replace("_", " ").split())
 
 
-def _listed(names: Sequence[str]) -> str:
-    *others, last = map(repr, names)
-    return f"{', '.join(others)} and {last}"
-
-
 class UnknownLabelError(DataError):
-    """Raised for a gold label of unknown meaning: an unknown spelling, or a number or Boolean without a label name.
-
-    The attribute `label` is the label as written in the data.
-    """
-
-    def __init__(self, message: str, label: str) -> None:
-        super().__init__(message)
-        self.label = label
+    """Raised for a gold label of unknown meaning: an unknown spelling, or a number or Boolean without a label name."""
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
@@ -462,8 +426,9 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
     return None, meanings
 
 
-def _label_advice(label: str, *, has_options: bool) -> str:
+def _label_advice(gold: Any, *, has_options: bool) -> str:
     """Build the advice for a label with unknown spelling: which option to use, if the command has it."""
+    label = _label_text(gold)
     initials = {name[0]: name for name in LABELS}
     # No message names an order of ids: a user who copies a wrong one gets plausible scores.
     by_id = (
@@ -502,6 +467,7 @@ class _GoldLabels:
     names: tuple[str, ...] | None  # by id 0, 1, …; None if the ids have no names
     meanings: tuple[tuple[str, str], ...]  # (label as written in the data, label of unbag)
     space: tuple[str, ...]
+    has_options: bool | None = None  # whether the user can set labels, for the advice in errors; None for a corpus
 
     def is_missing(self, gold: Any) -> bool:
         """Check whether a gold label is missing. A label with a meaning is not, even if it is -1."""
@@ -514,7 +480,8 @@ class _GoldLabels:
         except TypeError:
             raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}; correct it") from None
         except LabelError as error:
-            raise UnknownLabelError(f"{place}: {error}", _label_text(gold)) from None
+            advice = None if self.has_options is None else _label_advice(gold, has_options=self.has_options)
+            raise UnknownLabelError("; ".join(filter(None, [f"{place}: {error}", advice]))) from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
 
@@ -540,18 +507,19 @@ class _GoldLabels:
 
 
 def _stored_names(
-    table: readers.DataTable, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
+    reader: _GoldLabels, table: readers.DataTable, id_names: Sequence[str] | None, where: str
 ) -> Sequence[str] | None:
     """Resolve the label names that a Hub dataset stores; None if they are numerals or the user overrides them."""
-    stored = [meanings.get(name, name) for name in table.get_label_names(column) or ()]
+    meanings = dict(reader.meanings)
+    stored = [meanings.get(name, name) for name in table.get_label_names(reader.column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
         return None
     # Names from the user override truth values and, below, unknown names.
     if id_names and any(parse_truth_value(name) is not None for name in stored):
         return None
-    reader = _GoldLabels(column, None, (), _ANY)
+    in_any = replace(reader, meanings=(), space=_ANY)
     try:
-        return [reader.read(name, f"{where}, the label names of {column!r}") for name in stored]
+        return [in_any.read(name, f"{where}, the label names of {reader.column!r}") for name in stored]
     except UnknownLabelError:
         if id_names:
             return None
@@ -643,11 +611,13 @@ def _parse(
     premise, hypothesis = texts
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
     for side, text in zip(("premise", "hypothesis", "id"), (premise, hypothesis, source_id), strict=True):
-        if not _is_text(text):
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # JSON escapes may contain lone surrogates
             raise DataError(
                 f"{row.location}: expected the {side} as Unicode text, got an incomplete character (a lone surrogate); "
                 "save the file as UTF-8"
-            )
+            ) from None
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
     votes = tuple(labels.read(vote, row.location) for vote in annotators if not labels.is_missing(vote))
@@ -740,15 +710,6 @@ def parse_text_list(text: str) -> list[Any] | None:
         return None
     # Each literal separately: Python would join the adjacent literals of a NumPy array to one.
     return [ast.literal_eval(literal) for literal in re.findall(_LITERAL, text, re.DOTALL)]
-
-
-def _is_text(text: str) -> bool:
-    """Check whether a text can be encoded as UTF-8. Lone surrogates from JSON escapes cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _EMPTY_LIST: Final = "[]"

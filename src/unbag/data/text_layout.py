@@ -73,11 +73,6 @@ def detect_text_layout(
 
     Args:
         extension: Extension without `.gz`. Only the cells of `.csv` and `.tsv` files have a layout.
-        encoding: Encoding of a file without a byte-order mark (default: UTF-8).
-        has_option: Whether the user can set the encoding of this file.
-
-    Raises:
-        DataError: If the file cannot be read, or is in another encoding.
     """
     sample = _read_sample(path)
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if sample.startswith(mark)), None)

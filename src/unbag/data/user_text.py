@@ -30,10 +30,11 @@ from unbag.data.text.sentences import (
     is_english,
 )
 from unbag.data.text.tagging import PIPELINE
+from unbag.data.text_layout import TextLayout, iter_decoded_lines
 from unbag.utils.files import atomic_write, get_cache_folder
-from unbag.utils.hashing import hash_file
+from unbag.utils.hashing import hash_named_files
 from unbag.utils.options import suggest_name
-from unbag.utils.safe_io import DataError, iter_lines, validate_file
+from unbag.utils.safe_io import DataError, validate_file
 
 LANGUAGE: Final = "en"
 """Language of texts. All sets built from text depend on English grammar."""
@@ -71,9 +72,6 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     """List the files of a text: the given files, and the sorted text and Markdown files in the given folders.
 
     The id of a Hub dataset is returned unchanged.
-
-    Raises:
-        DataError: If a file does not exist or has another extension, or a folder has no such files or too many.
     """
     files: list[str] = []
     for each_name in names:
@@ -129,13 +127,8 @@ def open_text(
 
     Args:
         names: Files or folders (`list_text_files`), or the id of one Hub dataset.
-        pipeline: spaCy pipeline that parses the sentences: a package, a folder or a Hub repository.
-        split: Split of a Hub dataset; None for files.
         columns: Name of the text column in tables, under the key `text`.
         revision: Revision of a Hub dataset (default: the latest commit).
-
-    Raises:
-        DataError: If a file or dataset cannot be read, or has no text column.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")
@@ -145,7 +138,8 @@ def open_text(
         documents, commit = _hub_documents(files[0], config, split, revision or "main", column)
         name, origin, split = files[0], f"{files[0]} ({config})" if config else files[0], split or ""
     else:
-        documents, commit = _file_documents(files, column), _hash_of(files)
+        documents = _file_documents(files, column)
+        commit = hash_named_files(list(zip(_unique_names(files), map(Path, files), strict=True)))
         origin = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         name, split = origin, ""
     key = "\0".join([commit, str(column), str(config), split])
@@ -160,8 +154,8 @@ def open_text(
         origin=origin,
         revision=commit,
         has_ids=False,
-        _spans=lambda: tuple(readers.split_parquet_into_ranges(stored(), ROWS_PER_SPAN)),
-        _read=lambda start, stop: readers.read_parquet(stored(), start, stop),
+        _spans=lambda: readers.DataFile(stored(), _SCHEMA.names).split_ranges(ROWS_PER_SPAN),
+        _read=lambda start, stop: readers.DataFile(stored(), _SCHEMA.names).read(start, stop),
         _parse=_as_example,
     )
 
@@ -179,7 +173,8 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDoc
     digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
     path = get_cache_folder("sentences") / f"{digest}.parquet"
     if not path.is_file():
-        if not is_english(_sample(documents())):
+        texts = (paragraph for document in documents() for paragraph in document.paragraphs())
+        if not is_english(islice(texts, _LANGUAGE_SAMPLE)):
             raise DataError(build_language_error(where))
         forms = (each.text for each in _candidates(documents()) if each.reason is None)
         # The first pass fills the cache of parses in several processes. The second pass reads from it.
@@ -198,11 +193,6 @@ def _rules_hash() -> str:
     for file in (__file__, sentences.__file__, paragraphs.__file__):
         digest.update(Path(str(file)).read_bytes())
     return digest.hexdigest()
-
-
-def _sample(documents: Iterable[TextDocument]) -> Iterator[str]:
-    """Iterate over the first paragraphs, for language detection."""
-    return islice((paragraph for document in documents for paragraph in document.paragraphs()), _LANGUAGE_SAMPLE)
 
 
 def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate]:
@@ -293,17 +283,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]) -> Iterator[str]:
-    return split(_text_lines(path))
-
-
-def _text_lines(path: Path) -> Iterator[str]:
-    for number, line in iter_lines(path):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path}, line {number}: expected UTF-8, got the byte 0x{line[error.start]:02x}; save the file as UTF-8"
-            ) from None
+    return split(line for _, line in iter_decoded_lines(path, TextLayout()))
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:
@@ -317,13 +297,3 @@ def _unique_names(files: Sequence[str]) -> list[str]:
     numbered = [f"{number}-{name}" for number, name in enumerate(names)]
     unique = [name if times[name] == 1 else new for name, new in zip(names, numbered, strict=True)]
     return unique if len(set(unique)) == len(unique) else numbered
-
-
-def _hash_of(files: Sequence[str]) -> str:
-    """Compute the sha256 of several files; for a single file, the sha256 of its bytes."""
-    if len(files) == 1:
-        return hash_file(Path(files[0]))
-    digest = hashlib.sha256()
-    for name, file in zip(_unique_names(files), files, strict=True):
-        digest.update(f"{name}\0{hash_file(Path(file))}\n".encode())
-    return digest.hexdigest()

@@ -30,6 +30,16 @@ def hash_file(path: Path) -> str:
     return _cached_file_hash(path.resolve(), identity)
 
 
+def hash_named_files(files: Sequence[tuple[str, Path]]) -> str:
+    """Compute the sha256 of several files with their names; for a single file, the sha256 of its bytes."""
+    if len(files) == 1:
+        return hash_file(files[0][1])
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(f"{name}\0{hash_file(path)}\n".encode())
+    return digest.hexdigest()
+
+
 @lru_cache(maxsize=4096)
 def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
     """Compute the hash of a file. The result is cached by the file's identity, which changes with every write."""

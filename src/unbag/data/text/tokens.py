@@ -101,11 +101,7 @@ def is_segmenter_required(language: str, *, characters: bool = False) -> bool:
 
 
 def build_tokenizer_identity(language: str, *, characters: bool = False) -> str:
-    """Build the identity string of a language's tokenizer: the versions of spaCy and of the segmenter.
-
-    Raises:
-        ImportError: If Chinese words are requested and rjieba is not installed.
-    """
+    """Build the identity string of a language's tokenizer: the versions of spaCy and of the segmenter."""
     _tokenizer(language, characters)  # raises if a package is missing
     segmenter = f", rjieba {version(SEGMENTER)}" if is_segmenter_required(language, characters=characters) else ""
     return f"spaCy {version('spacy')}, blank {language}{segmenter}"
