@@ -34,7 +34,7 @@ _WORD_MODULES: Final = tuple(
     f"unbag.{name}"
     for name in (
         *("data.labels", "data.text.tokens", "challenge_sets.perturbations.permutation"),
-        *("baselines.lexical.features", "baselines.lexical.contributions", "inference.segments"),
+        *("baselines.lexical.features", "inference.segments"),
     )
 )
 

@@ -4,8 +4,6 @@ An embedding table is the input layer of a transformer, a model2vec model, the v
 file such as GloVe. The files in the given location determine the type of the table.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -22,7 +20,7 @@ from unbag.baselines.lexical.word_vectors import is_word_vector_file, read_word_
 from unbag.data.downloads import MissingFileError
 from unbag.data.text.tokens import tokenize
 from unbag.utils.files import read_json_object
-from unbag.utils.hashing import hash_file
+from unbag.utils.hashing import hash_named_files
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
@@ -131,10 +129,6 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
     Args:
         language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
             (`data.text.tokens`) for word-level tables.
-
-    Raises:
-        ImportError: If a required package is not installed.
-        ValueError: If the table does not exist or cannot be read.
     """
     kind, path, identity = find_embeddings(name)
     if kind == "words":
@@ -163,10 +157,6 @@ def find_embeddings(name: str) -> EmbeddingTableLocation:
       given commit (`org/name@commit`), or a folder with the same files;
     - an installed spaCy pipeline with vectors;
     - a text file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
-
-    Raises:
-        ImportError: If a required package is not installed.
-        ValueError: If the table does not exist, or its type is unknown.
     """
     validate_embedding_table_name(name)
     path = Path(name).expanduser()
@@ -276,12 +266,7 @@ def _table_files(kind: Kind, folder: Path) -> list[Path]:
 
 
 def _sha256(*paths: Path) -> str:
-    if len(paths) == 1:  # the plain hash of the file, as `sha256sum` and the Hub compute it
-        return f"sha256:{hash_file(paths[0])}"
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(f"{path.name}\0{hash_file(path)}\n".encode())
-    return f"sha256:{digest.hexdigest()}"
+    return f"sha256:{hash_named_files([(path.name, path) for path in paths])}"
 
 
 def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
@@ -312,7 +297,12 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
     tokenizer.no_truncation()  # the file may configure truncation and padding to the input length of the model
     tokenizer.no_padding()
     excluded = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    excluded |= _unknown_token(read_json_object(path)["model"], tokenizer)
+    model = read_json_object(path)["model"]
+    unknown = model.get("unk_id")  # Unigram models store the id of the unknown token, other models the token
+    if unknown is None and isinstance(model.get("unk_token"), str):
+        unknown = tokenizer.token_to_id(model["unk_token"])
+    if isinstance(unknown, int):
+        excluded.add(unknown)
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         for encoded in tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False):
@@ -320,14 +310,6 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
             yield ids if excluded.isdisjoint(ids) else [_UNKNOWN if i in excluded else i for i in ids]
 
     return rows
-
-
-def _unknown_token(model: Mapping[str, Any], tokenizer: Any) -> set[int]:
-    """Find the id of the unknown token of a tokenizer, if it has one."""
-    number, token = model.get("unk_id"), model.get("unk_token")  # Unigram models store the id, other models the token
-    if number is None and isinstance(token, str):
-        number = tokenizer.token_to_id(token)
-    return {number} if isinstance(number, int) else set()
 
 
 def _read_input_layer(folder: Path) -> NDArray[np.float32]:
@@ -378,14 +360,12 @@ def _tensor(path: Path, name: str, *, n_dims: int) -> NDArray[np.float32]:
         if dtype != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
-    # NumPy does not support bfloat16, whose bits are the upper half of a float32. A safetensors file starts with the
-    # length of its JSON header as a little-endian 64-bit integer; offsets are relative to the end of the header.
-    with path.open("rb") as raw:
-        header = json.loads(raw.read(int.from_bytes(raw.read(8), "little")))
-        begin, end = header[name]["data_offsets"]
-        raw.seek(begin, 1)
-        halves = np.frombuffer(raw.read(end - begin), dtype="<u2")
-    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(header[name]["shape"])
+    # NumPy does not support bfloat16.
+    try:
+        with safe_open(path, framework="pt") as file:
+            return np.asarray(file.get_tensor(name).float().numpy())
+    except ImportError as error:
+        raise ImportError(f"{path}: bfloat16 requires PyTorch; run pip install 'unbag[models]'") from error
 
 
 def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:

@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.features import Words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWordSelector, WordSelector, build_word_selector
+from unbag.baselines.lexical.words import (
+    ALL,
+    BY_CONTEXT,
+    BY_TYPE,
+    AllWordsSelector,
+    TypeWordSelector,
+    build_word_selector,
+)
 from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
@@ -44,7 +51,7 @@ FOLDS: Final = 5
 _CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
 # Code that affects a fitted model. After a change in one of these files, cached models are not reused.
 _CODE: Final = (
-    *(f"baselines/lexical/{name}.py" for name in "contributions features fitting model optimizer".split()),
+    *(f"baselines/lexical/{name}.py" for name in "features fitting model optimizer".split()),
     *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
     *(f"data/{name}.py" for name in ("labels", "readers", "sources", "text_layout", "text/tagging", "text/tokens")),
     "utils/rng.py",
@@ -86,7 +93,12 @@ class LexicalTrainingOptions:
     def __post_init__(self) -> None:
         """Validate the options."""
         if self.language is None:
-            object.__setattr__(self, "language", _language_of(self.train_data or ()))
+            languages = sorted({CORPORA[name].language for name in self.train_data or () if name in CORPORA})
+            if len(languages) > 1:
+                raise ValueError(
+                    f"train_data: expected corpora in one language, got {' and '.join(languages)}; pass fewer corpora"
+                )
+            object.__setattr__(self, "language", languages[0] if languages else "en")
         validate_options(LexicalTrainingOptions, vars(self))
         validate_language_code(self.language)
         if not self.train_data and self.language not in DEFAULT_TRAINING:
@@ -100,15 +112,6 @@ class LexicalTrainingOptions:
             validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
-
-
-def _language_of(training: Sequence[str]) -> str:
-    languages = sorted({CORPORA[name].language for name in training if name in CORPORA})
-    if len(languages) > 1:
-        raise ValueError(
-            f"train_data: expected corpora in one language, got {' and '.join(languages)}; pass fewer corpora"
-        )
-    return languages[0] if languages else "en"
 
 
 @dataclass(frozen=True)
@@ -159,11 +162,7 @@ def fit_or_load_lexical_model(
 
     Args:
         fold: Fold of the training pairs to exclude. The penalty is still selected on all pairs.
-        cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
         progress: Callback with the number of processed pairs and the total; not called for a cached model.
-
-    Raises:
-        ValueError: If a name in `train_data` is neither a base corpus nor a file, or there are too few pairs.
     """
     if options.pipeline and options.pipeline != ALL:
         pipelines.validate_pipeline(options.pipeline)
@@ -194,7 +193,7 @@ def _is_stored(folder: Path) -> bool:
 def _fit(
     recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
-    reader: WordSelector,
+    reader: AllWordsSelector,
     fold: TrainingFold | None,
     folder: Path,
     *,
@@ -227,14 +226,14 @@ def load_lexical_model(folder: Path) -> LexicalModel:
 def _read_training_pairs(
     recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
-    reader: WordSelector,
+    reader: AllWordsSelector,
     fold: TrainingFold | None,
     progress: Progress | None,
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
     """Collect the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
-    shared: dict[Words, Words] = {}  # pairs with the same premise share its words in memory
+    shared: dict[Words, Words] = {}
     passes = 1 + isinstance(reader, TypeWordSelector) + (parallel.get_num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
@@ -257,7 +256,11 @@ def _read_training_pairs(
             reader.count_tags(_texts(chunk))
     for chunk in chunks():
         texts = _texts(chunk)
-        words = {text: _interned(content, shared) for text, content in reader.select_words(texts).items()}
+        # Millions of pairs repeat few words. Interned texts and shared tuples need a fraction of the memory.
+        words = {
+            text: shared.setdefault(content, tuple(map(sys.intern, content)))
+            for text, content in reader.select_words(texts).items()
+        }
         for example in chunk:
             premise = () if recipe.hypothesis_only else words[example.premise]
             pairs.append((premise, words[example.hypothesis]))
@@ -281,11 +284,6 @@ def _texts(examples: Sequence[Example]) -> list[str]:
 def _tags(recipe: LexicalTrainingOptions) -> str | None:
     """Normalize the option `tags` to None if all words are used, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
-
-
-def _interned(words: Words, shared: dict[Words, Words]) -> Words:
-    # Millions of pairs repeat few words. Interned texts and shared tuples need a fraction of the memory.
-    return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
 def _sampled(recipe: LexicalTrainingOptions, sources: Sequence[PairSource]) -> Iterator[Example]:
@@ -355,13 +353,7 @@ class CrossFittedModel:
         """Fit all models that are not in the cache. The penalty is selected once, on all pairs.
 
         Args:
-            language: Language of the sentences, one of those in `data.text.tokens` (default: English).
-            hypothesis_only: Whether to ignore the words of the premise (default: False).
             seed: Random seed for the folds of the premises.
-            cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
-
-        Raises:
-            ValueError: If a label does not occur outside one of the folds, or there are too few pairs.
         """
         self._reader = build_word_selector(ALL, language)
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
@@ -391,7 +383,7 @@ class CrossFittedModel:
         return logarithms
 
     def _fit(self, examples: Sequence[Example]) -> None:
-        missing = [fold for fold in range(self._folds) if not self._is_stored(self._path(fold))]
+        missing = [fold for fold in range(self._folds) if not _is_stored(self._path(fold))]
         if not missing:
             return
         self._read(examples)
@@ -413,16 +405,9 @@ class CrossFittedModel:
     def _penalty(self, pairs: Sequence[tuple[Words, Words]], labels: Sequence[str]) -> float:
         # Stored as a model of all pairs, so that a restarted fit does not select the penalty again.
         folder = self._folder / "penalty"
-        if not self._is_stored(folder):
+        if not _is_stored(folder):
             fit_lexical_model(pairs, labels, seed=self._seed).save(folder)
         return float(LexicalModel.load(folder).record["l2"])
-
-    def _is_stored(self, folder: Path) -> bool:
-        if not checksums.has_checksums(folder):
-            return False
-        if damage := checksums.find_corruption(folder):
-            checksums.remove_damaged(folder, damage)
-        return not damage
 
     def _path(self, fold: int) -> Path:
         return self._folder / f"without-{fold}"

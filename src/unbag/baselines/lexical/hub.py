@@ -61,14 +61,9 @@ def locate_lexical_model(
     """Locate a fitted lexical model, in a folder or on the Hub, and download it if necessary. Returns its folder.
 
     Args:
-        revision: Branch, tag or commit of a repository.
         test_source: Source of pairs that must not be in the training data of the model.
         pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the
             pipeline that tags its words. Loading a pipeline executes its code, so the caller must allow it.
-
-    Raises:
-        ValueError: If the name is not a lexical model, the model was fitted to `test_source`, or it requires an
-            untrusted pipeline.
     """
     if not is_lexical_model(name, revision=revision):
         raise ValueError(

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.contributions import FeatureContribution, rank_misleading_features
-from unbag.baselines.lexical.features import FeatureVocabulary, Words
+from unbag.baselines.lexical.features import FeatureContribution, FeatureVocabulary, Words, rank_misleading_features
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit_softmax_regression
 from unbag.data.labels import LABELS, get_label_id
 from unbag.utils import checksums, rng
@@ -63,8 +62,7 @@ class LexicalModel:
     ) -> list[list[FeatureContribution]]:
         """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
-        The probabilities, shape (n, 3), determine this label. Each pair gets at most `max_features` features, in
-        descending order of contribution.
+        The probabilities, shape (n, 3), determine this label. See `features.rank_misleading_features`.
         """
         matrix = self.vocabulary.matrix(pairs)
         gold_ids = np.array([get_label_id(label) for label in gold], dtype=np.int64)
@@ -97,11 +95,7 @@ class LexicalModel:
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
-        """Load a model from a folder written by `save`.
-
-        Raises:
-            ValueError: If the folder contains no lexical model, or the model is corrupted or has another format.
-        """
+        """Load a model from a folder written by `save`."""
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a lexical model, got a folder without {CONFIG_FILE}")
         config = read_json_object(folder / CONFIG_FILE)
@@ -168,9 +162,6 @@ def fit_lexical_model(
     The same rule selects the penalty of all models. A tenth of the pairs, which depends on the seed and the positions,
     is held out. The penalty in `PENALTIES` with the lowest held-out cross-entropy is used to fit all pairs. A given
     `l2` needs no held-out pairs.
-
-    Raises:
-        ValueError: If the lengths differ, or there are too few pairs for held-out pairs.
     """
     gold = np.array([get_label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):

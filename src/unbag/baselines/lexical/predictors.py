@@ -24,10 +24,6 @@ class LexicalPredictor:
 
     If words are selected by their tags in context (`LexicalTrainingOptions.tags`), the predictions depend slightly on
     word order. The attribute `is_order_invariant` is then False.
-
-    Args:
-        folder: Folder of the model, from `fitting.fit_or_load_lexical_model` or the Hub.
-        revision: Commit of the Hub repository; None for a local model.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS

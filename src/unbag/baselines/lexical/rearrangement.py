@@ -44,10 +44,8 @@ class MeanEmbeddingModel:
         # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
         # depends only on the tokens of a text, not on its position among the texts.
         logits = compute_mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
-        logits -= logits.max(axis=1, keepdims=True)
-        exponentials = np.exp(logits, out=logits)
-        exponentials /= exponentials.sum(axis=1, keepdims=True)
-        return exponentials
+        probabilities: NDArray[np.float64] = scipy.special.softmax(logits, axis=1)
+        return probabilities
 
     def compute_uncertainty(self, counts: "scipy.sparse.csr_matrix", labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute the uncertainty u' = 1 − u(gold label) of each text, shape (n,).
@@ -177,12 +175,7 @@ def rearrange_examples(
     Args:
         uncertainty: u' of each example, rounded so that all machines agree, shape (n,).
         ids: Ids of the examples, shape (n,). Among equally uncertain examples, a smaller id counts as more uncertain.
-        n_test: Number of test examples, at least 1.
-        n_validation: Number of validation examples.
         seed: Random seed for the validation set, which also depends on the positions of the examples.
-
-    Raises:
-        ValueError: If there are fewer examples than n_test + n_validation, or an uncertainty is NaN.
 
     >>> result = rearrange_examples(np.array([0.1, 0.9, 0.5, 0.7]), ["a", "b", "c", "d"], 2, 1, seed=13)
     >>> (result.split == SPLITS.index("test")).tolist(), result.partition.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.contributions import LOGIT_DECIMALS, FeatureContribution
+from unbag.baselines.lexical.features import LOGIT_DECIMALS, FeatureContribution
 from unbag.baselines.lexical.fitting import (
     FOLDS,
     LexicalTrainingOptions,
@@ -44,8 +44,6 @@ class ExampleScorer:
 
     Args:
         models: A single model, or the models of all folds in order.
-        seed: Random seed of the folds.
-        max_features: Maximum number of misleading features per example (default: 3).
     """
 
     def __init__(self, models: Sequence[LexicalModel], seed: int, *, max_features: int = 3) -> None:

@@ -9,7 +9,7 @@ and pronouns.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from unbag.baselines.lexical.features import Words, collect_words
 from unbag.data.corpora import LANGUAGES
@@ -43,56 +43,56 @@ BY_TYPE: Final = "type"
 """Select words by their most frequent tag in the training pairs, which does not depend on word order."""
 
 
-class WordSelector(Protocol):
-    """Interface of word selectors, which choose the words of a sentence that become features."""
-
-    @property
-    def identity(self) -> str:
-        """Identifier of the tokenizer and tagger, which affect the words."""
-        ...
-
-    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence: lowercase, unique, sorted."""
-        ...
-
-    def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
-        ...
-
-
 class AllWordsSelector:
-    """Selector of all words except punctuation. The result does not depend on word order."""
+    """Selector of all words except punctuation; base class of the other selectors.
+
+    A selector chooses the words of a sentence that become features. The attribute `identity` identifies the tokenizer
+    and the tagger, which affect the words.
+    """
 
     def __init__(self, language: str) -> None:
         self._language = language
         self.identity = f"all words by {build_tokenizer_identity(language)}"
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence."""
+        """Select the words of each distinct sentence: lowercase, unique, sorted."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
     def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Do nothing, because this selector uses no tags."""
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
 
 
-class ContextWordSelector:
+class ContextWordSelector(AllWordsSelector):
     """Selector of content words, based on their part-of-speech tags in the sentence."""
 
     def __init__(self, pipeline: str, language: str) -> None:
-        self._tags = _ContentTags(pipeline, language)
-        self.identity = f"words tagged {self._tags.identity}"
+        super().__init__(language)
+        self._pipeline, self._tagger = pipeline, Tagger(pipeline)
+        self._is_english = language == "en"
+        self._content_tags = PENN if self._is_english else UNIVERSAL
+        if self._is_english and not self._tagger.fine >= PENN:
+            raise ValueError(
+                f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
+                f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or pass {ALL!r} to use all words"
+            )
+        tags = "NN*, VB*, JJ*, RB*, EX" if self._is_english else "as content"
+        self._tags_identity = f"{tags} by {self._tagger.identity}"
+        self.identity = f"words tagged {self._tags_identity}"
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the content words of each distinct sentence."""
-        tagged = self._tags.of(sentences)
-        return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
+        tagged = self._tag(sentences)
+        return {sentence: select_content_words(tags, self._content_tags) for sentence, tags in tagged.items()}
 
     def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance with several processes, if multiprocessing is enabled."""
-        self._tags.precompute(sentences)
+        precompute_tags(self._pipeline, sentences, is_fine_grained=self._is_english)
+
+    def _tag(self, sentences: Iterable[str]) -> dict[str, Tagged]:
+        return self._tagger.tag_fine_grained(sentences) if self._is_english else self._tagger.tag(sentences)
 
 
-class TypeWordSelector:
+class TypeWordSelector(ContextWordSelector):
     """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
 
     Call `count_tags` with all training sentences before the first `select_words`. The vocabulary of a fitted model
@@ -107,17 +107,17 @@ class TypeWordSelector:
                 f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; use tags in context "
                 f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
             )
-        self._tags = _ContentTags(pipeline, language)
+        super().__init__(pipeline, language)
         self._all = AllWordsSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
-        self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
+        self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags_identity}"
 
     def count_tags(self, sentences: Iterable[str]) -> None:
         """Count the tags of words in training sentences. Repeated sentences are counted each time."""
         self._types = None
         sentences = list(sentences)
-        tagged = self._tags.of(sentences)
+        tagged = self._tag(sentences)
         for sentence in sentences:
             for token, tag in tagged[sentence]:
                 self._counts[token.lower()][tag] += 1
@@ -125,42 +125,15 @@ class TypeWordSelector:
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the content words of each distinct sentence, based on the most frequent tag of each word."""
         if self._types is None:
-            content = self._tags.content
             self._types = frozenset(
-                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in content
+                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in self._content_tags
             )
         types = self._types
         every_word = self._all.select_words(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
-    def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
-        self._tags.precompute(sentences)
 
-
-class _ContentTags:
-    """Tagger with the set of its tags for content words."""
-
-    def __init__(self, pipeline: str, language: str) -> None:
-        self.pipeline = pipeline
-        self._tagger = Tagger(pipeline)
-        self._by_penn = language == "en"
-        self.content = PENN if self._by_penn else UNIVERSAL
-        if self._by_penn and not self._tagger.fine >= PENN:
-            raise ValueError(
-                f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
-                f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or pass {ALL!r} to use all words"
-            )
-        self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
-
-    def precompute(self, sentences: Iterable[str]) -> None:
-        precompute_tags(self.pipeline, sentences, is_fine_grained=self._by_penn)
-
-    def of(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        return self._tagger.tag_fine_grained(sentences) if self._by_penn else self._tagger.tag(sentences)
-
-
-def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
+def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> AllWordsSelector:
     """Build the word selector for a spaCy pipeline, a language and a tagging method (by context or by word type).
 
     Args:
@@ -177,7 +150,7 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
     return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline, language)
 
 
-def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
+def build_model_word_selector(record: Mapping[str, Any]) -> AllWordsSelector:
     """Build the word selector of a fitted model from its JSON record.
 
     For a model with words by type, all words are selected, because other words are not in its vocabulary.

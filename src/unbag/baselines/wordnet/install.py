@@ -39,10 +39,6 @@ def install_wordnet(target_folder: Path | None = None) -> Path:
     """Install WordNet, unless it is already installed. Returns the folder with the database files.
 
     The default target is an NLTK data folder in the user's cache folder.
-
-    Raises:
-        ImportError: If NLTK is not installed.
-        ValueError: If pip cannot download the archive.
     """
     target = (target_folder or get_wordnet_install_folder()) / "corpora" / "wordnet"
     if target.is_dir():

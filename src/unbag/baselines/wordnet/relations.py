@@ -29,19 +29,15 @@ class Lexicon(Protocol):
 
     def senses(self, phrase: str) -> Collection[Hashable]:
         """Look up the senses of a word or phrase, which may be inflected. The result may be empty."""
-        ...
 
     def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
         """Look up the direct hypernyms of a sense, including instance hypernyms."""
-        ...
 
     def antonyms(self, phrase: str) -> Collection[str]:
         """Look up the base forms of all direct and indirect antonyms of a word or phrase."""
-        ...
 
     def base_forms(self, phrase: str) -> Collection[str]:
         """Look up the base forms of a word or phrase."""
-        ...
 
 
 def are_synonyms(lexicon: Lexicon, first: str, second: str) -> bool:
