@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import statistics
 
 import pytest
@@ -216,6 +217,23 @@ def test_run_resumes_from_other_checkpoint_folder(finetune, options, dropout_mod
     assert has_equal_weights(gone_on, unbroken)
     with pytest.raises(ValueError, match=r"expected a checkpoint .* got none"):
         finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
+
+
+def test_early_stopping_resumes_with_best_checkpoint_of_other_folder(finetune, options, tmp_path):
+    turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
+    against = write_pairs(tmp_path / "against.csv", [(p, h, turned[label]) for p, h, label in PAIRS])
+    how = {"validation": (str(against),), "max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2}
+    record, unbroken = finetune(**how, output_dir=tmp_path / "unbroken")
+    best = record["best_evaluation"]["step"]
+    train_and_stop_after(best + 4, finetune, **how, save_steps=best + 2)
+    moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept") / "checkpoints"
+    assert sorted(path.name for path in moved.iterdir()) == [f"checkpoint-{best}", f"checkpoint-{best + 2}"]
+    again, weights = finetune(**how, resume_from_checkpoint=str(moved))
+    assert again["best_evaluation"] == record["best_evaluation"]
+    assert has_equal_weights(weights, unbroken)
+    shutil.rmtree(moved / f"checkpoint-{best}")
+    with pytest.raises(ValueError, match=rf"expected checkpoint-{best} in or beside this folder, .* got none"):
+        finetune(**how, resume_from_checkpoint=str(moved), output_dir=tmp_path / "other")
 
 
 def test_model_with_shared_weights_resumes(finetune, options, tmp_path):

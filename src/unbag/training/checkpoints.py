@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +16,13 @@ from typing import Any, Final
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from transformers import TrainerCallback
+from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from unbag.data.readers import is_hub_id
 from unbag.inference.distributed import connect_process_group
 from unbag.utils import checksums
-from unbag.utils.files import write_json
+from unbag.utils.files import read_json_object, write_json
 from unbag.utils.hub import HubReadError, read_from_hub
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import call_with_retries, import_hub_http
@@ -47,11 +48,7 @@ class CheckpointCallback(TrainerCallback):
     """JSON object of everything that determines the weights; set before the training."""
 
     def __init__(self, repo_id: str | None = None) -> None:
-        """Create the private repository if it is missing. Without `repo_id`, no checkpoint is uploaded.
-
-        Raises:
-            ValueError: If the repository cannot be created or written to.
-        """
+        """Create the private repository if it is missing. Without `repo_id`, no checkpoint is uploaded."""
         self._repo_id = repo_id
         self._upload: Future[Any] | None = None
         if repo_id is None:
@@ -78,6 +75,9 @@ class CheckpointCallback(TrainerCallback):
         # Hard links, not copies: the checkpoint may be deleted before its upload ends.
         shutil.rmtree(folder / _PUSHED, ignore_errors=True)
         shutil.copytree(checkpoint, folder / _PUSHED, copy_function=os.link)
+        if state.best_global_step not in (None, state.global_step):  # early stopping ends with its weights
+            best = f"{PREFIX_CHECKPOINT_DIR}-{state.best_global_step}"
+            shutil.copytree(folder / best, folder / _PUSHED / best, copy_function=os.link)
         self._upload = HfApi().upload_folder(
             repo_id=self._repo_id,
             folder_path=folder / _PUSHED,
@@ -125,9 +125,6 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> tuple[Path, int]
     Args:
         path: Folder of a checkpoint, or of several, in which case the last one is used.
         identity: JSON object of everything that determines the weights.
-
-    Raises:
-        CheckpointError: If there is none, it is corrupted, or it belongs to a run with other data, model or options.
     """
     candidates = [path] if checksums.has_checksums(path) and (path / _RUN).is_file() else list_checkpoints(path)
     if not candidates:
@@ -144,28 +141,50 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> tuple[Path, int]
     return found, record["step"]
 
 
-def list_json_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
+def copy_best_checkpoint(start: Path, folder: Path) -> None:
+    """Copy the checkpoint of the best evaluation so far to the folder of a run that resumes from another folder.
+
+    With early stopping, the run ends with the weights of this checkpoint, which may precede the last one.
+    """
+    state = read_json_object(start / TRAINER_STATE_NAME)
+    if (step := state.get("best_global_step")) is None:
+        return
+    name = f"{PREFIX_CHECKPOINT_DIR}-{step}"
+    places = (start,) if step == state["global_step"] else (start / name, start.with_name(name))
+    best = next((place for place in places if checksums.has_checksums(place)), None)
+    if best is None or (damage := checksums.find_corruption(best)):
+        raise CheckpointError(
+            f"{start}: expected {name} in or beside this folder, which has the best accuracy so far, got "
+            f"{'none' if best is None else damage}; resume from a folder with both checkpoints"
+        )
+    if not (folder / name).exists():
+        tmp = folder / f".{name}"
+        shutil.rmtree(tmp, ignore_errors=True)  # of a killed run
+        shutil.copytree(best, tmp)
+        tmp.rename(folder / name)
+
+
+def list_json_differences(recorded: Any, expected: Any) -> list[str]:
     """List the differences between two JSON values, one line per difference.
 
     >>> list_json_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
     """
+    return [f"{path} was {old!r}, is {new!r}" for path, old, new in iter_json_differences(recorded, expected)]
+
+
+def iter_json_differences(recorded: Any, expected: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over the differences between two JSON values: the dotted name, and the value in each."""
     if isinstance(recorded, dict) and isinstance(expected, dict):
-        keys = [*expected, *(key for key in recorded if key not in expected)]
-        return [
-            line
-            for key in keys
-            for line in list_json_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
-        ]
-    return [] if recorded == expected else [f"{path} was {recorded!r}, is {expected!r}"]
+        for key in dict.fromkeys([*expected, *recorded]):
+            where = f"{path}.{key}" if path else str(key)
+            yield from iter_json_differences(recorded.get(key), expected.get(key), where)
+    elif recorded != expected:
+        yield path, recorded, expected
 
 
 def fetch_checkpoint(name: str) -> Path:
-    """Find a checkpoint folder by path or Hub id. Checkpoints on the Hub are downloaded.
-
-    Raises:
-        CheckpointError: If there is no such folder, or no such repository with a checkpoint.
-    """
+    """Find a checkpoint folder by path or Hub id. Checkpoints on the Hub are downloaded."""
     if not is_hub_id(name):
         if not Path(name).is_dir():
             raise CheckpointError(

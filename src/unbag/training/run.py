@@ -23,9 +23,10 @@ from unbag.inference.loading import Classifier, load_classifier_for_training
 from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training.augmented import PairAugmenter
-from unbag.training.bias import PairFeatures
+from unbag.training.bias import BiasFeatures
 from unbag.training.checkpoints import (
     CheckpointCallback,
+    copy_best_checkpoint,
     fetch_checkpoint,
     find_intact_checkpoint,
     read_checkpoint,
@@ -75,17 +76,11 @@ def run(
     processes of `torchrun` or `accelerate launch` share the work.
 
     Args:
-        recipe: Recipe.
-        config: Its options.
         data: Training and held-out data; by default those of the config.
         on_step: Called in the first process after every step.
 
     Returns:
         The record, which is also written beside the weights: config, data, model, evaluations and versions.
-
-    Raises:
-        ValueError: If an input is invalid, or `config.output_dir` holds something else.
-        ImportError: If a package is missing; the message names the extra.
     """
     connect_process_group()  # joins the processes of a launcher; they wait for each other without a time limit
     if not config.output_dir.exists():
@@ -102,7 +97,7 @@ class _Inputs(NamedTuple):
 
     pairs: TrainingData
     augmenter: PairAugmenter | None
-    features: PairFeatures | None
+    features: BiasFeatures | None
 
 
 def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
@@ -286,5 +281,8 @@ def _find_start(config: TrainConfig, folder: Path, identity: Record, n_pairs: in
     if start is None:
         return None
     start, step = read_checkpoint(start, identity)
+    if start.parent != folder:
+        found = start
+        group.main_process_first(lambda: copy_best_checkpoint(found, folder))
     logger.warning("resuming after step %d of %d", step, count_steps(config, n_pairs))
     return str(start)

@@ -60,11 +60,8 @@ class PairTrainer(Trainer):
         """Initialize the trainer.
 
         Args:
-            model: `PreTrainedModel` for sequence classification.
             config: Options of the recipe; those of the loss have an effect here, the others are in `args`.
             tokenizer: Tokenizer of the model, for recipes that look for its last layer or its words.
-            args: Arguments of the run (`build_training_arguments`).
-            options: Further arguments of `transformers.Trainer`.
         """
         self.config: Any = config
         self._sums: dict[str, Tensor] = {}
@@ -221,6 +218,7 @@ class RunCallback(TrainerCallback):
     def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Seed the dropout of each process. A resumed run then loads the state of its checkpoint."""
         self._reported = state.global_step
+        self._locate_best(args, state)
         torch.manual_seed(int(rng.compute_key(self._config.seed, "dropout", args.process_index)))
 
     def on_step_begin(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -249,7 +247,7 @@ class RunCallback(TrainerCallback):
             return
         evaluations, best = list_evaluations(state), find_best_evaluation(state)
         state.best_global_step = best["step"]
-        state.best_model_checkpoint = str(Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{best['step']}")
+        self._locate_best(args, state)
         if len(evaluations) - 1 - evaluations.index(best) >= patience:
             # No checkpoint here, for the reason given in `on_step_end`.
             control.should_training_stop, control.should_save = True, False
@@ -261,6 +259,12 @@ class RunCallback(TrainerCallback):
         if self._config.early_stopping_patience and (state.best_global_step or 0) < state.global_step:
             self.trainer._load_best_model()
         self._report(state)
+
+    def _locate_best(self, args: Any, state: TrainerState) -> None:
+        """Set the folder of the best checkpoint, which `Trainer` keeps. A checkpoint of another run has another one."""
+        if state.best_global_step is not None:
+            name = f"{PREFIX_CHECKPOINT_DIR}-{state.best_global_step}"
+            state.best_model_checkpoint = str(Path(args.output_dir) / name)
 
     def _report(self, state: TrainerState) -> None:
         if self._on_step is None or self._reported == state.global_step:
