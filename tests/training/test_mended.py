@@ -110,6 +110,12 @@ def test_mend_with_distillation_needs_classifier(mend, options):
     assert not options["output_dir"].exists()
 
 
+def test_mend_validates_options_before_reading_pairs(mend, monkeypatch):
+    monkeypatch.setattr("unbag.training.run.load_training_data", lambda config: pytest.fail("pairs were read"))
+    with pytest.raises(ValueError, match=r"^--resume-from-checkpoint: expected a folder or a Hub repository, got none"):
+        mend(no_evaluate=True, resume_from_checkpoint="none")
+
+
 @pytest.fixture
 def compare_with_original(mend, options, tiny_bert):
     """Return a function that compares a model with a tiny BERT as its original, and returns the failure reason."""

@@ -16,6 +16,7 @@ from unbag.data.labels import LabelError, parse_label_map
 from unbag.evaluation.comparison import Comparison, compare_single_models
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
+from unbag.training import preflight
 from unbag.training.config import parse_weighted_corpus
 from unbag.training.config_recipes import MendConfig
 from unbag.training.output import Record
@@ -47,7 +48,6 @@ def train_and_compare(
     An interrupted run, in training or in evaluation, resumes when called again.
 
     Args:
-        recipe: Recipe.
         config: Its options. The output folder gets the model, the results before and after, and the record `mend.json`.
         seeds: At most one seed, which replaces that of the config.
         on_step: Builds the `OnStep` of a run from its name.
@@ -56,15 +56,13 @@ def train_and_compare(
     Returns:
         `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.to_json`), or None with the
         reason in `why_not`; `skipped`, the skipped sets with reasons.
-
-    Raises:
-        ValueError: If there are several seeds, an unknown set, or a file that no set reads; see also `run`.
     """
     if len(validate_distinct_seeds(seeds)) > 1:
         raise ValueError(
             f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed"
         )
     config = replace(config, seed=seeds[0]) if seeds else config
+    preflight.validate_training_options(config)
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:
@@ -85,7 +83,10 @@ def train_and_compare(
     if connect_process_group().rank == 0:
         if record["why_not"] is None:
             try:
-                record["comparison"] = _as_json(compare_before_after(config.output_dir))
+                comparison = compare_before_after(config.output_dir)
+                # Without the paths of its files, since equal runs must have equal records on all machines.
+                named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
+                record["comparison"] = {**comparison.to_json(), "systems": named}
             except ValueError as error:
                 record["why_not"] = str(error)
         kept = ("comparison", "why_not", "skipped")
@@ -100,13 +101,6 @@ def compare_before_after(output_dir: Path) -> Comparison:
     names = ("before", "after")
     systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]
     return replace(comparison, systems=systems)
-
-
-def _as_json(comparison: Comparison) -> Record:
-    """Build the JSON object of a comparison, without the paths of its files."""
-    # Paths depend on the machine, but equal runs must have equal records.
-    named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
-    return {**comparison.to_json(), "systems": named}
 
 
 def _evaluate(
@@ -146,7 +140,8 @@ def _sets(config: MendConfig) -> list[SetRequest]:
     named = PairSelection(options=options).build_requests(config.sets or selection.list_suite_sets())
     requests = [selection.apply_suite_sample(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted_corpus(entry)[0] for entry in config.corpus):
-        if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
+        plain = [(each.config or "").split("-")[0] for each in requests if each.name == "plain"]
+        if corpus in CORPORA and corpus not in plain:
             requests.append(selection.apply_suite_sample(SetRequest("plain", corpus)))
     for name in config.validation:
         if Path(name).is_file():
@@ -155,7 +150,3 @@ def _sets(config: MendConfig) -> list[SetRequest]:
             how |= {"labels": list(config.labels)} if config.labels else {}
             requests.append(selection.apply_suite_sample(SetRequest("plain", None, how)))
     return requests
-
-
-def _is_of(request: SetRequest, corpus: str) -> bool:
-    return request.name == "plain" and (request.config or "").split("-")[0] == corpus
