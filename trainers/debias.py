@@ -15,25 +15,9 @@ or without the command:
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from unbag.training import config_recipes as options
-from unbag.training.recipes import Recipe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from unbag.training.bias import PairFeatures
-    from unbag.training.data import TrainingData
-
-
-def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
-    """Build the features of the training pairs from biased models."""
-    from unbag.training.debiasing import build_bias_features
-
-    return build_bias_features(config, pairs, models)
-
+from unbag.training.recipes import Recipe, defer
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
@@ -119,7 +103,7 @@ RECIPES = tuple(
         f"unbag.training.debiasing:{trainer}",
         config,
         about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
-        pair_features=pair_features,
+        pair_features=defer("unbag.training.debiasing:build_bias_features"),
     )
     for name, trainer, config, summary, about in _TABLE
 )

@@ -31,31 +31,14 @@ easier. With --protocol whole_seeds they are in one fold.
 """
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import KFoldConfig
-from unbag.training.recipes import Recipe, TrainingProtocol
+from unbag.training.recipes import Recipe, TrainingProtocol, defer
 
-if TYPE_CHECKING:
-    from unbag.training.output import Record
-
-
-def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train and predict each fold with each seed."""
-    from unbag.training.kfold import cross_validate
-
-    return cross_validate(recipe, config, seeds, **callbacks)
-
-
-def view(record: "Record") -> Any:
-    """Build the table of a record for the terminal."""
-    from unbag.reports.training import build_kfold_table
-
-    return build_kfold_table(record)
-
-
-RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=TrainingProtocol(run, view))
+PROTOCOL = TrainingProtocol(
+    defer("unbag.training.kfold:cross_validate"), defer("unbag.reports.training:build_kfold_table")
+)
+RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=PROTOCOL)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -28,24 +28,15 @@ Without the command:
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import MendConfig
-from unbag.training.recipes import Recipe, TrainingProtocol
+from unbag.training.recipes import Recipe, TrainingProtocol, defer
 
 if TYPE_CHECKING:
-    from unbag.training.bias import PairFeatures
-    from unbag.training.data import TrainingData
     from unbag.training.output import Record
-
-
-def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
-    """Build the features of the training pairs from a biased model and the original model, if the config uses any."""
-    from unbag.training.debiasing import build_mend_features
-
-    return build_mend_features(config, pairs, models)
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
@@ -97,7 +88,7 @@ RECIPE = Recipe(
     MendConfig,
     TrainingProtocol(run, build_mend_view, has_one_model=True),
     about=ABOUT,
-    pair_features=pair_features,
+    pair_features=defer("unbag.training.debiasing:build_mend_features"),
 )
 
 if __name__ == "__main__":

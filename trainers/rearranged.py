@@ -25,31 +25,15 @@ corpus has been trained on most of the rearranged test pairs.
 """
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.recipes import Recipe, TrainingProtocol
+from unbag.training.recipes import Recipe, TrainingProtocol, defer
 
-if TYPE_CHECKING:
-    from unbag.training.output import Record
-
-
-def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train and evaluate the models of each seed."""
-    from unbag.training.rearranged import train_on_rearranged_corpus
-
-    return train_on_rearranged_corpus(recipe, config, seeds, **callbacks)
-
-
-def view(record: "Record") -> Any:
-    """Build the table of a record for the terminal."""
-    from unbag.reports.training import build_rearranged_table
-
-    return build_rearranged_table(record)
-
-
-RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=TrainingProtocol(run, view))
+PROTOCOL = TrainingProtocol(
+    defer("unbag.training.rearranged:train_on_rearranged_corpus"),
+    defer("unbag.reports.training:build_rearranged_table"),
+)
+RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=PROTOCOL)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -28,7 +28,7 @@ def test_train_config_invalid_values_are_all_reported():
         "num_train_epochs: expected at least 1, got 0; batch_size: expected at least 1, got 0",
         "learning_rate: expected a number above 0, got nan",
         "warmup_ratio: expected a number from 0 to 1, got 1.5",
-        "max_grad_norm: expected at least 0, got -1.0",
+        "max_grad_norm: expected a number of at least 0, got -1.0",
         "word_order: expected one of natural, shuffled, permuted, got 'backwards'",
         "precision: expected one of no, bf16, fp16, got 'int8'",
         "expected a weight above 0 after snli=, got '0'",

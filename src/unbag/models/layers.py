@@ -24,7 +24,6 @@ class TokenEncoder(Protocol):
 
     def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode b sentences, shape (b, t, inputs), starting from a state."""
-        ...
 
 
 class BiLstm(nn.Module):

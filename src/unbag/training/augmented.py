@@ -35,15 +35,9 @@ class PairAugmenter:
         """Load the parser and WordNet, and count adjectives and bigrams of the training pairs.
 
         Args:
-            parts: Training pairs.
             pairs: Number of pairs per epoch for each kind.
             words: Half of the vocabulary that added pairs draw from, or `all`
                 (`challenge_sets.perturbations.vocabulary_split`).
-            seed: Random seed; each epoch draws other pairs from it.
-
-        Raises:
-            ImportError: If spaCy is missing, or a kind needs WordNet and its reader is missing.
-            ValueError: If a kind needs WordNet and its files are missing.
         """
         examples = [example for part in parts for example in part.examples]
         premises = list(dict.fromkeys(example.premise for example in examples))

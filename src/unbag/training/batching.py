@@ -38,9 +38,6 @@ def build_epoch_batches(
 
     Args:
         lengths: Number of tokens of each pair, shape (n,).
-        batch_size: Maximum number of pairs per batch.
-        seed: Random seed.
-        epoch: Number of the epoch, which changes the random numbers.
         strata: Units of each stratum: the rows of a group, which come into one batch, or the row of a pair without a
             group. Each stratum is spread evenly: every full batch has the mean number of its units, rounded down or up,
             as long as there is room. A group that fits into no batch raises a `ValueError`.
@@ -85,13 +82,6 @@ def _sorted(rows: Rows, lengths: NDArray[np.integer]) -> Rows:
     return rows[np.argsort(lengths[rows], kind="stable")]
 
 
-def _no_room(group: Rows) -> ValueError:
-    return ValueError(
-        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got smaller batches; "
-        "increase batch_size, or add fewer grouped pairs"
-    )
-
-
 def _spread(
     strata: Sequence[Sequence[Rows]], lengths: NDArray[np.integer], sizes: Rows, key: np.uint64
 ) -> list[list[int]]:
@@ -111,7 +101,10 @@ def _spread(
     for batch, unit in overflow:
         room = [i for i in range(len(sizes)) if len(added_rows[i]) + len(unit) <= sizes[i]]
         if not room:
-            raise _no_room(unit)
+            raise ValueError(
+                f"batch_size: expected batches with room for a group of {len(unit)} added pairs, got smaller batches; "
+                "increase batch_size, or add fewer grouped pairs"
+            )
         added_rows[min(room, key=lambda i: (abs(i - batch), i))] += unit.tolist()
     return added_rows
 

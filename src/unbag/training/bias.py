@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
@@ -41,11 +42,9 @@ class BiasedModel(Protocol):
     @property
     def identity(self) -> str:
         """Identifier of the model. Models whose predictions may differ have different identifiers."""
-        ...
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities in the order of `labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
-        ...
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
@@ -69,7 +68,10 @@ class ProductBiasedModel:
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        return _normalized(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
+        total = np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0)
+        # A product of two models can fall below the floor again.
+        normed: NDArray[np.float32] = np.maximum(special.log_softmax(total, axis=1), np.log(FLOOR)).astype(np.float32)
+        return normed
 
 
 class CachedBiasedModel:
@@ -162,11 +164,7 @@ class PrecomputedBiasedModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the prediction store of one model on one set, in a folder, or a file of probabilities.
-
-        Raises:
-            ValueError: If there are no predictions, or several for one id.
-        """
+        """Read the prediction store of one model on one set, in a folder, or a file of probabilities."""
         self._path = path
         ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
         self._row = {name: row for row, name in enumerate(ids)}
@@ -234,15 +232,6 @@ def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     return logarithms
 
 
-def _normalized(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
-    # Subtracting the maximum keeps the exponentials from underflowing for all labels at once.
-    shifted = logarithms - logarithms.max(axis=1, keepdims=True)
-    total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    # A product of two models can fall below the floor again.
-    normed: NDArray[np.float32] = np.maximum(shifted - total, np.log(FLOOR)).astype(np.float32)
-    return normed
-
-
 EDGES: Final = (0.3, 0.5, 0.7)
 """LMS boundaries of the groups: predictive, weakly predictive, misleading, and misleading as in CS_0.7."""
 
@@ -280,24 +269,12 @@ WEIGHT: Final = "weight"
 Columns = Mapping[str, NDArray[np.float32]]
 
 
-class PairFeatures(Protocol):
-    """Interface of functions that compute features of training pairs. All processes compute equal features."""
-
-    @property
-    def identity(self) -> str:
-        """Identifier of the models that compute the features. Different features imply different identifiers."""
-        ...
-
-    def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Compute the features of n pairs, by name. Shape (n,), or (n, 3) in the order of `labels.LABELS`."""
-        ...
-
-
 @dataclass(frozen=True)
 class BiasFeatures:
     """Features of training pairs: predictions of a biased model, a teacher and the original model, and group weights.
 
-    The features of a model are log-probabilities. Without a model, its feature is missing.
+    The features of a model are log-probabilities, shape (n, 3), in the order of `labels.LABELS`. Without a model, its
+    feature is missing. All processes compute equal features.
     """
 
     bias: BiasedModel | None  # feature `BIAS`

@@ -4,10 +4,21 @@ This module imports no heavy package, so that `unbag train … --help` starts fa
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from unbag.data.corpora import CORPORA, validate_language_code
 from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
@@ -30,9 +41,6 @@ def parse_augmentation(entry: str) -> tuple[str, float | None]:
     """Parse an entry of `--augment` into the kind of augmentation and the number of pairs.
 
     A number below 1 is a fraction of the training pairs. It is None where the entry has no number.
-
-    Raises:
-        ValueError: If the kind is unknown or its number is neither a count nor a fraction.
 
     >>> parse_augmentation("soswap=1500"), parse_augmentation("negated=0.1"), parse_augmentation("swapped")
     (('soswap', 1500.0), ('negated', 0.1), ('swapped', None))
@@ -102,18 +110,6 @@ AugmentBatches = Literal["random", "stratified"]
 """Batching of added pairs. `stratified`: every batch has about the same number of pairs per kind and label."""
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
-_AT_LEAST_ONE: Final = (
-    *(
-        "num_train_epochs",
-        "max_steps",
-        "batch_size",
-        "gradient_accumulation_steps",
-        "max_examples",
-        "max_validation_examples",
-        "augment_pairs",
-    ),
-    *("max_length", "eval_steps", "early_stopping_patience", "save_steps", "logging_steps"),
-)
 _BOOKKEEPING: Final = frozenset(
     {
         "output_dir",
@@ -125,6 +121,22 @@ _BOOKKEEPING: Final = frozenset(
         "push_checkpoints",
     }
 )
+
+
+class Limit(NamedTuple):
+    """Range of the values of an option, in the type hint of its field."""
+
+    expected: str  # description for the error message
+    contains: Callable[[float], bool]
+
+
+Count = Annotated[int, Limit("at least 1", lambda value: value >= 1)]
+NotNegative = Annotated[float, Limit("a number of at least 0", lambda value: 0 <= value < math.inf)]
+Positive = Annotated[float, Limit("a number above 0", lambda value: 0 < value < math.inf)]
+Fraction = Annotated[float, Limit("a number from 0 to 1", lambda value: 0 <= value <= 1)]
+_PATH: Final = object()
+PathText = Annotated[str, _PATH]
+"""Text that may be a path, whose parent folders are not recorded."""
 
 
 def declare_option(help: str, panel: str, **default: Any) -> Any:
@@ -148,12 +160,12 @@ class TrainConfig:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: str = declare_option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
+    model: PathText = declare_option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
     revision: str | None = declare_option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = declare_option(
         "Labels of the outputs, in order, if the model config has generic names.", _MODEL, default=None
     )
-    max_length: int | None = declare_option(
+    max_length: Count | None = declare_option(
         "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
@@ -164,10 +176,10 @@ class TrainConfig:
     validation: tuple[str, ...] = declare_option(
         "Validation corpora or files (default: the validation splits of --corpus).", _PAIRS, default=()
     )
-    max_examples: int | None = declare_option(
+    max_examples: Count | None = declare_option(
         "Maximum number of training pairs, sampled at random (default: all).", _PAIRS, default=None
     )
-    max_validation_examples: int | None = declare_option(
+    max_validation_examples: Count | None = declare_option(
         "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
     )
     language: str = declare_option("Language code of your files, such as en or zh.", _PAIRS, default="en")
@@ -192,7 +204,7 @@ class TrainConfig:
     augment: tuple[str, ...] = declare_option(
         "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", _PAIRS, default=()
     )
-    augment_pairs: int = declare_option(
+    augment_pairs: Count = declare_option(
         "Number of added pairs per epoch for each KIND without =NUMBER in --augment.", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = declare_option(
@@ -202,38 +214,40 @@ class TrainConfig:
         "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
     )
 
-    num_train_epochs: int = declare_option("Number of training epochs.", _STEPS, default=3)
-    max_steps: int | None = declare_option(
+    num_train_epochs: Count = declare_option("Number of training epochs.", _STEPS, default=3)
+    max_steps: Count | None = declare_option(
         "Number of training steps; overrides --num-train-epochs.", _STEPS, default=None
     )
-    batch_size: int = declare_option("Total batch size per step, over all processes.", _STEPS, default=32)
-    gradient_accumulation_steps: int = declare_option(
+    batch_size: Count = declare_option("Total batch size per step, over all processes.", _STEPS, default=32)
+    gradient_accumulation_steps: Count = declare_option(
         "Number of forward passes per step and process; more passes use less memory.", _STEPS, default=1
     )
-    learning_rate: float = declare_option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
-    warmup_ratio: float = declare_option("Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06)
-    weight_decay: float = declare_option(
+    learning_rate: Positive = declare_option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
+    warmup_ratio: Fraction = declare_option(
+        "Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06
+    )
+    weight_decay: NotNegative = declare_option(
         "Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01
     )
-    max_grad_norm: float = declare_option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
+    max_grad_norm: NotNegative = declare_option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
     precision: Precision | None = declare_option(
         "Mixed precision: no, bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
     )
     seed: int = declare_option(
         "Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13
     )
-    eval_steps: int | None = declare_option(
+    eval_steps: Count | None = declare_option(
         "Number of steps between evaluations (default: one epoch).", _STEPS, default=None
     )
-    early_stopping_patience: int | None = declare_option(
+    early_stopping_patience: Count | None = declare_option(
         "Number of evaluations without accuracy gain before a stop (default: no limit).", _STEPS, default=None
     )
 
     output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
-    save_steps: int = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
+    save_steps: Count = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
+    logging_steps: Count = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
     report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
-    dataloader_num_workers: int = declare_option(
+    dataloader_num_workers: Annotated[int, Limit("at least 0", lambda value: value >= 0)] = declare_option(
         "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
     )
     push_checkpoints: str | None = declare_option(
@@ -254,19 +268,15 @@ class TrainConfig:
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
-        yield from (f"{name}: expected at least 1, got {value}" for name, value in counts.items() if value < 1)
-        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            yield f"learning_rate: expected a number above 0, got {self.learning_rate}"
-        if not 0 <= self.warmup_ratio <= 1:
-            yield f"warmup_ratio: expected a number from 0 to 1, got {self.warmup_ratio}"
-        for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers"):
-            if not 0 <= (value := getattr(self, name)) < math.inf:
-                yield f"{name}: expected at least 0, got {value}"
+        for name, value, parts in self._iter_annotated():
+            for limit in parts:
+                if isinstance(limit, Limit) and not limit.contains(value):
+                    yield f"{name}: expected {limit.expected}, got {value}"
+                elif get_origin(limit) is Literal and value not in get_args(limit):
+                    yield f"{name}: expected one of {', '.join(get_args(limit))}, got {value!r}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
             yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
-        yield from _choice_errors(self)
         try:
             validate_language_code(self.language)
         except ValueError as error:
@@ -295,6 +305,13 @@ class TrainConfig:
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
             yield f"report_to: expected trackers from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
+    def _iter_annotated(self) -> Iterator[tuple[str, Any, list[Any]]]:
+        """Iterate over name, value and parts of the type hint of each option that has a value."""
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            if (value := getattr(self, name)) is not None:
+                parts = [part for outer in (hint, *get_args(hint)) for part in (outer, *get_args(outer))]
+                yield name, value, list(dict.fromkeys(parts))
+
     def parse_columns(self) -> dict[str, str]:
         """Parse `columns` into a mapping from unbag's column names to those of the files."""
         return parse_name_values(self.columns, COLUMNS_GIVEN)
@@ -305,8 +322,13 @@ class TrainConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = strip_parent_folders(self.model)
+        values = {
+            name: str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+        for name, value, parts in self._iter_annotated():
+            if _PATH in parts and value:
+                values[name] = strip_parent_folders(value)
         for name in ("corpus", "validation"):
             values[name] = [strip_parent_folders(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
@@ -369,19 +391,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _choice_errors(config: TrainConfig) -> Iterator[str]:
-    from typing import get_args, get_type_hints
-
-    for name, hint in get_type_hints(type(config)).items():
-        literals = [part for part in (hint, *get_args(hint)) if getattr(part, "__origin__", None) is Literal]
-        value = getattr(config, name)
-        if literals and value is not None and value not in get_args(literals[0]):
-            yield f"{name}: expected one of {', '.join(get_args(literals[0]))}, got {value!r}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value

@@ -4,16 +4,25 @@ This module imports no heavy package, so that the help pages stay fast. The defa
 with the numbers of the recommended recipe `mend`.
 """
 
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import TrainConfig, declare_option, redeclare_option, strip_parent_folders
+from unbag.training.config import (
+    Count,
+    Fraction,
+    Limit,
+    NotNegative,
+    PathText,
+    Positive,
+    TrainConfig,
+    declare_option,
+    redeclare_option,
+)
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -32,35 +41,27 @@ class DebiasConfig(TrainConfig):
     """Training options of recipes with a biased model."""
 
     # A folder holds a model, or its predictions on the training pairs.
-    bias: str = declare_option(
+    bias: PathText = declare_option(
         "Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical"
     )
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = declare_option("Strength of the biased model in the loss.", _BIAS, default=1.0)
-    anneal: float | None = declare_option(
+    bias_strength: NotNegative = declare_option("Strength of the biased model in the loss.", _BIAS, default=1.0)
+    anneal: NotNegative | None = declare_option(
         "Final bias strength, reached linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
-    weak_examples: int = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
-    weak_epochs: int = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
-    balance: float = declare_option(
+    weak_examples: Count = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
+    weak_epochs: Count = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
+    balance: Fraction = declare_option(
         "Balance of groups by lexically misleading score: 0 (off) to 1 (equal weights).", _BIAS, default=0.0
     )
-    alpha: float = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
-    permutations: int = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
+    alpha: NotNegative = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
+    permutations: Count = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
             yield f"bias: expected one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
-        for name in ("bias_strength", "anneal", "alpha"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                yield f"{name}: expected a number of at least 0, got {value}"
-        if not 0 <= self.balance <= 1:
-            yield f"balance: expected a number from 0 to 1, got {self.balance}"
-        counts = {name: getattr(self, name) for name in ("weak_examples", "weak_epochs", "permutations")}
-        yield from (f"{name}: expected at least 1, got {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
             yield (
                 "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
@@ -84,10 +85,6 @@ class DebiasConfig(TrainConfig):
         """Whether `bias` is a folder or file with stored predictions."""
         path = Path(self.bias)
         return self.bias not in (*WORDS, SELF) and path.exists() and not (path / "config.json").is_file()
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"bias": strip_parent_folders(self.bias)}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
@@ -118,15 +115,9 @@ class LearnedMixinConfig(DebiasConfig):
     """Training options of the learned-mixin recipe."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: float = declare_option(
+    entropy_penalty: NotNegative = declare_option(
         "Weight of the entropy penalty on the scaled biased model.", _BIAS, default=0.03
     )
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
-        if not 0 <= self.entropy_penalty < math.inf:
-            yield f"entropy_penalty: expected a number of at least 0, got {self.entropy_penalty}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,20 +136,14 @@ class FocalConfig(ReweightingConfig):
     """Training options of the debiased focal loss."""
 
     # The default in the authors' code.
-    gamma: float = declare_option("Exponent γ of the focal weights.", _BIAS, default=2.0)
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
-        if not 0 <= self.gamma < math.inf:
-            yield f"gamma: expected a number of at least 0, got {self.gamma}"
+    gamma: NotNegative = declare_option("Exponent γ of the focal weights.", _BIAS, default=2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
     """Training options of confidence regularization."""
 
-    teacher: str | None = declare_option(
+    teacher: PathText | None = declare_option(
         "Folder of the teacher classifier (default: the model after plain fine-tuning).", _BIAS, default=None
     )
 
@@ -167,10 +152,6 @@ class ConfidenceConfig(DebiasConfig):
         yield from super().iter_validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
             yield f"teacher: expected a model folder with config.json, got {self.teacher!r}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"teacher": strip_parent_folders(self.teacher) if self.teacher else None}
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
@@ -183,9 +164,9 @@ class ConfidenceConfig(DebiasConfig):
 class SelfDebiasingConfig(DebiasConfig):
     """Training options of self-debiasing: a product of experts with a weak learner as the biased model."""
 
-    bias: str = redeclare_option(DebiasConfig, "bias", default=SELF)
+    bias: PathText = redeclare_option(DebiasConfig, "bias", default=SELF)
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
-    anneal: float | None = redeclare_option(DebiasConfig, "anneal", default=0.8)
+    anneal: NotNegative | None = redeclare_option(DebiasConfig, "anneal", default=0.8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +175,7 @@ class GroupBalancedConfig(DebiasConfig):
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
-    balance: float = redeclare_option(DebiasConfig, "balance", default=1.0)
+    balance: Fraction = redeclare_option(DebiasConfig, "balance", default=1.0)
 
 
 _HEX: Final = "HEX"
@@ -205,37 +186,25 @@ class HexConfig(TrainConfig):
     """Training options of the HEX recipe, most of which the HEX paper does not specify."""
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: int | None = declare_option(
+    width: Count | None = declare_option(
         "Width of the superficial branch g (default: the embedding width).", _HEX, default=None
     )
     unscaled: bool = declare_option(
         "Do not scale each output of the superficial branch g to a root mean square of 1.", _HEX, default=False
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
-    warm_start: float = declare_option(
+    warm_start: Annotated[
+        float, Limit("a fraction of the steps, from 0 to less than 1", lambda value: 0 <= value < 1)
+    ] = declare_option(
         "Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
-    embeddings: str | None = declare_option(
+    embeddings: PathText | None = declare_option(
         "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", _HEX, default=None
     )
-    superficial_weight: float = declare_option(
+    superficial_weight: NotNegative = declare_option(
         "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", _HEX, default=0.0
     )
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
-        if self.width is not None and self.width < 1:
-            yield f"width: expected at least 1, got {self.width}"
-        if not 0 <= self.warm_start < 1:
-            yield f"warm_start: expected a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
-        if not 0 <= self.superficial_weight < math.inf:
-            yield f"superficial_weight: expected a number of at least 0, got {self.superficial_weight}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"embeddings": strip_parent_folders(self.embeddings) if self.embeddings else None}
 
     def list_files(self) -> list[Path]:
         """List the local files that contain pairs or word vectors."""
@@ -259,16 +228,8 @@ _MAX_ENTROPY: Final = "Max-entropy"
 class MaxEntropyConfig(TrainConfig):
     """Training options of the max-entropy recipe."""
 
-    alpha: float = declare_option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
-    permutations: int = declare_option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
-        if not 0 < self.alpha < math.inf:
-            yield f"alpha: expected a number above 0, got {self.alpha}"
-        if self.permutations < 1:
-            yield f"permutations: expected at least 1, got {self.permutations}"
+    alpha: Positive = declare_option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
+    permutations: Count = declare_option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
 
 
 _BEFORE_AND_AFTER: Final = "Before and after"
@@ -280,14 +241,14 @@ _AFTERWARDS: Final = frozenset({"sets", "official_file", "no_evaluate"})  # opti
 class MendConfig(DebiasConfig):
     """Training options of the `mend` recipe."""
 
-    bias: str = redeclare_option(DebiasConfig, "bias", default=_MEND_BIAS)
-    bias_strength: float = redeclare_option(DebiasConfig, "bias_strength", default=0.0)
-    alpha: float = redeclare_option(DebiasConfig, "alpha", default=1.0)
+    bias: PathText = redeclare_option(DebiasConfig, "bias", default=_MEND_BIAS)
+    bias_strength: NotNegative = redeclare_option(DebiasConfig, "bias_strength", default=0.0)
+    alpha: NotNegative = redeclare_option(DebiasConfig, "alpha", default=1.0)
     augment: tuple[str, ...] = redeclare_option(DebiasConfig, "augment", default=("soswap", "addamod", "substituted"))
-    augment_pairs: int = redeclare_option(DebiasConfig, "augment_pairs", default=1_500)
-    num_train_epochs: int = redeclare_option(DebiasConfig, "num_train_epochs", default=1)
-    learning_rate: float = redeclare_option(DebiasConfig, "learning_rate", default=1e-4)
-    distill: float = declare_option(
+    augment_pairs: Count = redeclare_option(DebiasConfig, "augment_pairs", default=1_500)
+    num_train_epochs: Count = redeclare_option(DebiasConfig, "num_train_epochs", default=1)
+    learning_rate: Positive = redeclare_option(DebiasConfig, "learning_rate", default=1e-4)
+    distill: Fraction = declare_option(
         "Weight of the original model's predictions as training targets, from 0 to 1.",
         _TRAINING,
         default=0.0,
@@ -320,8 +281,6 @@ class MendConfig(DebiasConfig):
                 f"bias_strength: expected a number above 0 for bias = {self.bias!r}, got 0; set bias_strength, or omit "
                 "bias"
             )
-        if not 0 <= self.distill <= 1:
-            yield f"distill: expected a number from 0 to 1, got {self.distill}"
         if self.distill and self.word_order != "natural":
             yield (
                 f"word_order: expected natural with distill, got {self.word_order}, because the original model "
@@ -398,38 +357,34 @@ class KFoldConfig(ProtocolConfig):
     eval_steps: int = field(init=False, default=sys.maxsize)
     early_stopping_patience: None = field(init=False, default=None)
 
-    model: str = redeclare_option(
+    model: PathText = redeclare_option(
         TrainConfig, "model", help="Hub id or folder of an NLI classifier to fine-tune in each fold."
     )
     official_file: Path | None = declare_option(
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _DATA, default=None
     )
-    folds: int = declare_option("Number of folds.", _DATA, default=5)
+    folds: Annotated[int, Limit("at least 2", lambda value: value >= 2)] = declare_option(
+        "Number of folds.", _DATA, default=5
+    )
     protocol: FoldProtocol = declare_option(
         "Assignment of pairs to folds: authors, spread or whole_seeds.", _DATA, default="authors"
     )
-    num_train_epochs: int = redeclare_option(
+    num_train_epochs: Count = redeclare_option(
         TrainConfig, "num_train_epochs", help="Number of training epochs; the paper uses 4 or 8.", default=4
     )
-    batch_size: int = redeclare_option(
+    batch_size: Count = redeclare_option(
         TrainConfig,
         "batch_size",
         help="Total batch size, over all processes; the paper uses 8, 16 or 32.",
         default=TrainConfig.batch_size,
     )
     # As in transformers' Trainer, which the authors use.
-    warmup_ratio: float = redeclare_option(TrainConfig, "warmup_ratio", default=0.0)
+    warmup_ratio: Fraction = redeclare_option(TrainConfig, "warmup_ratio", default=0.0)
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
     output_dir: Path = redeclare_option(
         TrainConfig, "output_dir", help="Folder for predictions and scores; kfold.json contains the scores."
     )
     keep_models: bool = declare_option("Keep the trained model of each fold.", _RUN, default=False)
-
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from TrainConfig.iter_validation_errors(self)
-        if self.folds < 2:
-            yield f"folds: expected at least 2, got {self.folds}"
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the predictions, as a JSON object."""
@@ -446,16 +401,16 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         help="Corpus to rearrange, with training, validation and test splits.",
         default=TrainConfig.corpus,
     )
-    max_examples: int | None = redeclare_option(
+    max_examples: Count | None = redeclare_option(
         TrainConfig,
         "max_examples",
         help="Maximum number of training pairs per corpus version (default: all).",
         default=None,
     )
-    test_examples: int | None = declare_option(
+    test_examples: Count | None = declare_option(
         "Maximum number of test pairs per corpus version (default: all).", _DATA, default=None
     )
-    rearranged_by: str = declare_option(
+    rearranged_by: PathText = declare_option(
         "Embeddings for rearranging the corpus (default: as in the set resnli).", _DATA, default=""
     )
     seed: int = redeclare_option(
@@ -479,19 +434,11 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
             yield f"corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
-        if self.test_examples is not None and self.test_examples < 1:
-            yield f"test_examples: expected at least 1, got {self.test_examples}"
 
     def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
         """Build the config of another recipe, which trains one of the models. Shared fields are copied."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {
-            "rearranged_by": strip_parent_folders(self.rearranged_by) if self.rearranged_by else ""
-        }
 
     def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""

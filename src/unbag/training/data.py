@@ -6,7 +6,7 @@ The transformations (shuffled, permuted, hypothesis-only pairs) are pure functio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -78,10 +78,6 @@ def load_training_data(config: TrainConfig) -> TrainingData:
     held out instead.
 
     Glockner et al. (2018, Table 3) train on SNLI and SciTail together with `not_entailment_as="neutral"`.
-
-    Raises:
-        ValueError: If a name is neither a corpus nor a file, there are no pairs to train on or to evaluate, or fewer
-            pairs than `max_examples`; `data.readers.DataError` if data cannot be read.
     """
     validate_corpora(config)
     training, held_out = [], []
@@ -329,19 +325,3 @@ def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
         int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples))
         for part in datasets
     )
-
-
-class AugmentedPairBuilder(Protocol):
-    """Interface of functions that build the augmented pairs of an epoch."""
-
-    def __call__(self, epoch: int) -> list[Example]:
-        """Build the augmented pairs of one epoch."""
-        ...
-
-
-class ExtraPairBuilder(Protocol):
-    """Interface of functions that build unlabelled pairs, which are appended to the examples of a batch."""
-
-    def __call__(self, example: Example, epoch: int) -> list[tuple[str, str]]:
-        """Build the extra pairs of an example. Random numbers depend on its id and on the epoch, from 0."""
-        ...

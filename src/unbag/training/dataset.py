@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import special
 from torch import Tensor
 from torch.utils.data import Dataset, Sampler, get_worker_info
 
@@ -21,8 +22,8 @@ from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import BatchPadding, encode_pairs
 from unbag.training.batching import build_epoch_batches, find_augmented_units
-from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import AugmentedPairBuilder, ExtraPairBuilder, PairDataset, mix_datasets
+from unbag.training.bias import BIAS, BiasFeatures, Columns
+from unbag.training.data import PairDataset, mix_datasets
 
 _AT_ONCE: Final = 10_000  # pairs per call of the tokenizer, which returns Python lists of several MB
 
@@ -154,22 +155,19 @@ class TrainingPairs(Dataset[Item]):
         label_order: Sequence[str],
         *,
         seed: int,
-        augmenter: AugmentedPairBuilder | None = None,
-        features: PairFeatures | None = None,
+        augmenter: Callable[[int], list[Example]] | None = None,
+        features: BiasFeatures | None = None,
         transform: Callable[[Example, int], Example] | None = None,
-        build_extra_pairs: ExtraPairBuilder | None = None,
+        build_extra_pairs: Callable[[Example, int], list[tuple[str, str]]] | None = None,
     ) -> None:
         """Build the first epoch.
 
         Args:
-            datasets: Training pairs.
-            encoder: Tokenizer with its settings.
             label_order: Labels in the order of the network's outputs.
-            seed: Random seed.
-            augmenter: Builder of pairs that are added to each epoch.
+            augmenter: Builds the pairs that are added to an epoch, given by its number from 0.
             features: Features of the pairs that the loss needs.
-            transform: Function that changes an example in an epoch, given by its number.
-            build_extra_pairs: Builder of the unlabelled pairs of an example.
+            transform: Changes an example in an epoch.
+            build_extra_pairs: Builds unlabelled pairs of an example in an epoch, which are appended to the batch.
         """
         self._datasets, self._encoder, self._order, self._seed = datasets, encoder, tuple(label_order), seed
         self._augmenter, self._features = augmenter, features
@@ -287,8 +285,7 @@ class HeldOutPairs(Dataset[Item]):
         # float64: in float32, a sum over many pairs would depend on its order.
         logits = predictions[0].astype(np.float64)
         gold = self._labels[self._rows]
-        shifted = logits - logits.max(axis=1, keepdims=True)
-        losses = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(gold)), gold]
+        losses = -special.log_softmax(logits, axis=1)[np.arange(len(gold)), gold]
         columns = {"accuracy": logits.argmax(axis=1) == gold, "loss": losses}
         of = self._dataset[self._rows]
         subsets = {name: of == number for number, name in enumerate(self._names)} | {ALL: np.ones(len(gold), bool)}

@@ -166,7 +166,6 @@ def build_bias_features(config: DebiasConfig, pairs: "TrainingData", models: Map
     """Load or fit the biased model and the teacher for a recipe.
 
     Args:
-        config: Options of the recipe.
         pairs: Training data as read, before any transformation.
         models: Folders of the models that were trained first: `weak`, `teacher`.
     """
@@ -180,12 +179,7 @@ def build_mend_features(config: MendConfig, pairs: "TrainingData", models: Mappi
     """Load or fit the biased model and the original model for the `mend` recipe. None if the objective uses neither.
 
     Args:
-        config: Options of the recipe.
-        pairs: Training data as read, before any transformation.
         models: Folders of the models that were trained first: `weak`.
-
-    Raises:
-        ModelError: If the original model is not a classifier.
     """
     original = None
     if config.distill:
@@ -251,11 +245,7 @@ class LearnedMixinTrainer(DebiasedTrainer):
     extra_modules = (_GATE,)
 
     def __init__(self, model: Any, config: LearnedMixinConfig, *, tokenizer: Any, **options: Any) -> None:
-        """Find the last linear layer of the network, and add the gate, a linear layer with the weight v and the bias c.
-
-        Raises:
-            ValueError: If the network's logits are not the outputs of a linear layer.
-        """
+        """Find the last linear layer of the network, and add the gate, a linear layer with weight v and bias c."""
         layer = model.get_submodule(find_last_linear_of_pairs(model, tokenizer))
         self.gate = nn.Linear(layer.in_features, 1, device=model.device)
         model.add_module(_GATE, self.gate)

@@ -138,9 +138,6 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
     words. A piece such as `##ing` has none, nor has a word that is not in the table; g skips both. If the table splits
     a text into several of its tokens, the embedding is their mean.
-
-    Raises:
-        ValueError: If the table has none of the tokens.
     """
     vocabulary = network.get_input_embeddings().num_embeddings
     ids = sorted(set(range(min(vocabulary, len(tokenizer)))) - set(tokenizer.all_special_ids))
@@ -284,12 +281,7 @@ class HexTrainer(PairTrainer):
     extra_modules = (_BRANCH,)
 
     def __init__(self, model: Any, config: HexConfig, *, tokenizer: Any, **options: Any) -> None:
-        """Find the last linear layer of the network, and add the superficial branch.
-
-        Raises:
-            ValueError: If the network's logits are not the outputs of a linear layer, or the embeddings cannot be
-                loaded or have none of the tokenizer's words.
-        """
+        """Find the last linear layer of the network, and add the superficial branch."""
         self._layer = find_last_linear_of_pairs(model, tokenizer)
         self._embeddings: str | None = None
         if config.embeddings is None:

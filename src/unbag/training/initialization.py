@@ -5,7 +5,7 @@ pre-trained model without a head. The seed of the training run initializes all o
 several models.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -33,9 +33,10 @@ from unbag.models.word_tokenizer import (
     build_word_tokenizer,
 )
 from unbag.training import word_features
+from unbag.training.output import create_output_folder, validate_new_folder
 from unbag.training.word_features import build_vocabulary_embeddings
-from unbag.utils import locks, optional_deps
-from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+from unbag.utils import optional_deps
+from unbag.utils.files import write_json
 from unbag.utils.options import parse_option
 from unbag.utils.redaction import extract_first_line
 
@@ -71,26 +72,19 @@ def initialize_model(
     Args:
         name: Kind of model (`models.ARCHITECTURES`).
         corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
-        output_dir: Folder for the model; must not exist.
         vectors: Static word embeddings, as for `baselines.lexical.embeddings.find_embeddings`; by default the vectors
             are random. Those of word pieces are scaled to the size of word vectors (`build_vocabulary_embeddings`).
-        dimensions: Dimensions of random vectors.
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
-        min_count: Minimum number of occurrences of a word of the vocabulary.
         options: Options of the model's config, as text.
         pipeline: spaCy pipeline that tags or parses, for models that need one; by default the small English one.
         seed: Random seed for the vectors of words without one.
 
     Returns:
         The record, which is in the folder too: `model`, `config`, number of words, and sources.
-
-    Raises:
-        ValueError: If there is no such model, corpus or option, or the folder exists.
-        ImportError: If a package is missing; the message names the extra.
     """
     kind = get_architecture(name)
-    _require_free(output_dir)
+    validate_new_folder(output_dir)
     given = _options(kind, options or {})
     if encoder is not None:
         if kind.needs or vectors is not None:
@@ -106,26 +100,13 @@ def initialize_model(
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
-    tmp = output_dir.with_name(f".{output_dir.name}.part")
-    # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
-    with locks.hold_lock(output_dir, "making a model", wait=True):
-        _require_free(output_dir)
-        with remove_on_failure(tmp):
-            config.save_pretrained(tmp)
-            parts.tokenizer.save_pretrained(tmp)
-            weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
-            save_file(weights, tmp / "model.safetensors", _PT)
-            write_json(record, tmp / FILE)
-            atomic_rename(tmp, output_dir)
+    with create_output_folder(output_dir, "making a model") as tmp:
+        config.save_pretrained(tmp)
+        parts.tokenizer.save_pretrained(tmp)
+        weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
+        save_file(weights, tmp / "model.safetensors", {"format": "pt"})  # transformers requires this metadata
+        write_json(record, tmp / FILE)
     return record
-
-
-def _require_free(output_dir: Path) -> None:
-    if output_dir.exists():
-        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
-
-
-_PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
 def build_options_class(architecture: Architecture) -> type:
@@ -182,8 +163,14 @@ def _of_words(
     pipeline: str | None,
     seed: int,
 ) -> ModelComponents:
-    sources = [source for name in corpora for source in _sources(name)]
-    sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
+    sources: list[PairSource] = []
+    for name in corpora:
+        if name in CORPORA:
+            sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
+        else:
+            sources.append(open_data(name))
+    examples = chain.from_iterable(source.iter_examples() for source in sources)
+    sentences = list(dict.fromkeys(text for example in examples for text in (example.premise, example.hypothesis)))
     words = build_vocabulary(sentences, min_count=least)
     if not words:
         raise ValueError(
@@ -277,19 +264,6 @@ def _of_encoder(name: str) -> ModelComponents:
             "encoder_revision": origin.commit,
         },
     )
-
-
-def _sources(name: str) -> Iterator[PairSource]:
-    if name in CORPORA:
-        yield from (open_corpus(CORPORA[name], split) for split in CORPORA[name].train)
-    else:
-        yield open_data(name)
-
-
-def _sentences(source: PairSource) -> Iterator[str]:
-    for example in source.iter_examples():
-        yield example.premise
-        yield example.hypothesis
 
 
 _TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words without a tag

@@ -5,7 +5,7 @@ fine-tuning. The rule that chooses α is unbag's.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from unbag.inference.loading import has_classification_head
@@ -24,11 +24,7 @@ class WeightInterpolation:
     """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
-        """Copy the weights before training. They must not be sharded (see `trainer.describe_sharding`).
-
-        Raises:
-            ValueError: If the network has a new head, or its weights are sharded.
-        """
+        """Copy the weights before training. They must not be sharded (see `trainer.describe_sharding`)."""
         if sharding is not None:
             raise ValueError(
                 f"{OPTION}: expected unsharded weights, got {sharding}; train without {OPTION}, then run "
@@ -85,13 +81,10 @@ def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -
     0.6
     """
     [first] = [row for row in curve if row["alpha"] == 0]
+
+    def is_kept(name: str, row: Record) -> bool:
+        before, after = (round(each[name]["accuracy"] * each[name]["pairs"]) for each in (first, row))
+        return bool(100 * (before - after) <= max_accuracy_loss * first[name]["pairs"])
+
     corpora = first.keys() - _TOTALS
-    kept: list[float] = [
-        row["alpha"] for row in curve if all(_is_kept(first[name], row[name], max_accuracy_loss) for name in corpora)
-    ]
-    return max(kept)
-
-
-def _is_kept(first: Mapping[str, float], other: Mapping[str, float], max_loss: float) -> bool:
-    before, after = (round(metrics["accuracy"] * metrics["pairs"]) for metrics in (first, other))
-    return 100 * (before - after) <= max_loss * first["pairs"]
+    return max(float(row["alpha"]) for row in curve if all(is_kept(name, row) for name in corpora))

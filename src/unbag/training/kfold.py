@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -70,7 +70,6 @@ def cross_validate(
     fold resumes from its checkpoint.
 
     Args:
-        recipe: Recipe.
         config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
             the record `kfold.json`. A folder with folds of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
@@ -85,16 +84,11 @@ def cross_validate(
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.validate_training_options(config)
-    built_set = built_set or build_requested_set(_official(config))
-    model, probabilities = _zero_shot(
-        config.model,
-        built_set,
-        config.output_dir / "zero-shot",
-        revision=config.revision,
-        label_map=config.label_map,
-        max_length=config.max_length,
-        progress_callback=progress_callback,
-    )
+    if built_set is None:
+        options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
+        options |= {"file": str(config.official_file)} if config.official_file else {}
+        built_set = build_requested_set(SetRequest(_SET, OFFICIAL, options))
+    model, probabilities = _zero_shot(config, built_set, progress_callback)
     zero_shot = _scores(built_set, probabilities)
     runs: list[dict[str, Any]] = []
     for seed in seeds:
@@ -138,11 +132,6 @@ def cross_validate(
     return record
 
 
-def _official(config: KFoldConfig) -> SetRequest:
-    options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
-    return SetRequest(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
-
-
 def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
     """Select the training and held-out pairs of the model that predicts a fold.
 
@@ -152,8 +141,6 @@ def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol =
 
     Args:
         built_set: Challenge set with the column `fold`, which numbers the folds.
-        fold: Fold to predict.
-        protocol: See `config_recipes.FoldProtocol`.
         seed: Random seed for the held-out tenth.
     """
     rows = built_set.rows
@@ -224,29 +211,24 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
 
 
 def _zero_shot(
-    model: str,
-    built: BuiltSet,
-    out: Path,
-    *,
-    revision: str | None,
-    label_map: str | None,
-    max_length: int | None,
-    progress_callback: "OnProgress | None",
+    config: KFoldConfig, built: BuiltSet, progress_callback: "OnProgress | None"
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Predict all rows with the model before training. Returns its identity and the probabilities."""
-    mapping = parse_label_map(label_map) if label_map else None
-    predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
+    predictor = TransformerPredictor.load(
+        config.model,
+        revision=config.revision,
+        label_map=parse_label_map(config.label_map) if config.label_map else None,
+        max_length=config.max_length,
+    )
     if predictor.label_space != LABELS:
         raise ValueError(
             f"--model: expected a classifier with the labels {', '.join(LABELS)}, got "
             f"{', '.join(predictor.label_space)}; use another model"
         )
-    validate_label_order(predictor, built.language, has_label_map=label_map is not None)
-    progress = (
-        None if progress_callback is None else lambda done, total: progress_callback(f"{_SET}, zero-shot", done, total)
-    )
-    predictions = predict_rows(built.rows, predictor, out, progress=progress)
-    identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
+    validate_label_order(predictor, built.language, has_label_map=config.label_map is not None)
+    progress = None if progress_callback is None else partial(progress_callback, f"{_SET}, zero-shot")
+    predictions = predict_rows(built.rows, predictor, config.output_dir / "zero-shot", progress=progress)
+    identity = {"name": config.model, **predictor.identity, "truncated_pairs": predictions.truncated}
     return identity, predictions.load_probabilities(LABELS)
 
 

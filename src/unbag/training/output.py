@@ -95,6 +95,24 @@ def write_model_folder(
     accelerator.wait_for_everyone()
 
 
+def validate_new_folder(output_dir: Path) -> None:
+    """Validate that the output folder does not exist."""
+    if output_dir.exists():
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
+
+
+@contextmanager
+def create_output_folder(output_dir: Path, activity: str) -> Iterator[Path]:
+    """Yield the path of a temporary folder, which becomes the output folder at the end of the `with` block."""
+    tmp = output_dir.with_name(f".{output_dir.name}.part")
+    # A second process waits here, and then fails, since the first one has written the folder.
+    with locks.hold_lock(output_dir, activity, wait=True):
+        validate_new_folder(output_dir)
+        with remove_on_failure(tmp):
+            yield tmp
+            atomic_rename(tmp, output_dir)
+
+
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     """Save a tokenizer without the truncation and padding settings that were used for its last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -108,13 +126,9 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     """Load the record of a finished run, after validating that it matches the current options.
 
     Args:
-        output_dir: Output folder of the run.
         expected: Expected `recipe` and `config`, the latter with the fields that determine the weights.
         model: Expected model before training.
         files: Expected files of pairs or word vectors.
-
-    Raises:
-        ValueError: If the folder holds anything else.
     """
     if not (output_dir / FILE).is_file():
         raise ValueError(

@@ -24,12 +24,7 @@ from unbag.utils.safe_io import validate_file, validate_writable
 
 
 def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
-    """Validate all options before any download or training begins, also those for an evaluation on `sets` afterwards.
-
-    Raises:
-        ValueError: If a name does not exist, or something cannot be read or written.
-        ImportError: If a package is missing; the message names the extra.
-    """
+    """Validate all options before any download or training, also those for an evaluation on `sets` afterwards."""
     validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():

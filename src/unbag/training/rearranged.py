@@ -60,14 +60,8 @@ def load_or_train(
     """Load the stored record of a model with its predictions, or train the model and compute the predictions.
 
     Args:
-        config: Training options of the model, with its folder.
-        data: Training data.
         train_and_predict: Function that trains and predicts, in every process, and returns the record; its key
             `training` has the record of `run`.
-        keep_model: Whether to keep the folder of the model.
-
-    Raises:
-        ValueError: If the stored record is of a model with other options or data.
     """
     path, group = get_record_path(config.output_dir), connect_process_group()
     # Only one process may remove a damaged record, and all must agree on whether it exists.
@@ -124,7 +118,6 @@ def train_on_rearranged_corpus(
     predictions are not trained again, and an unfinished model resumes from its checkpoint.
 
     Args:
-        recipe: Recipe of the protocol.
         config: Its options. The output folder gets the predictions of each model and at the end the record
             `rearranged.json`. A folder with predictions of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the config's own.
@@ -151,7 +144,8 @@ def train_on_rearranged_corpus(
                 predictions = _predictions(config, arrangement, name, trained_by, seed, on_step, progress_callback)
                 for head in heads:
                     is_correct = _is_correct(arrangement.test, predictions[head])
-                    correct.setdefault(_title(trained_by, head), []).append(is_correct)
+                    title = trained_by if head == "plain" else f"{trained_by}, {head} head"
+                    correct.setdefault(title, []).append(is_correct)
         arrangements[name] = {
             "data": arrangement.data.build_record(),
             "n": len(arrangement.test),
@@ -256,10 +250,6 @@ def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.boo
         read_numeric_column(test, "label")
     )
     return is_correct
-
-
-def _title(recipe: str, head: str) -> str:
-    return recipe if head == "plain" else f"{recipe}, {head} head"
 
 
 def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,17 +13,18 @@ from unbag import scripts
 from unbag.training.config import TrainConfig
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from unbag.training.bias import PairFeatures
-    from unbag.training.data import TrainingData
     from unbag.training.trainer import PairTrainer
 
 
-MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Builds additional features of training pairs. Arguments: the recipe's config, the training data as read, and
-the folders of the models that were trained first (`TrainConfig.build_prerequisite_configs`). None if the config needs
-none."""
+def load_by_name(reference: str) -> Any:
+    """Import an object from a reference `module:name`."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+def defer(reference: str) -> Callable[..., Any]:
+    """Build a function that imports another function at its first call, because its module imports PyTorch."""
+    return lambda *arguments, **options: load_by_name(reference)(*arguments, **options)
 
 
 class TrainingProtocol(NamedTuple):
@@ -48,12 +49,13 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: TrainingProtocol | None = None  # None for one run per seed
     about: str = ""  # one or two sentences for the card of a trained model, with the paper
-    pair_features: MakePairFeatures | None = None  # None if the loss needs labels only
+    # Function of config, training data as read, and the folders of the models that were trained first
+    # (`TrainConfig.build_prerequisite_configs`). It returns `bias.BiasFeatures`, or None if the config needs none.
+    pair_features: Callable[..., Any] | None = None  # None if the loss needs labels only
 
     def load_trainer(self) -> "type[PairTrainer]":
         """Import the trainer class."""
-        module, _, name = self.trainer.partition(":")
-        trainer: type[PairTrainer] = getattr(import_module(module), name)
+        trainer: type[PairTrainer] = load_by_name(self.trainer)
         return trainer
 
 

@@ -43,7 +43,6 @@ def run_seeds(
     """Train a model for each seed, evaluate the models on challenge sets, and summarize the scores.
 
     Args:
-        recipe: Recipe.
         config: Its options. With seeds, the output folder gets a subfolder per seed.
         seeds: Distinct training seeds; an empty list stands for the config's own.
         sets: Challenge sets to evaluate each model on, with the default samples of their default corpora.

@@ -22,10 +22,10 @@ from unbag.challenge_sets import results
 from unbag.inference.hub_files import ModelOrigin, resolve_origin
 from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
 from unbag.inference.predictor import ModelError
+from unbag.training.checkpoints import iter_json_differences
 from unbag.training.config import strip_parent_folders
-from unbag.training.output import save_tokenizer
-from unbag.utils import locks
-from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+from unbag.training.output import create_output_folder, save_tokenizer, validate_new_folder
+from unbag.utils.files import write_json
 
 FILE: Final = "interpolation.json"
 COMMAND: Final = "unbag models interpolate"
@@ -66,9 +66,6 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     """Compute the weighted mean of the weights of n networks of one architecture, on the CPU.
 
     Means of floating-point tensors are in float32. Other tensors, such as integer buffers, are copied.
-
-    Raises:
-        ValueError: If names or shapes differ, or tensors without a mean (integers) have different values.
     """
     first = models[0]
     mean = {}
@@ -122,10 +119,6 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     Returns:
         `sources`, the models with name and revision; `models`, the written models with folder, `alpha` (None for a
         uniform mean) and `weights`, the weight of each source.
-
-    Raises:
-        ValueError: If there are fewer than two models, an α is invalid, the folder exists, or the models do not agree.
-        ModelError: If a model cannot be loaded.
     """
     _validate(models, alphas, output_dir)
     choices: Sequence[float | None] = alphas or ([0.5] if len(models) == 2 else [None])
@@ -138,9 +131,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     ]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
-    tmp = output_dir.with_name(f".{output_dir.name}.part")
-    with locks.hold_lock(output_dir, "averaging models", wait=True), remove_on_failure(tmp):
-        _require_free(output_dir)  # another process may have written it meanwhile
+    with create_output_folder(output_dir, "averaging models") as tmp:
         for alpha in choices:
             weights = [1 / len(models)] * len(models) if alpha is None else [1 - alpha, alpha]
             subfolder = "" if alpha is None or len(choices) == 1 else f"alpha-{_text(alpha)}"
@@ -153,7 +144,6 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
             write_json(record, tmp / subfolder / FILE)
             (tmp / subfolder / "README.md").write_text(_card(output_dir.name, record, on_hub), encoding="utf-8")
             written.append({"folder": str(output_dir / subfolder), "alpha": alpha, "weights": weights})
-        atomic_rename(tmp, output_dir)
     return {"sources": sources, "models": written}
 
 
@@ -161,15 +151,10 @@ def validate_compatible_models(origins: Sequence[ModelOrigin]) -> None:
     """Validate that models have the same architecture, config, label order and tokenizer.
 
     Weights are not downloaded.
-
-    Raises:
-        ValueError: If they differ; the message names the first difference.
-        ModelError: If a config or a tokenizer cannot be loaded.
     """
     expected = _description(origins[0])
     for origin in origins[1:]:
-        if (found := _first_difference(expected, _description(origin))) is not None:
-            where, ours, theirs = found
+        for where, theirs, ours in iter_json_differences(_description(origin), expected):
             raise ValueError(
                 f"{origin}: expected {where} = {ours!r:.{_SHOWN}} as in {origins[0]}, got {theirs!r:.{_SHOWN}}; "
                 "average models that were fine-tuned from one checkpoint"
@@ -193,21 +178,6 @@ def _description(origin: ModelOrigin) -> dict[str, Any]:
     return described
 
 
-def _first_difference(ours: Any, theirs: Any, where: str = "") -> tuple[str, Any, Any] | None:
-    """Find the first different value of two nested mappings: its dotted name, and the value in each.
-
-    >>> _first_difference({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
-    ('b.c', 2, 3)
-    """
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for key in dict.fromkeys([*ours, *theirs]):
-            name = f"{where}.{key}" if where else str(key)
-            if (found := _first_difference(ours.get(key), theirs.get(key), name)) is not None:
-                return found
-        return None
-    return None if ours == theirs else (where, ours, theirs)
-
-
 def _load(origin: ModelOrigin) -> Any:
     network, missing = load_network(AutoModelForSequenceClassification, origin, torch.float32)
     if missing:
@@ -224,12 +194,7 @@ def _validate(models: Sequence[str | Path], alphas: Sequence[float], output_dir:
         raise ValueError(f"--alpha: expected a number from 0 to 1, got {outside[0]:g}; choose another α")
     if len(set(alphas)) < len(alphas):
         raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; pass each α once")
-    _require_free(output_dir)
-
-
-def _require_free(output_dir: Path) -> None:
-    if output_dir.exists():
-        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
+    validate_new_folder(output_dir)
 
 
 def _text(number: float) -> str:

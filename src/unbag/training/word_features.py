@@ -40,14 +40,8 @@ def build_vocabulary_embeddings(
     Random vectors have the same standard deviation.
 
     Args:
-        words: Words of the vocabulary; their rows follow those of `SPECIAL`.
         embeddings: Table of static embeddings. Word vectors stay unscaled. A table of word pieces gives the mean of a
             word's pieces, and one factor scales all its vectors to the standard deviation `SPREAD`.
-        dimensions: Dimensions of random vectors without a table.
-        seed: Random seed.
-
-    Raises:
-        ValueError: If the table has none of the words.
     """
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
     rng = np.random.default_rng(int(counter_rng.compute_key(seed, "vectors")))
@@ -90,10 +84,6 @@ def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDAr
     - hypernym: 1 − n/8 if v is n < 8 edges above w;
     - hyponym: 1 − n/8 if v is n < 8 edges below w;
     - co-hyponym: 1 if they share a direct hypernym, but no sense.
-
-    Args:
-        words: Distinct words.
-        lexicon: Lexicon with senses, hypernyms and antonyms.
 
     Returns:
         Positions of both words of each pair, shape (n, 2), in ascending order, and features, shape (n, 5).
@@ -181,11 +171,7 @@ def build_tag_table(words: Sequence[str], sentences: Iterable[str], tagger: Tagg
 
 
 def build_relation_table(words: Sequence[str]) -> Tables:
-    """Build the table of WordNet relations between words (`compute_word_relations`). Requires NLTK.
-
-    Raises:
-        ValueError: If WordNet is missing; the message names the command that installs it.
-    """
+    """Build the table of WordNet relations between words (`compute_word_relations`). Requires NLTK."""
     from unbag.baselines.wordnet.database import open_wordnet
 
     size = len(SPECIAL) + len(words)
