@@ -20,7 +20,7 @@ from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_source
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
+from unbag.challenge_sets.perturbations import corpus_counts, names, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import (
     BigramCounts,
     CorpusCounts,
@@ -562,6 +562,8 @@ class _WordData:
     ) -> Callable[[str], list[SubstitutedSentence]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
         config = self._options
+        from unbag.challenge_sets.perturbations import numbers  # compiles its many patterns
+
         with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
 
         def pairs(premise: str) -> list[SubstitutedSentence]:
