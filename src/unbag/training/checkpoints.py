@@ -124,7 +124,6 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> tuple[Path, int]
 
     Args:
         path: Folder of a checkpoint, or of several, in which case the last one is used.
-        identity: JSON object of everything that determines the weights.
     """
     candidates = [path] if checksums.has_checksums(path) and (path / _RUN).is_file() else list_checkpoints(path)
     if not candidates:

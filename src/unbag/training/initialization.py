@@ -76,7 +76,6 @@ def initialize_model(
             are random. Those of word pieces are scaled to the size of word vectors (`build_vocabulary_embeddings`).
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
-        options: Options of the model's config, as text.
         pipeline: spaCy pipeline that tags or parses, for models that need one; by default the small English one.
         seed: Random seed for the vectors of words without one.
 

@@ -74,7 +74,6 @@ def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -
 
     Args:
         curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.
-        max_accuracy_loss: Maximum loss, in percentage points.
 
     >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
     >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])

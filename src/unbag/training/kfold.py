@@ -73,9 +73,6 @@ def cross_validate(
         config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
             the record `kfold.json`. A folder with folds of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
-        built_set: Challenge set; by default the official one.
-        on_step: Builds the `OnStep` of a fold's run from its name.
-        progress_callback: See `unbag.evaluation.evaluator`; for the model without fine-tuning.
 
     Returns:
         `zero_shot`, the scores of the model without fine-tuning, and `runs`, the scores per seed, in which each pair is

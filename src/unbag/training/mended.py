@@ -50,8 +50,6 @@ def train_and_compare(
     Args:
         config: Its options. The output folder gets the model, the results before and after, and the record `mend.json`.
         seeds: At most one seed, which replaces that of the config.
-        on_step: Builds the `OnStep` of a run from its name.
-        progress_callback: See `utils.progress.OnProgress`.
 
     Returns:
         `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.to_json`), or None with the

@@ -121,8 +121,6 @@ def train_on_rearranged_corpus(
         config: Its options. The output folder gets the predictions of each model and at the end the record
             `rearranged.json`. A folder with predictions of another run raises a `ValueError`.
         seeds: Training seeds; an empty list stands for the config's own.
-        on_step: Builds the `OnStep` of a model's run from its name.
-        progress_callback: See `unbag.evaluation.evaluator`; for the predictions of a model.
 
     Returns:
         `arrangements`, by name (that of the corpus, and `rearranged`) the `data`, the number `n` of test pairs and the

@@ -47,7 +47,6 @@ def run_seeds(
         seeds: Distinct training seeds; an empty list stands for the config's own.
         sets: Challenge sets to evaluate each model on, with the default samples of their default corpora.
         on_step: Builds the `OnStep` of a run from its name.
-        progress_callback: See `utils.progress.OnProgress`.
         on_failure: Called with each set that fails. By default, the first such set ends the run.
 
     Returns:

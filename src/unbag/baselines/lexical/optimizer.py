@@ -109,9 +109,6 @@ def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
 
     Returns:
         Minimum, shape (variables,), and number of steps.
-
-    Raises:
-        NotConvergedError: If the search takes more than 2,000 steps.
     """
     value, gradient = objective(x)
     inverse = InverseHessian(gradient)

@@ -51,9 +51,7 @@ class PenalizedCrossEntropy:
 
         Args:
             columns: Columns in descending order of their number of entries, float64, shape (n, columns).
-            labels: Label ids from 0, shape (n,).
             contrasts: Contrasts, shape (labels, contrasts). Their product with contrast logits is the label logits.
-            penalty: Penalty of the squared weights of each column, shape (columns,).
             pool: Thread pool with one thread per contrast.
         """
         n = columns.shape[0]
@@ -144,7 +142,6 @@ def fit_softmax_regression(
 
     Args:
         matrix: Indicators, shape (n, features).
-        labels: Label ids from 0, shape (n,).
         l2: Strength of the penalty, above 0 (1 / C in scikit-learn).
         tolerance: Gradient norm at convergence, relative to the initial norm (default: 1e-13).
     """

@@ -42,10 +42,6 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
 
     Returns:
         Row of each word, and vectors, shape (rows, dimensions).
-
-    Raises:
-        ValueError: If the file has another format (the message includes the line number), or expands to an implausible
-            size.
     """
     try:
         with _opened(path) as (file, place):

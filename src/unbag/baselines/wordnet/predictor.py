@@ -44,8 +44,6 @@ class WordNetPredictor:
         """Initialize the predictor.
 
         Args:
-            edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default:
-                `unbag.baselines.wordnet.relations.DEFAULT_EDGES`).
             name: Name and version of the lexicon, for the identity of the predictor; None for no identity.
         """
         if edges < 1:
