@@ -67,7 +67,7 @@ class SourceConfig(datasets.BuilderConfig):
 
     def get_set_options(self) -> dict[str, Any]:
         """Collect the options that are specific to the set. Options that select the pairs are omitted."""
-        names = sorted(list_set_option_names(type(self)))
+        names = sorted({field.name for field in fields(self)} - {field.name for field in fields(SourceConfig)})
         unrecorded = {name for name in self.UNRECORDED_DEFAULTS if getattr(self, name) == getattr(type(self), name)}
         return {name: getattr(self, name) for name in names if name not in unrecorded}
 
@@ -106,11 +106,6 @@ class SourceConfig(datasets.BuilderConfig):
             encoding=self.encoding,
             join_passages=self.join_passages,
         )
-
-
-def list_set_option_names(config: type[SourceConfig]) -> frozenset[str]:
-    """List the options that the config class of a set declares in addition to those of `SourceConfig`."""
-    return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
 
 ConfigT = TypeVar("ConfigT", bound=SourceConfig)

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
@@ -90,21 +91,17 @@ def _as_text(value: Any) -> Any:
 
 def list_set_options(name: str) -> frozenset[str]:
     """List the options that are specific to a set. Options that select the pairs are omitted."""
-    from unbag.challenge_sets.config import list_set_option_names
-
-    return list_set_option_names(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS)
+    return frozenset(option.name for option in fields(challenge_sets.get_challenge_set(name).Options))
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
     """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
-    return parse_option(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS, option, text)
+    return parse_option(challenge_sets.get_challenge_set(name).Options, option, text)
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
     """Describe the options that are specific to a set: name, default and meaning."""
-    return describe_options(
-        challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS, list_set_options(name)
-    )
+    return describe_options(challenge_sets.get_challenge_set(name).Options, list_set_options(name))
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
@@ -117,13 +114,12 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config with the authors' published pairs. Return None if it is not the set's default config.
+    """Look up the config with the authors' published pairs, the default config of a set that has it.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
     """
-    default = challenge_sets.get_challenge_set(name).get_builder_class().DEFAULT_CONFIG_NAME
-    return default if default == corpora.OFFICIAL else None
+    return corpora.OFFICIAL if challenge_sets.get_challenge_set(name).official else None
 
 
 def resolve_config(
@@ -268,13 +264,13 @@ def _evaluated(dataset_builder: Any, splits: Any) -> Any:
 def list_set_summaries() -> list[dict[str, str]]:
     """List the name, title, summary and paper of each challenge set.
 
-    The summary is the first line of the builder module's docstring.
+    The summary is the first line of the docstring of the set's module.
     """
     return [
         {
             "name": name,
             "title": challenge_set.title,
-            "summary": (inspect.getmodule(challenge_set.get_builder_class()).__doc__ or "").strip().splitlines()[0],
+            "summary": (sys.modules[type(challenge_set).__module__].__doc__ or "").strip().splitlines()[0],
             "paper": challenge_set.paper,
         }
         for name in challenge_sets.list_set_names()
