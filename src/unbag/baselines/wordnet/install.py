@@ -27,14 +27,6 @@ def get_wordnet_install_folder() -> Path:
     return get_cache_folder("wordnet")
 
 
-def get_legacy_wordnet_folder() -> Path:
-    """Get the NLTK data folder that earlier versions of unbag used.
-
-    The exception lists in this folder were derived from another lexicon, and some of their lines are corrupted.
-    """
-    return get_cache_folder("nltk_data")
-
-
 def install_wordnet(target_folder: Path | None = None) -> Path:
     """Install WordNet, unless it is already installed. Returns the folder with the database files.
 
