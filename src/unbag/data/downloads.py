@@ -1,6 +1,5 @@
 """Third-party files at fixed URLs: download, verification against a pinned hash, and caching."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from unbag.utils.hashing import hash_file
 from unbag.utils.hub import READ_TRIES
 from unbag.utils.retries import call_with_retries, import_hub_http
 from unbag.utils.safe_io import DataError, validate_file
-
-_CHUNK = 1 << 20
 
 
 class MissingFileError(DataError):
@@ -69,16 +66,24 @@ def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None
     if path.is_file() and hash_file(path) == pinned_file.sha256:
         return path
     with atomic_write(path) as tmp:
-        _check(pinned_file, _download_with_retries(pinned_file, tmp), pinned_file.url)
+        _download(pinned_file, tmp)
+        _check(pinned_file, hash_file(tmp), pinned_file.url)
     return path
 
 
-def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
-    """Download the file to `path`, with retries after transient errors. Returns its sha256."""
+def _download(pinned: PinnedFile, path: Path) -> None:
+    """Download the file to `path`, with retries after transient errors."""
+    from huggingface_hub import get_session
+
     httpx = import_hub_http()
 
+    def download() -> None:
+        with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
+            response.raise_for_status()
+            file.writelines(response.iter_bytes())
+
     try:
-        return call_with_retries(lambda: _download(pinned, path), tries=READ_TRIES, retry_connection_errors=False)
+        call_with_retries(download, tries=READ_TRIES, retry_connection_errors=False)
     except httpx.HTTPStatusError as error:
         raise MissingFileError(
             f"{pinned.url}: expected the file {pinned.name}, got the HTTP status {error.response.status_code} "
@@ -88,18 +93,6 @@ def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
         raise MissingFileError(
             f"{pinned.url}: expected a download, got {type(error).__name__} ({error}); {_by_hand(pinned)}"
         ) from error
-
-
-def _download(pinned: PinnedFile, path: Path) -> str:
-    from huggingface_hub import get_session
-
-    digest = hashlib.sha256()  # computed during the download, without a second read
-    with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
-        response.raise_for_status()
-        for chunk in response.iter_bytes(_CHUNK):
-            digest.update(chunk)
-            file.write(chunk)
-    return digest.hexdigest()
 
 
 def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
