@@ -282,11 +282,12 @@ def _estimate_macro_scores(
             values[shares], np.repeat(compute_effective_sizes(hits, rows), shares.sum())
         )
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-    f1, precision, recall, accuracy = (
-        Estimate(value, *bound, n).copy_with_sample(samples.get(name))
+    scores: Any = {
+        name: Estimate(value, *bound, n).copy_with_sample(samples.get(name))
         for name, value, bound in zip(MEASURES, values.tolist(), bounds, strict=True)
-    )
-    return {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy}
+    }
+    macro_scores: MacroScores = scores
+    return macro_scores
 
 
 def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:

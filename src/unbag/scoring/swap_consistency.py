@@ -121,32 +121,23 @@ def swap_consistency(
         "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
     }
 
-    def score(rows: NDArray[np.bool_]) -> SwapScores:
+    def score(rows: NDArray[np.bool_], scores_type: type = SwapScores) -> Any:
         found = estimate_named_ratios(
             {name: (column & rows, rows) for name, column in columns.items()},
             {"drop": ("before_at_most", "accuracy_after")},
             resamples=resamples,
             seed=seed,
         )
-        return {
-            "accuracy_before": found["accuracy_before"],
-            "accuracy_after": found["accuracy_after"],
-            "drop": found["drop"],
-            "agreement": found["agreement"],
-        }
+        return {name: found[name] for name in scores_type.__annotations__}
 
-    overall = score(np.ones(len(gold), dtype=bool))
+    of_symmetric: SwapScores = score(label_stays)
     return {
         "n_examples": len(gold),
         "n_excluded": int((~label_stays).sum()),
-        **score(label_stays),
+        **of_symmetric,
         "by_label": {label: score(rows) for label, rows in labels.items()},
         # Without the agreement, which would include entailment pairs in their original order.
-        "overall": {
-            "accuracy_before": overall["accuracy_before"],
-            "accuracy_after": overall["accuracy_after"],
-            "drop": overall["drop"],
-        },
+        "overall": score(np.ones(len(gold), dtype=bool), SwapAccuracies),
     }
 
 
