@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -181,6 +181,17 @@ def _get_client_environment(environment: Mapping[str, str]) -> tuple[str | None,
 
 
 PYTHON: Final = ForkServer()
+
+
+def wait_until(done: Callable[[], Any], *processes: Forked, every: float = 0.01) -> Any:
+    """Return the result of a function once it is true. Fail if one of the processes ends before."""
+    deadline = time.monotonic() + _SECONDS_AT_MOST
+    while not (found := done()):
+        for process in processes:
+            assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"waited for {_SECONDS_AT_MOST} s"
+        time.sleep(every)
+    return found
 
 
 def _serve() -> dict[str, Any] | None:

@@ -11,9 +11,8 @@ from huggingface_hub import HfApi
 
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
-from tests.fork_server import PYTHON
+from tests.fork_server import PYTHON, wait_until
 from tests.hub.dataset_reader import describe_rows
-from tests.timeouts import wait_until
 from unbag import challenge_sets
 from unbag.cli import app, run
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_server import PYTHON, Forked
+from tests.fork_server import PYTHON, Forked, wait_until
 from tests.inference.predict_child import CHUNK_ROWS
-from tests.timeouts import wait_until
 from unbag.inference import StoredPredictions
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_server import PYTHON
+from tests.fork_server import PYTHON, wait_until
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.robustness.conftest import write_pairs
-from tests.timeouts import wait_until
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401  (fixtures)
 from unbag.utils import locks
 

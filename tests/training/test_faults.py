@@ -11,8 +11,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from torch.utils.data import DataLoader
 
-from tests.fork_server import PYTHON
-from tests.timeouts import wait_until
+from tests.fork_server import PYTHON, wait_until
 from tests.training.test_interrupted import RECIPE, build_arguments
 from unbag.training import errors
 from unbag.training.config import TrainConfig

@@ -13,8 +13,7 @@ pytest.importorskip("openai", reason="needs unbag[llm]")
 
 from tests.fake_llm import answer_by_letters
 from tests.fake_llm.app import WORDS, EndpointApp
-from tests.fork_server import PYTHON
-from tests.timeouts import wait_until
+from tests.fork_server import PYTHON, wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
