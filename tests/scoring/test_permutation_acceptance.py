@@ -3,7 +3,8 @@ import re
 import numpy as np
 import pytest
 
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.data.predictions import build_predictions_from_labels
+from unbag.scoring.permutation_acceptance import permutation_acceptance, score_permuted
 
 E, N, C = 0, 1, 2
 
@@ -288,3 +289,17 @@ def test_missing_rows_or_permutations_raise():
         permutation_acceptance([], [], [], [])
     with pytest.raises(ValueError, match="only unpermuted"):
         permutation_acceptance([E], [E], ["a"], [-1])
+
+
+def test_score_permuted_part_of_rows_has_acceptance_by_length():
+    # The second example lacks a permutation, so only the first one counts.
+    columns = {
+        "label": [E] * 5,
+        "source_id": list("aaabb"),
+        "permutation": [-1, 0, 1, -1, 0],
+        "premise_words": [3, 3, 3, 9, 9],
+        "hypothesis_words": [2, 2, 2, 9, 9],
+    }
+    predictions = build_predictions_from_labels([E, E, N, E, E])
+    [row] = score_permuted(columns, predictions, resamples=0, partial=True)["by_length"]
+    assert (row["low"], row["n"], row["acceptance"]) == (5.0, 2, 0.5)

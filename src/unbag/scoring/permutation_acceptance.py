@@ -411,7 +411,7 @@ def score_permuted(
         bleu_3=_average_sides(columns, "bleu_3"),
         bleu_4=_average_sides(columns, "bleu_4"),
         minitree=_compute_minitree_ratio(columns, sources),
-        lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
+        lengths=np.add(columns["premise_words"], columns["hypothesis_words"]) if "premise_words" in columns else None,
         n_labels=len(predictions.label_space),
         curve=True,
         resamples=resamples,
