@@ -49,7 +49,7 @@ from unbag.data.text.grammar import (
     decapitalize,
     get_adjective_rank,
 )
-from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_person_singular, conjugate_verb
+from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, conjugate_verb, inflect
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -104,7 +104,7 @@ def build_negations(clause: Claim) -> Mapping[str, str]:
     base = parse.lemmas[finite].lower()
     if parse.lower_words[finite] in _BE:
         by_template |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
-    elif word in (base, build_third_person_singular(base)):
+    elif word in (base, inflect(base, "VBZ")):
         do = "do" if parse.tags[clause.noun] == "NNS" else "does"
         by_template[NOT] = _text(parse, {finite: f"{do} not {base}"})
         by_template[CONTRACTED] = _text(parse, {finite: f"{do}n't {base}"})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +24,6 @@ class GrammaticalPerson(Enum):
 _BE_PRESENT: Final = {GrammaticalPerson.I: "am", GrammaticalPerson.SINGULAR: "is", GrammaticalPerson.PLURAL: "are"}
 _BE_PAST: Final = {GrammaticalPerson.I: "was", GrammaticalPerson.SINGULAR: "was", GrammaticalPerson.PLURAL: "were"}
 _BE: Final = {form: forms for forms in (_BE_PRESENT, _BE_PAST) for form in forms.values()}
-_IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # `be` is in `_BE`
-_BASES: Final = {singular: base for base, singular in _IRREGULAR.items()}
 
 OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "you": "you"}
 """Subject forms of personal pronouns, mapped to their object forms."""
@@ -58,8 +56,8 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, is_third
         form = _BE[lower][person]
     else:
         candidates = _bases(lower, lemma) if is_third_person else ()
-        base = next((base for base in candidates if build_third_person_singular(base) == lower), lower)
-        form = build_third_person_singular(base) if person is GrammaticalPerson.SINGULAR else base
+        base = next((base for base in candidates if inflect(base, "VBZ") == lower), lower)
+        form = inflect(base, "VBZ") if person is GrammaticalPerson.SINGULAR else base
     return form.capitalize() if verb[:1].isupper() else form
 
 
@@ -69,10 +67,10 @@ def _bases(singular: str, lemma: str) -> list[str]:
 
     # The tagger's lemma of a rare verb may not exist, such as "quizz".
     known = getLemma(singular, "VERB", lemmatize_oov=False)
-    listed = sorted(known, key=lambda base: base != lemma) if known else [lemma, *getLemma(singular, "VERB")]
-    return [*_BASES.get(singular, "").split(), *listed]
+    return sorted(known, key=lambda base: base != lemma) if known else [lemma, *getLemma(singular, "VERB")]
 
 
+@lru_cache(maxsize=1 << 14)  # a corpus has few verbs
 def inflect(word: str, tag: str) -> str:
     """Inflect a base form with lemminflect, which knows irregular words and applies rules to unknown ones.
 
@@ -80,29 +78,14 @@ def inflect(word: str, tag: str) -> str:
 
     >>> [inflect(noun, "NNS") for noun in ("quiz", "thief", "crisis", "radio")], inflect("redo", "VBZ")
     (['quizzes', 'thieves', 'crises', 'radios'], 'redoes')
+    >>> [inflect(base, "VBZ") for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo", "stomach")]
+    ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes', 'stomachs']
     """
     from lemminflect import getInflection
 
     # The first form is the most frequent one, but may be an uncommon spelling such as "re-does".
     forms: tuple[str, ...] = getInflection(word, tag)
     return next((form for form in forms if form.isalpha()), forms[0])
-
-
-def build_third_person_singular(base_form: str) -> str:
-    """Build the third person singular present form of a verb.
-
-    >>> [build_third_person_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
-    ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
-    >>> [build_third_person_singular(base) for base in ("quiz", "video", "stomach", "focus")]
-    ['quizzes', 'videos', 'stomachs', 'focuses']
-    """
-    if base_form in _IRREGULAR:
-        return _IRREGULAR[base_form]
-    if base_form.endswith("y") and base_form[-2:-1] not in "aeiou":
-        return base_form[:-1] + "ies"
-    if base_form.endswith(("s", "z", "ch", "o")):  # no rule decides "goes" and "videos", "watches" and "stomachs"
-        return inflect(base_form, "VBZ")
-    return base_form + ("es" if base_form.endswith(("x", "sh")) else "s")
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
