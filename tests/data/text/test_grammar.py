@@ -58,6 +58,7 @@ def test_first_person_has_separate_forms():
 def test_impossible_lemma_is_ignored():
     assert conjugate_verb("rides", "rid", GrammaticalPerson.PLURAL, is_third_person=True) == "ride"
     assert conjugate_verb("catches", "", GrammaticalPerson.PLURAL, is_third_person=True) == "catch"
+    assert conjugate_verb("frobs", "", GrammaticalPerson.PLURAL, is_third_person=True) == "frob"
 
 
 def test_capital_letter_is_kept():

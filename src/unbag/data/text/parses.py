@@ -67,7 +67,8 @@ def _bases(singular: str, lemma: str) -> list[str]:
 
     # The tagger's lemma of a rare verb may not exist, such as "quizz".
     known = getLemma(singular, "VERB", lemmatize_oov=False)
-    return sorted(known, key=lambda base: base != lemma) if known else [lemma, *getLemma(singular, "VERB")]
+    listed = sorted(known, key=lambda base: base != lemma) if known else [lemma, *getLemma(singular, "VERB")]
+    return [base for base in listed if base]  # a lemma may be unknown, i.e. empty
 
 
 @lru_cache(maxsize=1 << 14)  # a corpus has few verbs
