@@ -18,7 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import build_stats, requirements
-from unbag.challenge_sets.config import SourceConfig, build_source_configs
+from unbag.challenge_sets.config import OFFICIAL_FILE, SourceConfig, build_source_configs
 from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs
 from unbag.challenge_sets.perturbations.corpus_counts import is_bigram_file
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
@@ -97,7 +97,6 @@ _MACHINE: Final = "machine-generated"
 _OFFICIAL_SPLIT: Final = "test"  # the authors' files do not specify a split
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
 _COUNTS: Final = "counts"
-_FILE: Final = "file"  # option of the sets with authors' published pairs
 _PIPELINE: Final = "pipeline"  # option of the sets that parse or tag the pairs
 # In the folder of a pipeline, model, embeddings or data set.
 _FOLDER_MARKERS: Final = ("meta.json", "config.json", "config.cfg", *DATASET_FOLDER_FILES)
@@ -120,14 +119,6 @@ def _restore(set_class: type, is_config: bool, state: Mapping[str, Any]) -> Any:
     restored = cls.__new__(cls)
     restored.__dict__.update(state)
     return restored
-
-
-class _SetConfig(_RestoredFromSet, SourceConfig):
-    """Options of the pairs. A subclass has those of the set too."""
-
-    def get_set_options(self) -> dict[str, Any]:
-        # The checksum guarantees that all copies of the authors' file are equal.
-        return {name: value for name, value in super().get_set_options().items() if name != _FILE}
 
 
 def _validate_config(config: Any) -> None:
@@ -160,9 +151,9 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         if kwargs.get("embeddings"):
             # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
             kwargs["embeddings"] = embeddings.pin_embedding_table_name(kwargs["embeddings"])
-        if (official := self.challenge_set.official) and kwargs.get(_FILE):
+        if (official := self.challenge_set.official) and kwargs.get(OFFICIAL_FILE):
             config = kwargs.get("config_name") or kwargs.get("name") or OFFICIAL
-            kwargs[_FILE] = official.resolve_file_option(kwargs[_FILE], config)
+            kwargs[OFFICIAL_FILE] = official.resolve_file_option(kwargs[OFFICIAL_FILE], config)
         if data and not is_hub_id(data) and Path(data).exists():
             if not is_dataset_folder(Path(data)):
                 # Rejects a wrong file before its gigabytes are hashed.
@@ -438,7 +429,7 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
         "UNRECORDED_DEFAULTS": challenge_set.unrecorded_defaults,
         "validate": _validate_config,
     }
-    config: Any = dataclass(type(f"{title}Config", (options, _SetConfig), own | shared))
+    config: Any = dataclass(type(f"{title}Config", (options, _RestoredFromSet, SourceConfig), own | shared))
     configs = build_source_configs(
         config,
         datasets.Version(challenge_set.version),

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import datasets
 
@@ -10,6 +10,9 @@ from unbag.data.corpora import CORPORA, OFFICIAL, get_corpus, validate_language_
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
 from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
+
+OFFICIAL_FILE: Final = "file"
+"""Option of the sets with authors' published pairs."""
 
 
 @dataclass
@@ -67,7 +70,9 @@ class SourceConfig(datasets.BuilderConfig):
 
     def get_set_options(self) -> dict[str, Any]:
         """Collect the options that are specific to the set. Options that select the pairs are omitted."""
-        names = sorted({field.name for field in fields(self)} - {field.name for field in fields(SourceConfig)})
+        shared = {field.name for field in fields(SourceConfig)}
+        # The checksum guarantees that all copies of the authors' file are equal.
+        names = sorted({field.name for field in fields(self)} - shared - {OFFICIAL_FILE})
         unrecorded = {name for name in self.UNRECORDED_DEFAULTS if getattr(self, name) == getattr(type(self), name)}
         return {name: getattr(self, name) for name in names if name not in unrecorded}
 
