@@ -310,7 +310,8 @@ class BreakingNli(ChallengeSet):
         """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
         # Everything outside the pairs that determines the rows, so that a stored result can be traced to its inputs.
         options = builder.config
-        data = _WordData(options, () if options.is_official or options.corpus else builder.open_sources())
+        has_own_pairs = not (options.is_official or options.corpus or options.train_data)
+        data = _WordData(options, builder.open_sources() if has_own_pairs else ())
         record: dict[str, Any] = {"attested_in": build_sources_record(data.training)}
         if options.bigrams:
             record["bigrams_of"] = [
