@@ -11,8 +11,6 @@ from rich.text import Text
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
 from unbag.challenge_sets.pairs import Pairs, SetOptions
-from unbag.challenge_sets.perturbations.negation import iter_negation_rows
-from unbag.challenge_sets.perturbations.negation_operations import OPERATIONS
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
 from unbag.challenge_sets.result import Result
@@ -134,6 +132,8 @@ class Negation(ChallengeSet):
 
     def rows(self, pairs: Pairs) -> Iterator[Mapping[str, Any]]:
         """Build the pairs, and count the operations and the rejected premises."""
+        from unbag.challenge_sets.perturbations.negation import iter_negation_rows  # imports the natural logic
+
         options = pairs.options
         yield from iter_negation_rows(
             pairs, Parser(options.pipeline), seed=options.seed, words=options.words, counts=pairs.counts
@@ -228,4 +228,6 @@ class Negation(ChallengeSet):
 
 def _sort_operations(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Sort the scores by operation."""
+    from unbag.challenge_sets.perturbations.negation_operations import OPERATIONS  # inflects many nouns
+
     return sorted(scores["by_operation"], key=lambda part: OPERATIONS.index(part["operation"]))

@@ -21,11 +21,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, islice
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from unbag.baselines.natlog.labeler import NatlogResult
 from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
@@ -45,6 +44,9 @@ from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
 from unbag.utils import rng
+
+if TYPE_CHECKING:
+    from unbag.baselines.natlog.labeler import NatlogResult  # slow to import
 
 DEFAULT_PAIRS: Final = 20_000
 
@@ -255,7 +257,7 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 class LabelProver(Protocol):
     """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
-    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogResult]:
+    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator["NatlogResult"]:
         """Prove the labels of n pairs with natural logic, and yield the results in the order of the pairs."""
         ...
 
@@ -331,7 +333,7 @@ class ReversedPairGenerator(PairGenerator):
         yield from zip(numbers, map(get_proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
 
 
-def get_proved_label(result: NatlogResult) -> str | None:
+def get_proved_label(result: "NatlogResult") -> str | None:
     """Get the label that a natural-logic result proves. Return None if no label is proved.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
