@@ -44,7 +44,7 @@ _WELL_KNOWN = (
     "nli-fixtures/minilm-l6-snli",
     "sentence-transformers/all-MiniLM-L6-v2",
 )
-OFFICIAL_FILES = (import_module("unbag.scripts.dataset_scripts.breaking_nli.builder").PINNED, sicck.FILE)
+OFFICIAL_FILES = (import_module("unbag.scripts.dataset_scripts.breaking_nli.breaking_nli").PINNED, sicck.FILE)
 """The authors' files, which users download."""
 _DATASET_CARD = """---
 configs:

@@ -80,7 +80,7 @@ def test_downloaded_files_have_hash_and_fixed_address():
     from unbag.challenge_sets.perturbations import sicck
     from unbag.data.downloads import PinnedFile
 
-    breaking_nli = import_module("unbag.scripts.dataset_scripts.breaking_nli.builder")
+    breaking_nli = import_module("unbag.scripts.dataset_scripts.breaking_nli.breaking_nli")
     files = [
         each
         for place in (sicck, breaking_nli)
