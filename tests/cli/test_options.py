@@ -1,5 +1,6 @@
 """Tests of the options of all commands: lists, completion, help, quiet, verbose and version."""
 
+import ast
 import logging
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
+import unbag
 from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.cli import output, train, typer_utils
@@ -228,3 +230,24 @@ def test_text_values_become_repeated_options():
     CliRunner().invoke(app, ["m", "--text", "a.md", "b.md", "--seed", "3"])
     CliRunner().invoke(app, ["m", "--text=a.md", "b.md"])
     assert seen == [("m", ["a.md", "b.md"], 3), ("m", ["a.md", "b.md"], 0)]
+
+
+OF_OTHERS = frozenset(  # options of other programs that appear in messages
+    "--tasks --custom-tasks --include --always --dirty --match --abbrev --nproc_per_node --hash --no-deps".split()
+)
+
+
+def test_every_option_in_messages_exists():
+    known = {
+        name for _, command in iter_commands() for each in command.params for name in (*each.opts, *each.secondary_opts)
+    }
+    named = {}
+    for path in Path(unbag.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if " " in text and "\n" not in text and "var(--" not in text:
+                options = re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub("`[^`]*`", "", text))
+                named.setdefault(path.name, set()).update(options)
+    assert sum(map(len, named.values())) > 50
+    unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
+    assert {file: options for file, options in unknown.items() if options} == {}

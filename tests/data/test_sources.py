@@ -8,7 +8,6 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
-from unbag.utils.advice import register_command_options
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
@@ -165,11 +164,11 @@ def test_invalid_row_error_names_line(tmp_path, rows, header, words):
 )
 def test_missing_columns_are_all_named(tmp_path, columns, wanted):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
-    with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}$") as caught:
+    with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}, or rename") as caught:
         open_data(path, columns=columns)
     assert "got ['one', 'two', 'three']" in str(caught.value)
-    with register_command_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
-        open_data(path, columns=columns)
+    with pytest.raises(DataError, match=r"; rename the columns in the data$"):
+        open_data(path, columns=columns, has_options=False)
 
 
 def test_cells_separated_by_semicolons_are_read(tmp_path):
@@ -198,14 +197,10 @@ def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
     with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
         list(open_data(path).iter_examples())
-    with (
-        register_command_options(["--corpus"]),
-        pytest.raises(
-            DataError,
-            match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
-        ),
+    with pytest.raises(
+        DataError, match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$"
     ):
-        list(open_data(path).iter_examples())
+        list(open_data(path, has_options=False).iter_examples())
 
 
 def test_label_meanings_are_applied(tmp_path):

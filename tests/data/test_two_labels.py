@@ -16,7 +16,6 @@ from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
-from unbag.utils.advice import register_command_options
 from unbag.utils.safe_io import DataError
 
 DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."
@@ -72,11 +71,12 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
     with pytest.raises(DataError) as caught:
         open_data(path)
     assert str(caught.value).endswith(
-        f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
+        f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}, or rename "
+        "all but one in the data"
     )
     assert _read_labels(open_data(path, columns={ours: first})) == ["entailment"]
-    with register_command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
-        open_data(path)
+    with pytest.raises(DataError, match=r"; rename all but one in the data$"):
+        open_data(path, has_options=False)
 
 
 def test_column_named_by_user_is_no_other_candidate(tmp_path):
@@ -159,7 +159,8 @@ def test_booleans_in_other_column_need_names(tmp_path, column, values):
     path = _write_jsonl(tmp_path / "a.jsonl", values, label=column)
     with pytest.raises(DataError, match=f"value true, whose meaning in the column '{column}' is unknown") as caught:
         _read_labels(open_data(path, columns={"label": column}))
-    assert str(caught.value).endswith(f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does")
+    advice = f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does, or use entailment, "
+    assert advice in str(caught.value)
     source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # the names of false and true
     assert _read_labels(source) == ["not_entailment", "entailment"]
     meanings = [f"{str(value).lower()}={label}" for value, label in zip(values, TWO_WAY, strict=True)]

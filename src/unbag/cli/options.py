@@ -20,7 +20,6 @@ from unbag.cli.typer_utils import (
     usage_errors,
 )
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
-from unbag.utils.advice import register_command_options
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -70,28 +69,23 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
         def send(target: Target, name: str) -> None: ...  # send NAME --repo-id … --quiet
     """
     declared = dict(signature(command).parameters)
-    context = declared.pop("ctx", None)
     kinds: dict[str, Any] = {name: p.annotation for name, p in declared.items() if is_dataclass(p.annotation)}
     kinds["verbosity"] = Verbosity
     shared = {name: signature(kind).parameters for name, kind in kinds.items()}
 
     @wraps(command)
-    def run(*, ctx: typer.Context, **arguments: Any) -> None:
+    def run(**arguments: Any) -> None:
         # `_warn_once` counts per command, and a process may run several commands.
         _warned.clear()
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
         verbosity = groups.pop("verbosity")
         if verbosity.quiet and verbosity.verbose:
             raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
-        flags = {flag for param in ctx.command.params for flag in (*param.opts, *param.secondary_opts)}
-        if context is not None:
-            arguments["ctx"] = ctx
-        with set_log_level(quiet=verbosity.quiet, verbose=verbosity.verbose), register_command_options(flags):
+        with set_log_level(quiet=verbosity.quiet, verbose=verbosity.verbose):
             command(**groups, **arguments)
 
     # Typer reads the options of a command from its signature and its annotations.
-    options = [Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    options += [option for name, option in declared.items() if name not in kinds]
+    options = [option for name, option in declared.items() if name not in kinds]
     options += [option for each in shared.values() for option in each.values()]
     options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]

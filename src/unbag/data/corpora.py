@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
-from unbag.utils.advice import choose_advice
 from unbag.utils.options import suggest_name
 
 SNLI: Final = """@inproceedings{bowman-etal-2015-large,
@@ -316,6 +315,6 @@ def get_corpus(name: str) -> Corpus:
     if name not in CORPORA:
         raise ValueError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"
-            + choose_advice("; use --data for user-provided pairs")
+            "; `unbag evaluate --data` reads user-provided pairs"
         )
     return CORPORA[name]

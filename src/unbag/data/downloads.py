@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.utils.advice import join_advice
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import READ_TRIES
@@ -38,9 +37,8 @@ def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
         return copies[0]
     if not copies:
         raise DataError(
-            f"{path}: expected {pinned_file.name}, a copy of {pinned_file.url}, in this folder or a subfolder, got none"
-            + "; "
-            + join_advice("remove --official-file to download the file", "choose other sets (--sets)", "add the file")
+            f"{path}: expected {pinned_file.name}, a copy of {pinned_file.url}, in this folder or a subfolder, got "
+            "none; remove --official-file to download the file, choose other sets, or add the file"
         )
     raise DataError(
         f"{path}: expected one {pinned_file.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
@@ -104,4 +102,4 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return join_advice("try again", f"obtain {pinned.name} elsewhere and pass its path (--official-file)")
+    return f"try again, or obtain {pinned.name} elsewhere and pass its path (--official-file)"

@@ -25,7 +25,6 @@ from unbag.data.text_layout import (
     iter_decoded_lines,
     normalise_column_name,
 )
-from unbag.utils.advice import choose_advice
 from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
@@ -396,9 +395,11 @@ def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]
         if split not in splits and (split is not None or len(splits) != 1):
             choices = ", ".join(splits)
             by_option = f"pass one, such as --split {splits[0]}" if split is None else f"use one of {choices}"
-            how = choose_advice(by_option, f"pass the folder of one split, such as {path / splits[0]}")
             got = "none" if split is None else repr(split)
-            raise DataError(f"{path}: expected one of the splits {choices}, got {got}; {how}")
+            raise DataError(
+                f"{path}: expected one of the splits {choices}, got {got}; {by_option}, or pass the folder of one "
+                f"split, such as {path / splits[0]}"
+            )
         data = data[split or splits[0]]
     elif split is not None and (data.split is None or split != str(data.split)):
         raise DataError(f"{path}: expected no split, since the folder has a single table, got {split!r}; omit it")

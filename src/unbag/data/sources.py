@@ -31,7 +31,6 @@ from unbag.data.labels import (
 from unbag.data.text import sentences
 from unbag.data.text_layout import normalise_column_name
 from unbag.utils import rng
-from unbag.utils.advice import choose_advice
 from unbag.utils.safe_io import DataError, parse_json
 
 _RECOGNISED: Final = {
@@ -157,11 +156,10 @@ class PairSource:
                 if self.has_ids and id_callback is not None:
                     id_callback(parsed.source_id)
                 elif self.has_ids and parsed.source_id in ids:
-                    how = choose_advice(
-                        "use another id column (--columns id=…), or none (--columns id=) to number the rows",
-                        "rename the column to number the rows",
+                    raise DataError(
+                        f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; rename the column (or "
+                        "pass --columns id=) to number the rows, or use another id column (--columns id=…)"
                     )
-                    raise DataError(f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; {how}")
                 elif self.has_ids:  # row numbers are unique
                     ids.add(parsed.source_id)
                 yield parsed
@@ -284,11 +282,9 @@ def open_data(
         table, commit, origin, split = file, file.sha256(), path.name, ""
     else:
         if split is None:
-            how = choose_advice(
-                "expected a split of the dataset, got none; pass one, such as --split test",
-                "expected a file, got a dataset id",
+            raise DataError(
+                f"{data}: expected a split of the dataset, got none; pass one, such as --split test, or pass a file"
             )
-            raise DataError(f"{data}: {how}")
         table, commit = readers.open_hub_table(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
@@ -371,12 +367,10 @@ def _recognise(
             candidates = [name for name in free if find_flag_direction(name) is not None]
         # Any id identifies the rows, but a wrong sentence or label would change the scores.
         if len(candidates) > 1 and ours != "id":
-            by_option = f"choose one with --columns {ours}={candidates[0]}"
+            by_option = f"choose one with --columns {ours}={candidates[0]}, or " if has_options else ""
             listed = f"{', '.join(map(repr, candidates[:-1]))} and {candidates[-1]!r}"
-            in_data = "rename all but one in the data"
             raise DataError(
-                f"{where}: expected one column for the {ours}, got {listed}; "
-                f"{choose_advice(by_option, in_data) if has_options else in_data}"
+                f"{where}: expected one column for the {ours}, got {listed}; {by_option}rename all but one in the data"
             )
         if candidates:
             columns[ours] = candidates[0]
@@ -384,11 +378,11 @@ def _recognise(
             missing[ours] = f"one of {', '.join(usual)}"
     if missing:
         wanted = " and ".join(f"the {ours} ({names})" for ours, names in missing.items())
-        by_option = f"pass the column names with --columns {','.join(f'{ours}=…' for ours in missing)}"
-        in_data = "rename the columns in the data"
+        names_given = ",".join(f"{ours}=…" for ours in missing)
+        by_option = f"pass the column names with --columns {names_given}, or " if has_options else ""
         raise DataError(
-            f"{where}: expected a column for {wanted}, got {list(present)[:_LISTED]}; "
-            f"{choose_advice(by_option, in_data) if has_options else in_data}"
+            f"{where}: expected a column for {wanted}, got {list(present)[:_LISTED]}; {by_option}rename the columns in "
+            "the data"
         )
     return columns
 
@@ -456,7 +450,7 @@ def _label_advice(gold: Any, *, has_options: bool) -> str:
         theirs = f"{label}=…,…" if label.isalnum() and len(label) <= _LONGEST_LABEL else f"THEIRS={ENTAILMENT},…"
         by_option = f"pass their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
     in_data = f"use {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
-    return choose_advice(by_option, in_data) if has_options else in_data
+    return f"{by_option}, or {in_data}" if has_options else in_data
 
 
 @dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
@@ -581,7 +575,7 @@ def _label_names(
     if named and declared and named != declared:
         raise DataError(
             f"{where}: expected {', '.join(named)} for the label ids 0, 1, …, as the data names them, got "
-            f"{', '.join(declared)}; " + choose_advice("omit --labels", "omit labels")
+            f"{', '.join(declared)}; omit labels (--labels)"
         )
     return named or declared
 
@@ -682,10 +676,10 @@ def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool) ->
     if side != "premise":
         raise DataError(f"{location}: expected the {side} as text, got a list of {len(passages)} texts; join them")
     if not is_allowed:
-        how = choose_advice(
-            "pass --join-passages (join_passages=True in Python) to join them by blank lines", "join them in the data"
+        raise DataError(
+            f"{location}: expected the premise as text, got a list of {len(passages)} passages; pass --join-passages "
+            "(join_passages=True in Python) to join them by blank lines, or join them in the data"
         )
-        raise DataError(f"{location}: expected the premise as text, got a list of {len(passages)} passages; {how}")
     return "\n\n".join(each.strip() for each in passages)
 
 
@@ -769,7 +763,7 @@ def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
     if label not in space:
         theirs = str(gold).strip()
         meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
-        advice = choose_advice(f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
+        advice = f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}"
         raise ValueError(
             f"expected one of {', '.join(space)}, as in the other rows, got {label}; use the same "
             f"labels in all rows{advice}"

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from unbag.utils.advice import choose_advice
 from unbag.utils.safe_io import LONGEST_LINE, DataError, iter_lines, iter_text_lines
 
 # Documents in one cell may be longer than 131,072 characters, the default limit of the csv reader.
@@ -140,12 +139,9 @@ def decode_text(path: Path, content: bytes, layout: TextLayout) -> str:
 
 def _encoding_advice(codec: str, *, has_option: bool) -> str:
     condition = " if it was saved as Windows-1252" if codec == "cp1252" else ""
-    in_file = f"save the file as UTF-8{' (saved as Windows-1252?)' if condition else ''}"
-    return (
-        choose_advice(f"pass --encoding {codec}{condition}, or save the file as UTF-8", in_file)
-        if has_option
-        else in_file
-    )
+    if has_option:
+        return f"pass --encoding {codec}{condition}, or save the file as UTF-8"
+    return f"save the file as UTF-8{' (saved as Windows-1252?)' if condition else ''}"
 
 
 def _read_sample(path: Path) -> bytes:

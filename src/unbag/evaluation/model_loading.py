@@ -25,7 +25,6 @@ from unbag.inference.options import (
     parse_model_options,
 )
 from unbag.inference.predictor import Predictor
-from unbag.utils.advice import format_available_option_names, format_option_name
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
@@ -152,11 +151,9 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         if not takers:
             raise TypeError(f"expected a model option, got {option!r}{suggest_name(option, MODEL_OPTIONS)}")
         model, kind = next(iter(kinds.items()))
-        available = format_available_option_names(sorted(kind.options))
-        own = f"only {', '.join(available)}" if available else "no options"
+        own = ", ".join(sorted(kind.options & MODEL_OPTIONS.keys()))
         raise ValueError(
-            f"{format_option_name(option)} is for {' or '.join(takers)}; {model} is {kind.description}, which takes "
-            f"{own}"
+            f"{option} is for {' or '.join(takers)}; {model} is {kind.description}, which takes only {own}"
         )
 
 

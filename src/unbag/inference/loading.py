@@ -31,7 +31,6 @@ from unbag.inference.segments import SEGMENT_IDS, supply_segment_ids
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.inference.tokenization import compute_length_limit
 from unbag.utils import errors
-from unbag.utils.advice import choose_advice
 from unbag.utils.files import read_json_object
 from unbag.utils.redaction import extract_first_line
 
@@ -227,11 +226,8 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise an error if a model needs custom code that the user has not trusted."""
     if not origin.trust_remote_code and has_custom_code(folder):
         raise ModelError(
-            f"{origin} requires code from its own repository, which is not trusted; "
-            + choose_advice(
-                "review the code at a commit, then pass --trust-remote-code and this commit as --revision",
-                "`unbag evaluate --trust-remote-code` runs this code; the current command does not",
-            )
+            f"{origin} requires code from its own repository, which is not trusted; review the code at a commit, then "
+            "evaluate the model with --trust-remote-code and this commit as --revision"
         ) from None
 
 
@@ -590,13 +586,9 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
         if config.num_labels != 1:
             return None
         raise ModelError(
-            f"{source} has one output, like rerankers, fact checkers and similarity models; "
-            + choose_advice(
-                "pass the entailment threshold from its card, such as --threshold 0.5 (applied to the sigmoid of "
-                f"the output), or --threshold {BREAK_EVEN} if the threshold is unknown",
-                "`unbag evaluate --threshold` sets the entailment threshold; this command requires a model with "
-                "several outputs",
-            )
+            f"{source} has one output, like rerankers, fact checkers and similarity models; evaluate it with the "
+            "entailment threshold from its card, such as --threshold 0.5 (applied to the sigmoid of the output), or "
+            f"with --threshold {BREAK_EVEN} if the threshold is unknown"
         )
     return parse_threshold(threshold)
 

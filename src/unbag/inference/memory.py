@@ -11,8 +11,6 @@ import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from numpy.typing import NDArray
 
-from unbag.utils.advice import join_advice
-
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
@@ -93,10 +91,6 @@ def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longe
         if len(rows) > 1:
             return False, None
         raise OutOfMemoryError(
-            f"not enough memory for a single pair with {longest} tokens; "
-            + join_advice(
-                "shorten the pairs (--max-length)",
-                "compute in half precision (--dtype bfloat16)",
-                "use a device with more memory",
-            )
+            f"not enough memory for a single pair with {longest} tokens; shorten the pairs (--max-length), compute in "
+            "half precision (--dtype bfloat16), or use a device with more memory"
         ) from error
