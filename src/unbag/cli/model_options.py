@@ -18,7 +18,7 @@ from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwar
 from unbag.utils.options import list_alternatives
 
 if TYPE_CHECKING:
-    from unbag.inference.llm.endpoint import EndpointUsage
+    from unbag.inference.llm.client import EndpointUsage
 
 _baseline_option = partial(typer.Option, rich_help_panel="Baselines", show_default=False)
 _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
@@ -140,7 +140,7 @@ class ModelOptions(_LoadingOptions):
                 )
             yield None
             return
-        from unbag.inference.llm.endpoint import EndpointUsage
+        from unbag.inference.llm.client import EndpointUsage
 
         spending = EndpointUsage(self.price_in, self.price_out)
         try:

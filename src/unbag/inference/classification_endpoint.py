@@ -22,8 +22,8 @@ their maximum length, as by a local tokenizer.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -33,24 +33,10 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import LabelError, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.answer_store import AnswerStore
-from unbag.inference.llm.connection import (
-    RETRIES,
-    EndpointConnection,
-    EndpointError,
-    httpx,
-    iter_responses,
-    openai,
-    shorten_client_error,
-)
-from unbag.inference.llm.endpoint import CONCURRENCY, EndpointResponse, EndpointUsage
-from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
+from unbag.inference.llm.client import CONCURRENCY, EndpointClient, EndpointUsage, Pair
+from unbag.inference.llm.connection import RETRIES, EndpointError, httpx, openai, shorten_client_error
 from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedPredictor, parse_threshold
-from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
-from unbag.utils.sqlite_cache import SqliteCache
-
-Pair = tuple[str, str]
 
 
 class PairOutputs(NamedTuple):
@@ -111,13 +97,8 @@ def _build_rerank(_: str, pairs: Sequence[Pair], __: str) -> dict[str, Any]:
     return {"query": pairs[0][0], "texts": [hypothesis for _, hypothesis in pairs], "truncate": True}
 
 
-def _parse_rerank(response: Any, n: int) -> list[PairOutputs]:
-    return [PairOutputs(("",), (float(each["score"]),)) for each in _by_index(response, n)]
-
-
 def _build_classify(model: str, pairs: Sequence[Pair], separator: str) -> dict[str, Any]:
-    texts = [f"{premise}{separator}{hypothesis}" for premise, hypothesis in pairs]
-    return {"model": model, "input": texts, "truncate_prompt_tokens": -1}
+    return {"model": model, "input": [separator.join(pair) for pair in pairs], "truncate_prompt_tokens": -1}
 
 
 def _parse_classify(response: Any, n: int) -> list[PairOutputs]:
@@ -135,8 +116,9 @@ def _build_score(model: str, pairs: Sequence[Pair], _: str) -> dict[str, Any]:
     return {"model": model, "text_1": premises, "text_2": hypotheses, "truncate_prompt_tokens": -1}
 
 
-def _parse_score(response: Any, n: int) -> list[PairOutputs]:
-    return [PairOutputs(("",), (float(each["score"]),)) for each in _by_index(response["data"], n)]
+def _parse_scores(response: Any, n: int, *, field: str | None = None) -> list[PairOutputs]:
+    items = response if field is None else response[field]
+    return [PairOutputs(("",), (float(each["score"]),)) for each in _by_index(items, n)]
 
 
 def _list(response: Any, n: int) -> list[Any]:
@@ -163,12 +145,12 @@ ROUTES: Final = {
     for route in (
         EndpointRoute("predict", _build_predict, _parse_predict, "one list of labels with scores per pair"),
         EndpointRoute(
-            "rerank", _build_rerank, _parse_rerank, "a list of scores with the index of a text", shares_premise=True
+            "rerank", _build_rerank, _parse_scores, "a list of scores with the index of a text", shares_premise=True
         ),
         EndpointRoute(
             "classify", _build_classify, _parse_classify, "data with probs and one label per text", is_text=True
         ),
-        EndpointRoute("score", _build_score, _parse_score, "data with one score per pair"),
+        EndpointRoute("score", _build_score, partial(_parse_scores, field="data"), "data with one score per pair"),
     )
 }
 """Routes by the last segment of the URL path."""
@@ -185,50 +167,44 @@ _ROUNDING: Final = 0.02  # of probabilities that a server computes in half preci
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
-class ClassificationEndpointPredictor(ThresholdedPredictor):
-    """Predictor that queries a classification endpoint. Build it with `load`.
+class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
+    """Predictor that queries a classification endpoint by one of `ROUTES`. Build it with `load`.
 
-    The supported routes are in `ROUTES`.
-
-    Attributes:
-        order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
-            of one output, the labels of a high score and of a low one.
-        identity: Everything that determines the probabilities, by name, with the version of the model if the server
-            reports one.
-        threshold: Minimum probability of entailment; None for the most probable label.
-        spending: Requests and tokens so far.
+    The attribute `order` has the labels of the outputs in the server's order (`/predict`: the order of their names).
     """
+
+    CACHE_FILE = "classifications.sqlite"
 
     def __init__(
         self,
         model: str,
-        connection: EndpointConnection,
+        base_url: str | None,
         route: EndpointRoute,
         *,
         separator: str,
-        answers: AnswerStore,
-        spending: EndpointUsage,
         label_map: Mapping[str, str] | None,
         threshold: Threshold | None,
-        concurrency: int,
+        **connection: Any,
     ) -> None:
-        self.model = model
-        self.spending = spending
-        self._connection, self._route, self._separator = connection, route, separator
-        self._answers, self._concurrency = answers, concurrency
+        super().__init__(model, base_url, route=route.name, **connection)
+        self._route, self._separator = route, separator
         pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
         batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
         found = [outputs for batch in batches for outputs in self._ask(batch)]
         self.n_outputs = len(found[0].values)
-        self._validate_threshold(threshold)
+        if self.n_outputs == 1 and threshold is None:
+            raise EndpointError(
+                f"{self._base_url}, {model}: expected --threshold for a model with one output, got none; pass the "
+                f"threshold from the model card, such as 0.5, or {BREAK_EVEN}"
+            )
         self._set_outputs(self._resolve_labels(found, label_map), self.n_outputs, threshold)
-        self.identity: Mapping[str, str] = {
+        self.identity = {
             "kind": KIND,
             "model": model,
-            "base_url": connection.base_url,
+            "base_url": self._base_url,
             "label_order": ",".join(self.order),
             **({"separator": separator} if route.is_text else {}),
-            **answers.identity,
+            **self._answers.identity,
         }
 
     @classmethod
@@ -246,34 +222,15 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
-        """Connect to an endpoint and resolve the labels of its model.
+        """Connect to an endpoint, such as `http://localhost:8080/predict`, and resolve the labels of its model.
 
-        The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host.
-
-        Args:
-            model: Name of the model at the endpoint.
-            base_url: URL of the route, such as `http://localhost:8080/predict`; it ends in `predict`, `rerank`,
-                `classify` or `score`.
-            separator: Text between premise and hypothesis, for `/classify` only, which takes one text per pair: the
-                separator tokens of the model, such as `[SEP]`.
-            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the names do not define it.
-            threshold: As for `TransformerPredictor.load`.
-            concurrency: Number of simultaneous requests (default: 8).
-            retries: Maximum number of retries of a request (default: 8).
-            no_cache: Whether to ignore outputs and predictions from earlier runs (default: no).
-            spending: Counter for requests and tokens (default: a new one).
-            cache: File of the outputs (default: one file in the user's cache folder for all endpoints).
+        The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
 
         Raises:
             EndpointError: If the URL is invalid or unreachable, the server rejects the request or answers in another
                 format, or an option does not fit the model.
             data.labels.LabelError: If the names do not define the label of each output.
         """
-        if concurrency < 1:
-            raise ValueError(
-                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
-                "or more"
-            )
         route = find_route(base_url)
         if route is None:
             raise EndpointError(
@@ -288,51 +245,21 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             raise EndpointError(
                 f"--separator: not supported by /{route.name}, which takes pairs, got {separator!r}; omit --separator"
             )
-        connection = EndpointConnection.open(base_url, retries=retries)
-        server = connection.base_url.removesuffix(f"/{route.name}").removesuffix("/v1")
-        file = SqliteCache(cache or get_cache_folder("answers") / "classifications.sqlite", "answers", wal=True)
         return cls(
             model,
-            connection,
+            base_url,
             route,
             separator=separator or "",
-            answers=AnswerStore(file, connection, model, api_url=f"{server}/v1", no_cache=no_cache),
-            spending=spending or EndpointUsage(),
             label_map=label_map,
             threshold=None if threshold is None else parse_threshold(threshold),
             concurrency=concurrency,
+            retries=retries,
+            no_cache=no_cache,
+            spending=spending,
+            cache=cache,
         )
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
-
-        Raises:
-            EndpointError: If a request fails after all retries; the outputs so far stay in the cache.
-        """
-        return collect_batches(self, premises, hypotheses)
-
-    def iter_batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives."""
-        rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        with closing(iter_responses(self._ask, self._split(list(rows_of)), self._concurrency)) as responses:
-            for batch, future in responses:
-                outputs = future.result()
-                rows = np.array([row for pair in batch for row in rows_of[pair]], dtype=np.intp)
-                counts = [len(rows_of[pair]) for pair in batch]
-                values = np.repeat(self._probabilities(outputs), counts, axis=0)
-                yield rows, validate_probabilities(values, len(rows), self.label_space)
-        self._answers.validate_version()
-
-    def pop_answer_dates(self) -> dict[str, bool]:
-        """Return the dates of the outputs since the last call, and whether any of this date is from an earlier run."""
-        return self._answers.pop_dates()
-
     def _split(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Split pairs into requests."""
         groups: dict[str, list[Pair]] = {}
         for pair in pairs:
             groups.setdefault(pair[0] if self._route.shares_premise else "", []).append(pair)
@@ -343,7 +270,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         ]
 
     def _ask(self, pairs: Sequence[Pair]) -> list[PairOutputs]:
-        """Get the outputs of the pairs of one request, from the cache or the endpoint."""
         requests = [self._route.build(self.model, [pair], self._separator) for pair in pairs]
         cached = self._answers.get(requests)
         missing = [place for place, each in enumerate(cached) if each is None]
@@ -361,7 +287,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         body = self._route.build(self.model, pairs, self._separator)
         try:
             response = self._connection.client.post(
-                self._connection.base_url, cast_to=httpx.Response, body=body, options={"timeout": _TIMEOUT}
+                self._base_url, cast_to=httpx.Response, body=body, options={"timeout": _TIMEOUT}
             )
         except openai.APIStatusError as error:
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
@@ -372,7 +298,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(
-                f"cannot reach {self._connection.base_url}: {shorten_client_error(error)}; start the server, or run "
+                f"cannot reach {self._base_url}: {shorten_client_error(error)}; start the server, or run "
                 "the same command again to continue"
             ) from None
         try:
@@ -380,20 +306,12 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             outputs = self._route.parse(content, len(pairs))
         except MALFORMED:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._route.expected}, got {redact(response.text)[:200]!r}; "
+                f"{self._base_url}: expected {self._route.expected}, got {redact(response.text)[:200]!r}; "
                 "check that the URL ends with a route of the server"
             ) from None
-        self.spending.add(EndpointResponse("", (), "stop", _prompt_tokens(content), 0))
+        usage = content.get("usage") if isinstance(content, dict) else None
+        self.spending.add(int((usage or {}).get("prompt_tokens") or 0), tokens_out=0)
         return outputs, self._answers.read_version(response.headers, content)
-
-    def _validate_threshold(self, threshold: Threshold | None) -> None:
-        """Validate the threshold, which a model with one output requires."""
-        where = f"{self._connection.base_url}, {self.model}"
-        if self.n_outputs == 1 and threshold is None:
-            raise EndpointError(
-                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from the "
-                f"model card, such as 0.5, or {BREAK_EVEN}"
-            )
 
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
         """Resolve the label of each output from the names in the responses to the pairs of the label probe."""
@@ -403,26 +321,25 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         lacking = [column for column in range(self.n_outputs) if column not in named]
         if lacking and label_map is None:
             raise LabelError(
-                f"{self._connection.base_url} names only the predicted label of each pair: expected the names of all "
+                f"{self._base_url} names only the predicted label of each pair: expected the names of all "
                 f"{self.n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "
                 "label order from the model card, as --label-map 0=…,1=…,2=…"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self.n_outputs)}
         return resolve_output_labels(names, label_map)
 
-    def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
-        """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
-        if {len(each.values) for each in outputs} != {self.n_outputs}:
+    def _compute_probabilities(self, pairs: Sequence[Pair], answers: Sequence[PairOutputs]) -> NDArray[np.float64]:
+        if {len(each.values) for each in answers} != {self.n_outputs}:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self.n_outputs} outputs per pair, as for the first "
+                f"{self._base_url}: expected {self.n_outputs} outputs per pair, as for the first "
                 "pairs, got a different number; check that the server runs a single model"
             )
-        values = np.array([each.values for each in outputs], dtype=np.float64)
+        values = np.array([each.values for each in answers], dtype=np.float64)
         if self.n_outputs > 1:
             return values[:, self._columns]
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
-                f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
+                f"{self._base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
                 "serve a cross-encoder with one output and a sigmoid"
             )
         both: NDArray[np.float64] = np.concatenate([values, 1 - values], axis=1)
@@ -433,9 +350,3 @@ def _are_close(before: Sequence[Any], now: PairOutputs) -> bool:
     """Check whether two answers for a pair are equal up to the rounding of a server that combines pairs in batches."""
     (names, values), (new_names, new_values) = before, now
     return tuple(names) == new_names and bool(np.allclose(values, new_values, atol=_ROUNDING))
-
-
-def _prompt_tokens(response: Any) -> int:
-    """Read the number of prompt tokens from a response. Return 0 if the server does not count them."""
-    usage = response.get("usage") if isinstance(response, dict) else None
-    return int((usage or {}).get("prompt_tokens") or 0)

@@ -1,6 +1,6 @@
 """Base class of predictors that run a sequence classifier on tokenized pairs."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
-from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.predictor import BatchingPredictor, validate_pairs, validate_probabilities
 from unbag.inference.single_output import ThresholdedPredictor
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, encode_texts
 
@@ -23,17 +23,8 @@ TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different l
 )
 
 
-class PairClassifier(ThresholdedPredictor, ABC):
-    """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch.
-
-    Attributes:
-        order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
-            then the label below it.
-        max_length: Maximum tokens of a pair; None without a limit.
-        truncated: Number of pairs so far that were longer and were truncated.
-        threshold: Minimum probability of entailment; None for the most probable label.
-        template: Template of the text of a pair; None for a classifier of pairs.
-    """
+class PairClassifier(ThresholdedPredictor, BatchingPredictor):
+    """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch."""
 
     identity: Mapping[str, str] | None  # everything that determines the probabilities, by name; set by the subclass
     batch_tokens: int  # maximum tokens per batch, padding included; set by the subclass
@@ -42,19 +33,10 @@ class PairClassifier(ThresholdedPredictor, ABC):
         self.template = template  # for a classifier of one text
         self.tokenizer = classifier.tokenizer
         self._set_outputs(classifier.order, classifier.n_outputs, classifier.threshold)
-        self.max_length = classifier.resolve_max_length(max_length)
-        self.truncated = 0
+        self.max_length = classifier.resolve_max_length(max_length)  # in tokens; None without a limit
+        self.truncated = 0  # number of pairs so far that were longer and were truncated
         self._network = classifier.network
         self._splitter = BatchSplitter()
-
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
-
-        Raises:
-            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
-                NaN or infinite values (for example after an overflow in float16).
-        """
-        return collect_batches(self, premises, hypotheses)
 
     def iter_batches(
         self,

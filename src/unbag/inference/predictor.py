@@ -1,5 +1,6 @@
 """Interface of predictors, which map pairs to label probabilities, and validation of the probabilities."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -71,22 +72,33 @@ class BatchPredictor(Predictor, Protocol):
         ...
 
 
-def collect_batches(
-    predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]
-) -> NDArray[np.float32]:
-    """Run a predictor on all batches, and collect the probabilities in input order, shape (n, len(label_space))."""
-    probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
-    for rows, values in predictor.iter_batches(premises, hypotheses):
-        probabilities[rows] = values
-    return probabilities
+class BatchingPredictor(ABC):
+    """Base class of predictors that compute batches."""
+
+    label_space: tuple[str, ...]
+
+    @abstractmethod
+    def iter_batches(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
+
+        Raises:
+            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
+                NaN or infinite values (for example after an overflow in float16). For a server, `EndpointError` if a
+                request fails after all retries; the answers so far stay in the cache.
+        """
+        probabilities = np.empty((len(premises), len(self.label_space)), dtype=np.float32)
+        for rows, values in self.iter_batches(premises, hypotheses):
+            probabilities[rows] = values
+        return probabilities
 
 
 def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Validate pairs, and return the premises and hypotheses as lists.
-
-    Raises:
-        ValueError: If their lengths differ, or a sentence is not text.
-    """
+    """Validate pairs, and return the premises and hypotheses as lists."""
     if len(premises) != len(hypotheses):
         raise ValueError(
             f"expected one hypothesis per premise, got {len(premises)} premises and {len(hypotheses)} hypotheses; "
@@ -124,12 +136,7 @@ def build_one_hot_probabilities(label: str | None, label_space: Sequence[str] = 
 
 
 def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
-    """Validate probabilities and convert them to float32, shape (rows, len(label_space)).
-
-    Raises:
-        ValueError: If the values are not a table of numbers, have another shape, are outside [0, 1] or NaN, or a row
-            does not sum to 1 within 1e-3.
-    """
+    """Validate probabilities and convert them to float32, shape (rows, len(label_space))."""
     try:
         with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is rejected below
             array = np.asarray(values, dtype=np.float32)

@@ -20,8 +20,9 @@ from unbag.evaluation.model_loading import load_predictor
 from unbag.inference import BatchPredictor, run_label_probe
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm import connection
+from unbag.inference.llm.client import EndpointUsage
 from unbag.inference.llm.connection import KEY, EndpointError
-from unbag.inference.llm.endpoint import EndpointPredictor, EndpointUsage
+from unbag.inference.llm.endpoint import EndpointPredictor
 from unbag.inference.llm.prompts import WORDS as WORD_OF
 from unbag.inference.llm.prompts import DefaultPrompt
 

@@ -26,9 +26,9 @@ from unbag.inference.loading import LoadedModel, is_encoder_decoder_lm, load_cau
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.options import Dtype
 from unbag.inference.predictor import (
+    BatchingPredictor,
     LabelSource,
     ModelError,
-    collect_batches,
     validate_pairs,
     validate_probabilities,
 )
@@ -89,7 +89,7 @@ class _Question:
         return len(self.prefix) + max(map(len, self.tails))
 
 
-class CausalPredictor:
+class CausalPredictor(BatchingPredictor):
     """Predictor that scores each label by its likelihood under a causal language model. Build it with `load`.
 
     Each label's word continues the prompt (`unbag.inference.llm.prompts`). The score of a label is the log-likelihood
@@ -187,19 +187,8 @@ class CausalPredictor:
     ) -> "CausalPredictor":
         """Load a causal language model from the Hub or a folder.
 
-        Args:
-            model: Hub id such as `org/name`, or folder from `save_pretrained`.
-            revision: Branch, tag or commit of a Hub model (default: the main branch); `identity` records its commit.
-            dtype: Data type of the computation (default: float32).
-            device: Name of the device in torch (default: this process's GPU, else the CPU).
-            num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
-            prompt: File of a prompt, or name of one in `prompt_file.RECIPES` (default: the prompt of `prompts`). The
-                first word of each label is scored. An encoder-decoder requires a prompt.
-            apply_chat_template: Whether to apply the tokenizer's chat template (default: if it has one).
-            max_length: Maximum tokens per prompt (default, and upper limit: what the model can read).
-            batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
-            trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
-                `identity` records its hash.
+        The options are those of `inference.options.CausalKwargs`. The first word of each label is scored. An
+        encoder-decoder requires a prompt.
 
         Raises:
             ModelError: If there is no such model, it is not a causal language model, it cannot read `max_length`
@@ -228,15 +217,6 @@ class CausalPredictor:
         except (RuntimeError, MemoryError) as error:  # the constructor moves the model to the device and runs it once
             raise ModelError(f"{model} cannot be run: {type(error).__name__}: {extract_first_line(error)}") from error
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
-
-        Raises:
-            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
-                NaN or infinite values (for example after an overflow in float16).
-        """
-        return collect_batches(self, premises, hypotheses)
-
     def iter_batches(
         self,
         premises: Sequence[str],
@@ -254,18 +234,6 @@ class CausalPredictor:
             ):
                 values = scores.softmax(dim=-1).numpy()
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
-
-    def compute_log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
-        """Compute the log-likelihood of each label's word, ln p(word | prompt), shape (n, len(label_space))."""
-        scores = np.empty((len(premises), len(self.label_space)))
-        questions = self._questions(*validate_pairs(premises, hypotheses))
-        sizes = [question.length * len(question.tails) for question in questions]
-        for rows in build_token_batches(sizes, self.batch_tokens):
-            for subset, values in self._splitter.run_in_parts(
-                rows, sizes, partial(self._log_likelihoods_of, questions)
-            ):
-                scores[subset] = values.numpy()
-        return scores
 
     def _log_likelihoods_of(self, questions: Sequence[_Question], rows: NDArray[np.intp]) -> "Tensor":
         return self._log_likelihoods([questions[row] for row in rows.tolist()])

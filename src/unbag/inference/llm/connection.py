@@ -1,10 +1,8 @@
 """Connection to an LLM endpoint: URL, API key, retries, and error messages."""
 
 import os
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from http import HTTPStatus
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from unbag.utils.redaction import extract_first_line, redact
@@ -21,13 +19,9 @@ __all__ = [
     "EndpointConnection",
     "EndpointError",
     "httpx",
-    "iter_responses",
     "openai",
     "shorten_client_error",
 ]
-
-Request = TypeVar("Request")
-Response = TypeVar("Response")
 
 KEY: Final = "OPENAI_API_KEY"
 RETRIES: Final = 8
@@ -49,14 +43,7 @@ class EndpointConnection(NamedTuple):
 
     @classmethod
     def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "EndpointConnection":
-        """Create a client for a URL without sending a request.
-
-        The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
-        requests have a placeholder, which local servers accept.
-
-        Raises:
-            EndpointError: If the address is invalid.
-        """
+        """Create a client for a URL without sending a request. Raises `EndpointError` if the URL is invalid."""
         address = _validate_url(base_url)
         try:
             client = openai.OpenAI(
@@ -90,23 +77,6 @@ class EndpointConnection(NamedTuple):
         if error.status_code == 429:
             return f"{what}; reduce --concurrency and run the same command again to continue"
         return f"{what}; run the same command again to continue"
-
-
-def iter_responses(
-    send: Callable[[Request], Response], requests: Sequence[Request], concurrency: int
-) -> Generator[tuple[Request, "Future[Response]"], None, None]:
-    """Send requests in several threads. Yields each request with its response as responses arrive.
-
-    Use it with `contextlib.closing`, so that no further request is sent after an error. Requests in flight are
-    completed, since they are paid for.
-    """
-    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="endpoint")
-    try:
-        futures = {pool.submit(send, request): request for request in requests}
-        for future in as_completed(futures):
-            yield futures[future], future
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def shorten_client_error(error: Exception) -> str:

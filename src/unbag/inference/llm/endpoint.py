@@ -1,33 +1,20 @@
 """Predictor for models behind an OpenAI-compatible endpoint: hosted models, or a local vLLM, llama.cpp or Ollama.
 
-Each response is stored on disk as soon as it arrives, so no request is paid for twice. Requests, tokens and cost of a
-run are counted.
+Each response is stored on disk as soon as it arrives, so no request is paid for twice.
 """
 
 import json
 import logging
 import re
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.answer_store import AnswerStore
-from unbag.inference.llm.connection import (
-    RETRIES,
-    EndpointConnection,
-    EndpointError,
-    iter_responses,
-    openai,
-    shorten_client_error,
-)
+from unbag.inference.llm.client import CONCURRENCY, EndpointClient, EndpointUsage, Pair
+from unbag.inference.llm.connection import RETRIES, EndpointError, openai, shorten_client_error
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, Words, compute_prompt_hash
 from unbag.inference.llm.reading import (
@@ -37,16 +24,8 @@ from unbag.inference.llm.reading import (
     parse_json_label,
     parse_label,
 )
-from unbag.inference.predictor import (
-    LabelSource,
-    build_one_hot_probabilities,
-    collect_batches,
-    group_equal_pairs,
-    validate_probabilities,
-)
-from unbag.utils.files import get_cache_folder
+from unbag.inference.predictor import LabelSource, build_one_hot_probabilities
 from unbag.utils.redaction import redact
-from unbag.utils.sqlite_cache import SqliteCache
 
 
 class EndpointResponse(NamedTuple):
@@ -62,53 +41,6 @@ class EndpointResponse(NamedTuple):
     thoughts: str = ""  # text of the field for reasoning, which some endpoints separate from the answer
 
 
-_MILLION = 1_000_000
-
-
-@dataclass
-class EndpointUsage:
-    """Thread-safe counter of the requests and tokens of a run.
-
-    >>> spending = EndpointUsage(price_in=2.0, price_out=8.0)
-    >>> spending.add(EndpointResponse("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
-    >>> spending.cost, str(spending)
-    (6.0, '1 request answered (0 more reused from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
-    """
-
-    price_in: float | None = None  # price of a million prompt tokens, in any currency; None if unknown
-    price_out: float | None = None  # price of a million response tokens
-    answered: int = 0  # number of requests that were sent and answered in this run
-    kept: int = 0  # number of responses from the cache, which cost nothing now
-    tokens_in: int = 0
-    tokens_out: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, response: EndpointResponse) -> None:
-        """Count a response and its tokens."""
-        with self._lock:
-            self.answered += 1
-            self.tokens_in += response.tokens_in
-            self.tokens_out += response.tokens_out
-
-    def add_cached(self) -> None:
-        """Count a response that was read from the cache."""
-        with self._lock:
-            self.kept += 1
-
-    @property
-    def cost(self) -> float | None:
-        """Cost of all tokens in this run, in the currency of the prices. None if no prices are set."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return (self.tokens_in * (self.price_in or 0) + self.tokens_out * (self.price_out or 0)) / _MILLION
-
-    def __str__(self) -> str:
-        requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
-        tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        summary = f"{requests} ({self.kept:,} more reused from earlier runs), {tokens}"
-        return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
-
-
 READING: Final = "3"
 """Version of the rules for reading a response; part of the identity, so that no result of earlier rules is reused."""
 
@@ -121,7 +53,7 @@ _FINISH_REASONS: Final = {
 _REFUSED: Final = ("content_filter", "refusal")
 _THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thoughts")
 
-CONCURRENCY: Final = 8
+_REJECTED: Final = (openai.BadRequestError, openai.UnprocessableEntityError)
 _MALFORMED_TRIES: Final = 3
 """Maximum number of requests if the responses are not chat completions."""
 
@@ -204,7 +136,7 @@ def list_request_formats(prompt: DefaultPrompt | PromptFile) -> tuple[RequestFor
     return (*strict, *longer)
 
 
-class EndpointPredictor:
+class EndpointPredictor(EndpointClient):
     """Predictor that queries an LLM behind a `/chat/completions` endpoint. Build it with `load`.
 
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
@@ -213,44 +145,28 @@ class EndpointPredictor:
     determine the label (`reading.parse_label`), with probability 1. A response that is cut at the token limit is
     requested again with a higher limit. A response without a label is unanswered: all probabilities are equal.
 
-    Every response is stored on disk as it arrives (`AnswerStore`), and equal prompts are sent once. So a run that was
-    killed continues without paying twice, except for one request.
-
     Attributes:
-        identity: Everything that determines the probabilities, by name, with the version of the model if the server
-            reports one.
         request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
         has_probabilities: Whether the requests ask for token probabilities.
         unanswered: Reason (`cut`, `empty`, `unreadable` or `refused`) and excerpt of the response, for each pair
             without an answer.
     """
 
+    CACHE_FILE = "answers.sqlite"
     may_abstain = True
     label_source: ClassVar[LabelSource] = "generated"
 
     def __init__(
-        self,
-        model: str,
-        connection: EndpointConnection,
-        *,
-        prompt: DefaultPrompt | PromptFile,
-        answers: AnswerStore,
-        spending: EndpointUsage,
-        concurrency: int = CONCURRENCY,
+        self, model: str, base_url: str | None, *, prompt: DefaultPrompt | PromptFile, **connection: Any
     ) -> None:
-        self.model = model
+        super().__init__(model, base_url, **connection)
         self.prompt = prompt
         self.label_space = prompt.label_space
-        self.spending = spending
-        self._connection = connection
-        self._base_url = connection.base_url
-        self._answers = answers
-        self._concurrency = concurrency
-        self.unanswered: dict[tuple[str, str], str] = {}
+        self.unanswered: dict[Pair, str] = {}
         self.request_format = self._negotiate_form()
         self.has_probabilities = self.request_format.requests_probabilities
         prompt_hash = prompt.sha256 or compute_prompt_hash(prompt.build_messages("{premise}", "{hypothesis}"))
-        self.identity: Mapping[str, str] = {
+        self.identity = {
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
@@ -258,7 +174,7 @@ class EndpointPredictor:
             "num_fewshot": str(prompt.num_fewshot),
             "form": self.request_format.name,
             "parameters": json.dumps(self.request_format.parameters),
-            **answers.identity,
+            **self._answers.identity,
             "reading": READING,
         }
 
@@ -276,85 +192,41 @@ class EndpointPredictor:
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "EndpointPredictor":
-        """Connect to an endpoint and find a request format that it accepts.
+        """Connect to an endpoint, such as `http://localhost:8000/v1`, and find a request format that it accepts.
 
-        The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
-        requests have a placeholder, which local servers accept.
-
-        Args:
-            model: Name of the model at the endpoint.
-            base_url: URL of the endpoint up to `/v1`, such as `http://localhost:8000/v1`.
-            num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
-            prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`).
-            concurrency: Number of simultaneous requests, 1 or more (default: 8).
-            retries: Maximum number of retries of a request (default: 8); see `RETRIES`.
-            no_cache: Whether to ignore responses and predictions from earlier runs (default: no).
-            spending: Counter for requests and tokens (default: a new one).
-            cache: File of the responses (default: one file in the user's cache folder for all endpoints).
+        The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
 
         Raises:
             EndpointError: If the URL is invalid or unreachable, the endpoint has no such model, or it rejects the key.
-            ValueError: If `num_fewshot` is another number or is combined with `prompt`, `concurrency` is below 1, or
-                the file is no prompt.
+            ValueError: If an option is invalid, or the file is no prompt.
         """
-        chosen = choose_prompt(prompt, num_fewshot)
-        if concurrency < 1:
-            raise ValueError(
-                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
-                "or more"
-            )
-        connection = EndpointConnection.open(base_url, retries=retries)
-        file = SqliteCache(cache or get_cache_folder("answers") / "answers.sqlite", "answers", wal=True)
         return cls(
             model,
-            connection,
-            prompt=chosen,
-            answers=AnswerStore(file, connection, model, api_url=connection.base_url, no_cache=no_cache),
-            spending=spending or EndpointUsage(),
+            base_url,
+            prompt=choose_prompt(prompt, num_fewshot),
             concurrency=concurrency,
+            retries=retries,
+            no_cache=no_cache,
+            spending=spending,
+            cache=cache,
         )
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label probabilities of n pairs, shape (n, len(label_space)). Abstentions get equal probabilities.
+    def _ask(self, pairs: Sequence[Pair]) -> EndpointResponse:
+        [pair] = pairs
+        try:
+            return self._ask_in_full(pair, self.request_format)[0]
+        except _REJECTED as error:
+            raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
 
-        Raises:
-            EndpointError: If a request fails after all retries; the responses so far stay in the cache.
-        """
-        return collect_batches(self, premises, hypotheses)
-
-    def iter_batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the row positions of equal pairs, shape (b,), with their probabilities, as each response arrives."""
-        rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        with closing(
-            iter_responses(partial(self._ask_in_full, form=self.request_format), list(rows_of), self._concurrency)
-        ) as responses:
-            for pair, future in responses:
-                rows = rows_of[pair]
-                try:
-                    answer, _ = future.result()
-                except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
-                label = self._label(answer)
-                if label is None:
-                    self.unanswered[pair] = f"{_find_reason(answer)}: {_excerpt(answer)}"
-                values = np.tile(np.array(self._probabilities(answer, label), dtype=np.float32), (len(rows), 1))
-                yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
-        self._answers.validate_version()
-
-    def pop_answer_dates(self) -> dict[str, bool]:
-        """Return the dates of all responses since the last call; see `AnswerStore.pop_dates`."""
-        return self._answers.pop_dates()
-
-    def _probabilities(self, answer: EndpointResponse, label: str | None) -> list[float]:
-        probabilities = compute_label_probabilities(answer.top, self.prompt.words) if label else None
+    def _compute_probabilities(self, pairs: Sequence[Pair], answers: EndpointResponse) -> list[list[float]]:
+        label = self._label(answers)
+        if label is None:
+            self.unanswered[pairs[0]] = f"{_find_reason(answers)}: {_excerpt(answers)}"
+        probabilities = compute_label_probabilities(answers.top, self.prompt.words) if label else None
         # Tokens that disagree with the text belong to a thought or to an echo of the question.
-        if probabilities and self.label_space[int(np.argmax(probabilities))] == label:
-            return probabilities
-        return build_one_hot_probabilities(label, self.label_space)
+        if probabilities is None or self.label_space[int(np.argmax(probabilities))] != label:
+            probabilities = build_one_hot_probabilities(label, self.label_space)
+        return [probabilities]
 
     def _label(self, answer: EndpointResponse) -> str | None:
         """Extract the label from the text of a response. Return None if there is none, or if the response is cut."""
@@ -373,7 +245,7 @@ class EndpointPredictor:
             last = form is forms[-1]
             try:
                 answer, longer = self._ask_in_full((premise, hypothesis), form)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            except _REJECTED as error:
                 if last:
                     raise EndpointError(
                         f"{self._base_url} rejects every request format: {shorten_client_error(error)}; check "
@@ -391,19 +263,19 @@ class EndpointPredictor:
             )
         return form
 
-    def _ask_in_full(self, pair: tuple[str, str], form: RequestFormat) -> tuple[EndpointResponse, RequestFormat]:
+    def _ask_in_full(self, pair: Pair, form: RequestFormat) -> tuple[EndpointResponse, RequestFormat]:
         """Get the response to one pair. Raise the token limit while the response is cut."""
-        answer, used = self._ask(pair, form), form
+        answer, used = self._request(pair, form), form
         for longer in form.list_longer()[1:]:
             if answer.finish != _CUT:
                 break
             try:
-                answer, used = self._ask(pair, longer), longer
-            except (openai.BadRequestError, openai.UnprocessableEntityError):
+                answer, used = self._request(pair, longer), longer
+            except _REJECTED:
                 break  # the limit exceeds the context of the model
         return answer, used
 
-    def _ask(self, pair: tuple[str, str], form: RequestFormat) -> EndpointResponse:
+    def _request(self, pair: Pair, form: RequestFormat) -> EndpointResponse:
         """Get the response to one pair, from the cache or the endpoint."""
         request = {"model": self.model, "messages": self.prompt.build_messages(*pair), **form.parameters}
         [cached] = self._answers.get([request])
@@ -419,7 +291,7 @@ class EndpointPredictor:
             answer = EndpointResponse("", (), "content_filter", 0, 0)
             version = self._answers.version
         self._answers.put([request], [answer], version)
-        self.spending.add(answer)
+        self.spending.add(answer.tokens_in, answer.tokens_out)
         return answer
 
     def _answer(self, request: dict[str, Any], form: RequestFormat) -> tuple[EndpointResponse, str]:
@@ -430,7 +302,7 @@ class EndpointPredictor:
             try:
                 response = create(**cast(Any, request), timeout=form.timeout)
                 body = response.text
-            except (openai.BadRequestError, openai.UnprocessableEntityError):
+            except _REJECTED:
                 raise
             except openai.APIStatusError as error:
                 raise EndpointError(self._connection.describe_error_response(self.model, error)) from None

@@ -67,12 +67,7 @@ class PromptFile:
 
     @classmethod
     def load(cls, path: str | Path, *, option: str = "--prompt") -> "PromptFile":
-        """Load a prompt from a file, or by its name in `RECIPES`. Errors name the option with which the user passed it.
-
-        Raises:
-            PromptError: If the file cannot be read, its template lacks a sentence or uses another variable, or its head
-                has another field, other labels, or a word for two labels.
-        """
+        """Load a prompt from a file, or by its name in `RECIPES`. Errors name the option that the user passed."""
         if str(path) in RECIPES and not Path(path).exists():
             path = _RECIPES_FOLDER / f"{path}.jinja"
         try:
@@ -145,9 +140,6 @@ def choose_prompt(
     """Load the prompt from a file or by its name in `RECIPES`, or build the default prompt with `num_fewshot` examples.
 
     `is_local` states whether the model runs in this process, so that the logits of its tokens can be read.
-
-    Raises:
-        ValueError: If both are given, the file is no prompt, or the number is not one of `prompts.SHOTS`.
     """
     if path is None:
         return DefaultPrompt(num_fewshot)
