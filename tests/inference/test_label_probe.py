@@ -31,7 +31,7 @@ from unbag.inference.label_probe import (
     MARGIN,
     MARGIN_OF_COUPLES,
     PAIRS,
-    raise_output_count_error,
+    suggest_label_order,
 )
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
@@ -244,7 +244,7 @@ def test_wrong_number_of_outputs_error_names_fitting_order(meant):
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* passes the label probe"):
-        raise_output_count_error(predictor, caught.value)
+        raise suggest_label_order(predictor, caught.value)
 
 
 def test_single_score_error_explains_required_rows():
@@ -252,7 +252,7 @@ def test_single_score_error_explains_required_rows():
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=r"\[score, 1 - score\].*--label-map contradiction,not_contradiction "):
-        raise_output_count_error(predictor, caught.value)
+        raise suggest_label_order(predictor, caught.value)
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -165,7 +165,7 @@ def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
 
 def test_uncached_model_is_rejected_offline(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(ModelError, match="cannot look up nobody/no-such-model"):
+    with pytest.raises(ModelError, match="cannot read nobody/no-such-model"):
         TransformerPredictor.load("nobody/no-such-model")
 
 

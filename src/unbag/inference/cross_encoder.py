@@ -27,11 +27,7 @@ _PACKAGE: Final = "sentence_transformers."
 
 
 def is_modular_cross_encoder(origin: ModelOrigin) -> bool:
-    """Check whether a model is a `CrossEncoder` with more than a sequence classifier: other modules, or a prompt.
-
-    Raises:
-        ModelError: If it is another model of sentence-transformers, or has modules of another package.
-    """
+    """Check whether a model is a `CrossEncoder` with more than a sequence classifier: other modules, or a prompt."""
     folder = origin.download()
     if not (folder / "modules.json").is_file():
         return False
@@ -130,12 +126,7 @@ class CrossEncoderPredictor(PairClassifier):
         device: str | None = None,
         **options: Any,
     ) -> "CrossEncoderPredictor":
-        """Load a model for which `is_modular_cross_encoder` is true. Options are those of the constructor.
-
-        Raises:
-            ImportError: If sentence-transformers is not installed.
-            ModelError: If the model cannot be loaded, or has one output and no threshold.
-        """
+        """Load a model for which `is_modular_cross_encoder` is true. Options are those of the constructor."""
         try:
             from sentence_transformers import CrossEncoder
         except ImportError as error:

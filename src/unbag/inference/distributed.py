@@ -93,11 +93,7 @@ def is_distributed() -> bool:
 
 
 def connect_process_group() -> ProcessGroup:
-    """Build the process group. If a launcher started several processes, they are connected first.
-
-    Raises:
-        ImportError: If a launcher started the process and the `models` extra is not installed.
-    """
+    """Build the process group. If a launcher started several processes, they are connected first."""
     if not is_distributed():
         return ProcessGroup(rank=0, world_size=1)
     state = create_partial_state()

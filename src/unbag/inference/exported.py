@@ -117,22 +117,9 @@ class ExportedPredictor(PairClassifier):
         threshold: Threshold | None = None,
         model_file: str | None = None,
     ) -> "ExportedPredictor":
-        """Load an exported model from the Hub or a folder.
+        """Load an exported model from the Hub, or from a folder with config, tokenizer and the exported model.
 
-        Args:
-            model: Hub id such as `org/name`, or folder with config, tokenizer and the exported model.
-            revision: Branch, tag or commit of a Hub model (default: the main branch).
-            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the config does not define
-                it.
-            max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
-            batch_tokens: Maximum tokens per batch, padding included (default: 1,024; one pair per batch for a
-                dynamically quantized ONNX model).
-            threshold: As for `TransformerPredictor.load`.
-            model_file: Path of the exported model in the repository (default: the only one).
-
-        Raises:
-            ModelError: If there is no such model, several exist and none is named, or it cannot be run.
-            labels.LabelError: If its config does not define the label of each output.
+        The options are those of `inference.options.ClassifierKwargs`.
         """
         origin = resolve_origin(model, revision)
         config = load_config(origin)

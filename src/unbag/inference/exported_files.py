@@ -9,24 +9,17 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from huggingface_hub import HfApi, get_cached_repo_tree, is_offline_mode, snapshot_download
-from huggingface_hub.errors import CachedRepoTreeNotFoundError, HfHubHTTPError
+from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
-from unbag.inference.hub_files import ModelOrigin, combine_hashes
+from unbag.inference.hub_files import ModelOrigin, combine_hashes, convert_hub_errors
 from unbag.inference.predictor import ModelError
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import HubReadError, is_model_name, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
-from unbag.utils.redaction import extract_first_line
 
 _FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
-
-
 _SUFFIXES: Final = (".onnx", ".xml")
-
-
 _DATA_SUFFIXES: Final = ("_data", ".data")  # weights of an ONNX file above 2 GB
-
-
 _TORCH_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -72,11 +65,7 @@ def has_only_exported_models(model: str | Path, revision: str | None = None) -> 
 
 
 def select_exported_model(available: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run: `model_file` if given, otherwise the only exported model.
-
-    Raises:
-        ModelError: If it does not exist, or several exist and none is named.
-    """
+    """Select the exported model to run: `model_file` if given, otherwise the only exported model."""
     listed = ", ".join(available) or "none"
     if model_file is not None:
         if model_file not in available:
@@ -93,31 +82,22 @@ def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[s
     """Locate an exported model, and return its name in the repository and its path on this machine.
 
     Hub models are downloaded, or read from the cache in offline mode.
-
-    Raises:
-        ModelError: If there is no such file, several exist and none is named, or the download fails.
     """
     folder = origin.download()
     if origin.commit is None:
         file = select_exported_model(list_exported_models(folder), model_file, origin.source)
         return file, folder / file
     what = f"the model {origin}"
-    try:
-        with use_cache_if_unreachable():
+    with convert_hub_errors(origin.source), use_cache_if_unreachable():
+        try:
             listed = _list_hub(origin.source, origin.commit)
-            file = select_exported_model(find_exported_models(listed), model_file, origin.source)
-            wanted = [name for name in (file, *_data_names(file)) if name in listed]
-            read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
-    except HubReadError as error:
-        raise ModelError(str(error)) from error
-    except CachedRepoTreeNotFoundError as error:
-        raise ModelError(
-            f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
-        ) from error
-    except (HfHubHTTPError, OSError) as error:
-        raise ModelError(
-            f"cannot download {origin} from the Hub: {extract_first_line(error)}; check the name and the network"
-        ) from error
+        except CachedRepoTreeNotFoundError as error:
+            raise ModelError(
+                f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
+            ) from error
+        file = select_exported_model(find_exported_models(listed), model_file, origin.source)
+        wanted = [name for name in (file, *_data_names(file)) if name in listed]
+        read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
     return file, folder / file
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +24,12 @@ from unbag.utils.errors import build_user_code_error
 from unbag.utils.hashing import hash_file, hash_texts
 from unbag.utils.imports import hash_imported_modules
 
-Kind = Literal["names", "dicts", "ids", "rows"]
-"""Type of the outputs of a function; see `CallablePredictor`."""
-
-NAMES: Final = "names"
-DICTS: Final = "dicts"
-IDS: Final = "ids"
-ROWS: Final = "rows"
-
 
 class OutputCountError(LabelError):
     """Error for a function whose number of outputs differs from the number of labels.
 
-    `n_outputs` is the number of columns per row, or 1 for a single score per pair.
+    `n_outputs` is the number of columns per row, or 1 for a single score per pair. `fitting` is the order of labels
+    with which the function passes the label probe.
     """
 
     def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
@@ -48,22 +41,17 @@ class OutputCountError(LabelError):
     def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
         return type(self), (self._order, self.n_outputs)
 
-    def with_suggested_order(self, suggested_order: Sequence[str] | None) -> "OutputCountError":
-        """Copy the error and suggest a label order in its message. None means that no label order fits."""
-        return OutputCountError(self._order, self.n_outputs, suggested_order)
-
     def _remedy(self, fitting: Sequence[str] | None) -> str:
-        of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []
-        orders = of_three or list_two_label_orders() if self.n_outputs <= len(LABELS) else []
-        choices = " or ".join(",".join(order) for order in orders)
-        if not orders:
+        if self.n_outputs > len(LABELS):
             return f"return one column for each of {', '.join(LABELS)}"
-        order = f'{choices} (label_map="…" in Python), depending on the meaning of the outputs'
-        if of_three:
-            order = f'an order of {choices} (label_map="…" in Python), the order of the columns'
         if fitting is not None:
             labels = ",".join(fitting)
             order = f'{labels} (label_map="{labels}" in Python), with which it passes the label probe'
+        elif self.n_outputs == len(LABELS):
+            order = f'an order of {",".join(LABELS)} (label_map="…" in Python), the order of the columns'
+        else:
+            choices = " or ".join(",".join(order) for order in list_two_label_orders())
+            order = f'{choices} (label_map="…" in Python), depending on the meaning of the outputs'
         if self.n_outputs > 1:
             return f"pass --label-map {order}"
         return f"return the columns [score, 1 - score], with scores from 0 to 1, and pass --label-map {order}"
@@ -101,9 +89,6 @@ class CallablePredictor:
         has_probabilities: False after the function has returned bare labels. They count as probability 1, which is no
             measure of confidence: do not compute entropy or confidence from it.
 
-    Raises:
-        labels.LabelError: If the label map is invalid.
-
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
     array([[0., 1., 0.]], dtype=float32)
     >>> order = {"0": "contradiction", "1": "neutral", "2": "entailment"}
@@ -127,7 +112,7 @@ class CallablePredictor:
         self.version = _compute_version(fn)
         self.identity = None if identity is None else {"kind": "callable", **self._outputs, **self.version, **identity}
         self.has_probabilities = True
-        self.output_kind: Kind | None = None
+        self.output_kind: Literal["names", "dicts", "ids", "rows"] | None = None
 
     @property
     def source(self) -> Mapping[str, str] | None:
@@ -160,27 +145,23 @@ class CallablePredictor:
                 "for all pairs"
             )
         if kinds == {"a name"}:
-            self.output_kind = NAMES
+            self.output_kind = "names"
             return self._one_hot([self._column(name) for name in answers])
         if kinds == {"a dict"}:
-            self.output_kind = DICTS
+            self.output_kind = "dicts"
             return validate_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
         ids = _ids(answers)
         if ids is not None:
-            self.output_kind = IDS
+            self.output_kind = "ids"
             return self._one_hot([self._column_of_id(each) for each in ids.tolist()])
-        self.output_kind = ROWS
+        self.output_kind = "rows"
         if (n_outputs := _output_count(answers)) not in (None, len(self.order)):
             raise OutputCountError(self.order, n_outputs)
         rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
     def call_function(self, premises: list[str], hypotheses: list[str]) -> Any:
-        """Call the function, and validate that it returns a list or array with one output per pair.
-
-        Raises:
-            ValueError: If it returns anything else. `UserCodeError` if the function raises an error.
-        """
+        """Call the function, and validate that it returns a list or array with one output per pair."""
         try:
             answers = _in_numpy(self._fn(premises, hypotheses))
         except Exception as error:

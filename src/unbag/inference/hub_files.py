@@ -5,7 +5,8 @@ Code of a repository runs only if the user allows it, and its hash is recorded.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +16,6 @@ from huggingface_hub import is_offline_mode, resolve_revision, snapshot_download
 from huggingface_hub.errors import (
     HfHubHTTPError,
     HFValidationError,
-    RepositoryNotFoundError,
     RevisionNotFoundError,
     RevisionResolutionError,
 )
@@ -32,7 +32,7 @@ _OTHER_FILES: Final = (
     "*.md",
     "LICENSE*",
     "NOTICE*",
-    "*.py",  # hashed by `compute_code_revision`, if the user trusts the code
+    "*.py",  # hashed by `ModelOrigin.compute_code_hash`, if the user trusts the code
     *("*.onnx", "*.onnx_data", "*.onnx.data", "openvino_*"),  # hashed by `exported_files`, if they are run
     *("*.h5", "*.msgpack", "*.gguf", "*.tflite"),  # weights that torch does not read
     *("*.csv", "*.tsv", "*.log", "*.html", "*.yaml", "*.yml", "*.pdf", "*.png", "*.jpg", "*.svg", "events.out.*"),
@@ -75,45 +75,35 @@ def combine_hashes(hashes: Mapping[str, str]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def has_custom_code(folder: Path) -> bool:
-    """Check whether a model needs custom code, declared as `auto_map` in its config files."""
-    return bool(_auto_maps(folder))
+def list_custom_classes(folder: Path) -> list[str]:
+    """List the classes of custom code that a model needs, declared as `auto_map` in its config files.
 
-
-def find_external_code(folder: Path) -> str | None:
-    """Find the first class in `auto_map` whose code is in another repository. Return None if there is none.
-
-    >>> find_external_code(Path("/nowhere")) is None
-    True
+    transformers writes a class whose code is in another repository as `org/name--module.Class`.
     """
-    # transformers writes such a class as `org/name--module.Class`.
-    return next((name for each in _auto_maps(folder) for name in _classes(each) if "--" in name), None)
-
-
-def compute_code_revision(folder: Path) -> str:
-    """Compute a hash, with prefix `sha256:`, of the Python files in a model folder.
-
-    The hash records which code the user trusted.
-    """
-    return combine_hashes({path.name: hash_file(path) for path in folder.glob("*.py")})
-
-
-def _auto_maps(folder: Path) -> list[dict[str, Any]]:
-    maps = []
+    classes: list[Any] = []
     for name in ("config.json", "tokenizer_config.json"):
         try:
             record = json.loads((folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):  # transformers reports the error when it reads the file
             continue
-        if isinstance(record, dict) and isinstance(record.get("auto_map"), dict) and record["auto_map"]:
-            maps.append(record["auto_map"])
-    return maps
+        if isinstance(record, dict) and isinstance(record.get("auto_map"), dict):
+            for value in record["auto_map"].values():  # for a tokenizer, a list of a slow and a fast one
+                classes += value if isinstance(value, list) else [value]
+    return [str(each) for each in classes]
 
 
-def _classes(auto_map: dict[str, Any]) -> list[str]:
-    """Extract the class names of a map. An entry is one name or, for a tokenizer, a slow and a fast one."""
-    values = [each for value in auto_map.values() for each in (value if isinstance(value, list) else [value])]
-    return [value for value in values if isinstance(value, str)]
+@contextmanager
+def convert_hub_errors(source: str) -> Iterator[None]:
+    """Convert errors of the Hub and its clients in this context to `ModelError`."""
+    try:
+        yield
+    except HubReadError as error:
+        raise ModelError(str(error)) from error
+    except (HfHubHTTPError, HFValidationError, RevisionResolutionError, OSError) as error:
+        raise ModelError(
+            describe_missing_repo(error, "model", source)
+            or f"cannot read {source} from the Hub: {extract_first_line(error)}; check the name and the network"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -131,33 +121,17 @@ class ModelOrigin:
         return self.source
 
     def download(self, *, weights: bool = False) -> Path:
-        """Get the folder with config, tokenizer and, if requested, weights. The files of a Hub model are downloaded.
-
-        Raises:
-            ModelError: If the files cannot be downloaded, or have no config among them.
-        """
+        """Get the folder with config, tokenizer and, if requested, weights. The files of a Hub model are downloaded."""
         if self.commit is None:
             return Path(self.source)
-        try:
-            with use_cache_if_unreachable():
-                if is_offline_mode():  # transformers reads the cache itself; this only finds the folder
-                    return Path(
-                        snapshot_download(
-                            self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
-                        )
+        with convert_hub_errors(self.source), use_cache_if_unreachable():
+            if is_offline_mode():  # transformers reads the cache itself; this only finds the folder
+                return Path(
+                    snapshot_download(
+                        self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                     )
-                folder = hub.download_model_files(
-                    self.source, self.commit, weights=weights, code=self.trust_remote_code
                 )
-        except HubReadError as error:
-            raise ModelError(str(error)) from error
-        except (HfHubHTTPError, OSError) as error:
-            absent = describe_missing_repo(error, "model", self.source)
-            raise ModelError(
-                absent
-                or f"cannot download {self.source} from the Hub: {extract_first_line(error)}; check the name and "
-                "the network"
-            ) from error
+            folder = hub.download_model_files(self.source, self.commit, weights=weights, code=self.trust_remote_code)
         if not (folder / "config.json").is_file():
             raise ModelError(
                 f"expected a transformers model in {self.source}, got a repository without config.json; check the name"
@@ -174,28 +148,19 @@ class ModelOrigin:
 
     def get_identity(self) -> tuple[str, str]:
         """Get the name and the revision that identify the model. The revision of a folder is a hash of its files."""
-        return (
-            ("folder", compute_folder_revision(Path(self.source)))
-            if self.commit is None
-            else (self.source, self.commit)
-        )
+        if self.commit is None:
+            return "folder", compute_folder_revision(Path(self.source))
+        return self.source, self.commit
 
     def compute_code_hash(self) -> str | None:
         """Compute a hash of the repository's custom code. Return None if the code is not trusted."""
-        return compute_code_revision(self.download(weights=True)) if self.trust_remote_code else None
+        if not self.trust_remote_code:
+            return None
+        return combine_hashes({path.name: hash_file(path) for path in self.download(weights=True).glob("*.py")})
 
 
 def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code: bool = False) -> ModelOrigin:
-    """Locate a model and resolve its revision to a commit.
-
-    Args:
-        model: Hub id such as `org/name`, or folder from `save_pretrained`.
-        revision: Branch, tag or commit of a Hub model (None: the main branch).
-        trust_remote_code: Whether code of the repository is run (default: no).
-
-    Raises:
-        ModelError: If there is no such model or revision.
-    """
+    """Locate a model (a Hub id such as `org/name`, or a folder), and resolve its revision to a commit."""
     folder = _folder(model, revision)
     if folder is not None:
         return ModelOrigin(str(folder), None, trust_remote_code)
@@ -231,26 +196,18 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
 
 def _commit(source: str, revision: str | None) -> str:
     """Resolve a branch, a tag or None to a commit. If the Hub is unreachable, the cache is used."""
-    try:
-        with use_cache_if_unreachable() as unreachable:
+    with convert_hub_errors(source), use_cache_if_unreachable() as unreachable:
+        try:
             return read_from_hub(
                 f"the model {source}",
                 lambda: resolve_revision(source, revision=revision),
                 retry_connection_errors=not unreachable,
             ).resolved
-    except RevisionNotFoundError as error:
-        raise ModelError(
-            f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise ModelError(describe_missing_repo(error, "model", source)) from error
-    except HubReadError as error:
-        raise ModelError(str(error)) from error
-    except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
-        if unreachable:
+        except RevisionNotFoundError as error:
+            raise ModelError(
+                f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
+            ) from error
+        except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
+            if not unreachable:
+                raise
             raise ModelError(f"the model {source} is not in the local cache, and {unreachable}") from error
-        if missing := describe_missing_repo(error, "model", source):
-            raise ModelError(missing) from error
-        raise ModelError(
-            f"cannot look up {source} on the Hub: {extract_first_line(error)}; check the name and the network"
-        ) from error

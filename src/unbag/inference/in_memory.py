@@ -53,11 +53,7 @@ def build_classifier_predictor(
     compute in float16, so they are copied to float32 on every processor. The object itself is not changed: only its
     tensors are shared.
 
-    The options are those of `TransformerPredictor.load`. The default of `max_length` is that of the pipeline.
-
-    Raises:
-        ModelError: If the network is not a sequence classifier alone, or has one output and no threshold.
-        labels.LabelError: If its config does not define the label of each output.
+    The options are those of `inference.options.InMemoryKwargs`. The default of `max_length` is that of the pipeline.
     """
     import torch
     from transformers import PreTrainedModel

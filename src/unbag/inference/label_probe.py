@@ -24,7 +24,7 @@ from unbag.data.labels import (
     map_label_to_space,
 )
 from unbag.data.predictions import NO_ANSWER, SetPredictions
-from unbag.inference.function import IDS, CallablePredictor, OutputCountError
+from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import apply_threshold
 from unbag.scoring.log_odds import compute_log_odds
@@ -145,9 +145,8 @@ class MislabelledError(LabelError):
     def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
         """Build the message.
 
-        Args:
-            fix: Fix for the user (default: the option `--label-map` with the best order).
-            override: Option that accepts the declared order.
+        `fix` is advice for the user (default: the option `--label-map` with the best order), `override` the option that
+        accepts the declared order.
         """
         self.report = report
         fix = fix or f"pass --label-map {','.join(report.best)}"
@@ -201,9 +200,6 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         predictor: Model. Its attribute `order`, if it has one, is the declared order, otherwise `label_space` is. Gold
             labels are folded for two-label models.
         language: `en` or `zh` (default: `en`).
-
-    Raises:
-        ValueError: If there are no pairs in the language.
     """
     if language not in PAIRS:
         raise ValueError(
@@ -216,7 +212,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=True)
     # The order of several outputs does not depend on a threshold.
     threshold = getattr(predictor, "threshold", None) if getattr(predictor, "n_outputs", None) == 1 else None
-    ids = getattr(predictor, "output_kind", None) == IDS
+    ids = getattr(predictor, "output_kind", None) == "ids"
     couples = _couples(answers, golds, declared) if len(declared) == 2 else None
     if threshold is not None:  # predict by the threshold or by rank, as on a set
         answers, _, _ = apply_threshold(answers, [get_label_id(label) for label in golds], threshold)
@@ -290,10 +286,10 @@ def find_fitting_label_order(predictor: CallablePredictor, n_outputs: int) -> tu
     return best if right[best] >= enough else None
 
 
-def raise_output_count_error(predictor: CallablePredictor, error: OutputCountError) -> None:
-    """Raise `error` again, with a suggested label order that fits the number of outputs."""
+def suggest_label_order(predictor: CallablePredictor, error: OutputCountError) -> OutputCountError:
+    """Copy an error, with a suggested label order that fits the number of outputs."""
     order = find_fitting_label_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
-    raise error.with_suggested_order(order) from None
+    return OutputCountError(predictor.order, error.n_outputs, order)
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:

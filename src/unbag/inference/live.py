@@ -37,9 +37,6 @@ class ClassifierInTraining:
         model: Model that the training loop calls, wrapped or not.
         order: Label of each output.
         batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
-
-    Raises:
-        ValueError: If there is no tokenizer.
     """
 
     def __init__(
@@ -66,11 +63,7 @@ class ClassifierInTraining:
         return encode_pairs(self._tokenizer, *validate_pairs(premises, hypotheses), self._limit)
 
     def predict(self, pairs: EncodedPairs) -> SetPredictions:
-        """Predict all pairs. Every process returns the predictions for all pairs.
-
-        Raises:
-            ValueError: If the model returns NaN or infinite values, for example after its training has diverged.
-        """
+        """Predict all pairs. Every process returns the predictions for all pairs."""
         batches = list(build_token_batches(pairs.lengths, self._batch_tokens))
         group = connect_process_group()
         mine: list[tuple[Any, Any]] = []

@@ -23,7 +23,7 @@ from transformers import (
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
-from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
+from unbag.inference.hub_files import ModelOrigin, list_custom_classes, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompt_file import RECIPES
 from unbag.inference.predictor import ModelError
@@ -53,15 +53,11 @@ _KINDS: Final = {
 
 
 def load_config(origin: ModelOrigin) -> "PretrainedConfig":
-    """Load a model's config.
-
-    Raises:
-        ModelError: If it cannot be read, has more layers or labels than any model, or needs code that is not trusted or
-            is in another repository.
-    """
+    """Load a model's config. It may need code of its own repository only, if that is trusted."""
     folder = origin.download()
-    if origin.trust_remote_code and (name := find_external_code(folder)):
-        repository, _, module = name.partition("--")
+    external = [name for name in list_custom_classes(folder) if "--" in name] if origin.trust_remote_code else []
+    if external:
+        repository, _, module = external[0].partition("--")
         raise ModelError(
             f"{origin} runs code from another repository, {repository} ({module}), without a fixed commit; copy "
             "the code to the model folder, and refer to it in auto_map without the repository"
@@ -125,9 +121,6 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
     """Validate that a config declares a sequence classifier, or no architecture at all.
 
     transformers would load any other model as a classifier with a new, random head.
-
-    Raises:
-        ModelError: If it declares another architecture; the message has the way to evaluate such a model, if any.
     """
     names = config.architectures or ()
     if not names or has_classification_head(config):
@@ -155,15 +148,7 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
 
 
 def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Load a network, and list the weights that are missing from its files, sorted.
-
-    Args:
-        auto_class: Auto class, one of `_KINDS`.
-        options: Further options of `from_pretrained`.
-
-    Raises:
-        ModelError: If it cannot be loaded.
-    """
+    """Load a network with an Auto class of `_KINDS`, and list the weights that are missing from its files, sorted."""
     folder = origin.download(weights=True)
     kwargs = origin.build_loading_options() | options
     try:
@@ -181,7 +166,7 @@ def build_missing_weights_message(missing_weights: Sequence[str], origin: ModelO
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
-    """Load a model's tokenizer. Raises `ModelError` if it cannot be loaded."""
+    """Load a model's tokenizer."""
     try:
         with errors.convert_rust_panics():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
@@ -198,8 +183,7 @@ def validate_config_counts(path: Path) -> None:
     """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
-    width costs nothing before it is compared with the shapes of the weights. The `ModelError` names the first larger
-    number.
+    width costs nothing before it is compared with the shapes of the weights.
     """
     try:
         config = read_json_object(path)
@@ -224,7 +208,7 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise an error if a model needs custom code that the user has not trusted."""
-    if not origin.trust_remote_code and has_custom_code(folder):
+    if not origin.trust_remote_code and list_custom_classes(folder):
         raise ModelError(
             f"{origin} requires code from its own repository, which is not trusted; review the code at a commit, then "
             "evaluate the model with --trust-remote-code and this commit as --revision"
@@ -242,18 +226,7 @@ _KNOWN_WORDS: Final = 0.25
 tokenizer with only special tokens covers none."""
 
 
-def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a model has a padding token. If only the tokenizer has one, copy it to the network's config."""
-    config = network.config.get_text_config()
-    if config.pad_token_id is None:  # decoders need it to find the last token of a row
-        config.pad_token_id = tokenizer.pad_token_id
-    if config.pad_token_id is None:
-        raise ModelError(
-            f"{source} defines no padding token in its config or tokenizer; set pad_token_id in config.json"
-        )
-
-
-def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+def _validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Validate that a tokenizer has a usable vocabulary, by encoding the words of the label probe.
 
     A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
@@ -280,7 +253,7 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
 def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Validate that the model has an embedding for every token in the tokenizer's vocabulary.
 
-    A training would fail only when a text has such a token, possibly after hours. The `ModelError` names the token.
+    A training would fail only when a text has such a token, possibly after hours.
     """
     vectors = _embedding_count(network)
     token, number = max(tokenizer.get_vocab().items(), key=lambda each: each[1], default=("", -1))
@@ -295,8 +268,7 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
 def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
     """Validate that the model has an embedding for every token id in the given texts.
 
-    On a GPU, an index outside the table would end the process's use of the device, not only this call. The `ModelError`
-    names the token.
+    On a GPU, an index outside the table would end the process's use of the device, not only this call.
     """
     vectors = _embedding_count(network)
     if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
@@ -338,13 +310,7 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Get the maximum input length in tokens: `max_length`, or the model's limit if `max_length` is None.
-
-        Returns None if there is neither.
-
-        Raises:
-            ModelError: If `max_length` is less than 1 or exceeds the model's limit.
-        """
+        """Get the maximum input length in tokens: `max_length`, by default the model's limit. None without either."""
         limit = compute_length_limit(self.tokenizer, self.network)
         if max_length is not None and not 1 <= max_length <= (limit or max_length):
             raise ModelError(
@@ -378,13 +344,7 @@ def load_classifier(
 ) -> Classifier:
     """Load a sequence classifier and its tokenizer from the same commit.
 
-    Args:
-        model: Hub id such as `org/name`, or folder from `save_pretrained`.
-        revision: Branch, tag or commit of a Hub model.
-        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
-        threshold: Minimum probability of entailment (`unbag.inference.single_output`), required for one output; None
-            for the most probable label.
-        trust_remote_code: Whether to run code of the repository (default: no).
+    The options are those of `inference.options.ClassifierKwargs`.
 
     Raises:
         ModelError: If there is no such model, it has no trained classification head, it has one output and no
@@ -403,14 +363,15 @@ def load_classifier(
             f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; pass a model that was fine-tuned for "
             "classification"
         )
-    tokenizer = load_tokenizer(origin)
-    return Classifier(
-        network.eval(),
-        tokenizer,
-        *origin.get_identity(),
-        _order(config, label_map),
-        threshold,
-        prepare_tokenizer(network, tokenizer, origin.source),
+    name, commit = origin.get_identity()
+    return build_classifier(
+        network,
+        load_tokenizer(origin),
+        name=name,
+        revision=commit,
+        source=origin.source,
+        label_map=label_map,
+        threshold=threshold,
         code=origin.compute_code_hash(),
     )
 
@@ -424,24 +385,17 @@ def build_classifier(
     source: str,
     label_map: Mapping[str, str] | None,
     threshold: Threshold | None = None,
+    code: str | None = None,
 ) -> Classifier:
     """Build a classifier from a loaded model and its tokenizer. The network is set to evaluation mode.
 
-    Args:
-        name: Name, as in `LoadedModel`.
-        revision: Revision, as in `LoadedModel`.
-        source: Name of the object for error messages.
-        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
-        threshold: As for `load_classifier`.
-
-    Raises:
-        ModelError: If the network has one output and no threshold, or there is no padding token.
-        labels.LabelError: If its config does not define the label of each output.
+    `name`, `revision` and `code` are those of `LoadedModel`, `source` names the model in error messages, and the
+    errors are those of `load_classifier`.
     """
     threshold = _threshold(network.config, threshold, source)
     supplies_segments = prepare_tokenizer(network, tokenizer, source)
     order = _order(network.config, label_map)
-    return Classifier(network.eval(), tokenizer, name, revision, order, threshold, supplies_segments)
+    return Classifier(network.eval(), tokenizer, name, revision, order, threshold, supplies_segments, code=code)
 
 
 def prepare_tokenizer(
@@ -449,18 +403,17 @@ def prepare_tokenizer(
 ) -> bool:
     """Validate the tokenizer of a network, and make it return the inputs that the network reads.
 
-    Args:
-        source: Name of the model for error messages.
-        is_trained: Whether the model is evaluated, and not trained with these inputs first.
-
-    Returns:
-        Whether the tokenizer returned no segment ids before.
-
-    Raises:
-        ModelError: If there is no padding token, no usable vocabulary, or the network reads an unknown input.
+    `is_trained` is whether the model is evaluated, and not trained with these inputs first. Returns whether the
+    tokenizer returned no segment ids before.
     """
-    validate_padding(network, tokenizer, source)
-    validate_tokenizer_vocabulary(tokenizer, source)
+    text_config = network.config.get_text_config()
+    if text_config.pad_token_id is None:  # decoders need it to find the last token of a row
+        text_config.pad_token_id = tokenizer.pad_token_id
+    if text_config.pad_token_id is None:
+        raise ModelError(
+            f"{source} defines no padding token in its config or tokenizer; set pad_token_id in config.json"
+        )
+    _validate_tokenizer_vocabulary(tokenizer, source)
     premise, hypothesis, _ = PAIRS["en"][0]
     read = inspect.signature(network.forward).parameters.keys() - _STANDARD_INPUTS
     unknown = sorted(read.intersection(tokenizer(premise, hypothesis)))
@@ -495,11 +448,7 @@ def load_causal_lm(
 ) -> LoadedModel:
     """Load a causal language model or an encoder-decoder, and its tokenizer, from the same commit.
 
-    The options are those of `load_classifier`. `has_prompt` states whether the user chose a prompt, which an
-    encoder-decoder requires.
-
-    Raises:
-        ModelError: If there is no such model, or it does not generate text.
+    `has_prompt` states whether the user chose a prompt, which an encoder-decoder requires.
     """
     origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
@@ -524,9 +473,7 @@ def load_causal_lm(
     network, missing = load_network(auto_class, origin, dtype)
     if missing:
         raise ModelError(f"{build_missing_weights_message(missing, origin)}, {_RANDOM}")
-    tokenizer = load_tokenizer(origin)
-    code = origin.compute_code_hash()
-    return LoadedModel(network.eval(), tokenizer, *origin.get_identity(), code=code)
+    return LoadedModel(network.eval(), load_tokenizer(origin), *origin.get_identity(), code=origin.compute_code_hash())
 
 
 def load_classifier_for_training(
@@ -535,12 +482,6 @@ def load_classifier_for_training(
     """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.
 
     A new head has the three labels in the order of `LABELS`, and its config names them. The seed initializes it.
-
-    Args:
-        model: As for `load_classifier`.
-        revision: As for `load_classifier`.
-        label_map: Label of each output, as in `data.labels.resolve_output_labels`, for a classifier whose config does
-            not define it.
 
     Raises:
         ModelError: If there is no such model, it is a classifier with other labels, its files lack more than a head, or

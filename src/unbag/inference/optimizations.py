@@ -55,8 +55,8 @@ def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, ma
     return gathered.transpose(1, 2).flatten(2)
 
 
-class FirstTokenBertLayer(nn.Module):
-    """BERT layer that computes only the output of the first token."""
+class FirstTokenLayer(nn.Module):
+    """BERT or DistilBERT layer that computes only the output of the first token."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -65,40 +65,17 @@ class FirstTokenBertLayer(nn.Module):
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: object, **__: object) -> Tensor:
         """Compute the output of the first token, shape (b, 1, hidden), from hidden states of shape (b, t, hidden)."""
         layer: Any = self.layer
-        attention = layer.attention.self
-        gathered = _attend(
-            hidden_states,
-            attention.query,
-            attention.key,
-            attention.value,
-            attention.attention_head_size,
-            attention_mask,
-        )
-        result: Tensor = layer.feed_forward_chunk(layer.attention.output(gathered, hidden_states[:, :1]))
-        return result
-
-
-class FirstTokenDistilBertLayer(nn.Module):
-    """DistilBERT layer that computes only the output of the first token."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: object, **__: object) -> Tensor:
-        """Compute the output of the first token, shape (b, 1, hidden), from hidden states of shape (b, t, hidden)."""
-        layer: Any = self.layer
-        attention = layer.attention
-        gathered = _attend(
-            hidden_states,
-            attention.q_lin,
-            attention.k_lin,
-            attention.v_lin,
-            attention.attention_head_size,
-            attention_mask,
-        )
-        attended = layer.sa_layer_norm(attention.out_lin(gathered) + hidden_states[:, :1])
-        result: Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
+        first = hidden_states[:, :1]
+        result: Tensor
+        if hasattr(layer, "ffn"):  # DistilBERT
+            own = layer.attention
+            gathered = _attend(hidden_states, own.q_lin, own.k_lin, own.v_lin, own.attention_head_size, attention_mask)
+            attended = layer.sa_layer_norm(own.out_lin(gathered) + first)
+            result = layer.output_layer_norm(layer.ffn(attended) + attended)
+        else:
+            own = layer.attention.self
+            gathered = _attend(hidden_states, own.query, own.key, own.value, own.attention_head_size, attention_mask)
+            result = layer.feed_forward_chunk(layer.attention.output(gathered, first))
         return result
 
 
@@ -108,24 +85,22 @@ def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> boo
     Returns whether the model was changed. A model with an unknown layout is not changed.
 
     Args:
-        model: Sequence classifier in evaluation mode.
         inputs: Batch for the comparison, with pairs of different lengths, so that it has padding.
     """
     base: Any = model.base_model
-    shortened: type[nn.Module]
     # Other attention implementations take masks of other shapes; a decoder also has a causal mask.
     if model.config._attn_implementation not in ("sdpa", "eager") or getattr(model.config, "is_decoder", False):
         return False
     if model.config.model_type in _BERT_LAYOUT:
-        layers, shortened = base.encoder.layer, FirstTokenBertLayer
+        layers = base.encoder.layer
     elif model.config.model_type in _DISTILBERT_LAYOUT:
-        layers, shortened = base.transformer.layer, FirstTokenDistilBertLayer
+        layers = base.transformer.layer
     else:
         return False
     plain = layers[-1]
     # The names of the layers do not prove that the forward pass is the usual one, so the logits are compared.
     expected = compute_logits(model, inputs)
-    layers[-1] = shortened(plain)
+    layers[-1] = FirstTokenLayer(plain)
     if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
         return True
     layers[-1] = plain
@@ -167,10 +142,7 @@ def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows:
 
     Returns whether the weights were packed.
 
-    Args:
-        model: Sequence classifier in evaluation mode.
-        inputs: Batch for the comparison.
-        rows: Expected vectors per call, as for `PackedLinear`.
+    `rows` is the expected number of vectors per call, as for `PackedLinear`.
     """
     if model.device.type != "cpu" or model.dtype not in _PACKABLE:
         return False

@@ -308,12 +308,11 @@ def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
         ...
     ValueError: expected dtype to be float32, bfloat16, float16, got 'float23'
     """
-    return {name: _parse(name, value) for name, value in options.items() if not _is_off(name, value)}
-
-
-def _is_off(name: str, value: Any) -> bool:
-    """Check whether an option is not given. To pass False for an option that is off by default is the same."""
-    return value is None or (value is False and get_default(name) is False)
+    return {
+        name: _parse(name, value)
+        for name, value in options.items()
+        if not (value is None or (value is False and get_default(name) is False))  # off by default
+    }
 
 
 def _parse(name: str, value: Any) -> Any:

@@ -154,9 +154,6 @@ def read_published_predictions(
         columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`. Columns
             that are not given are recognized by their usual names.
         name: Name of the table (default: the name of the file, or `predictions`).
-
-    Raises:
-        DataError: If the file cannot be read, has no predictions, or has neither ids nor texts.
     """
     table, where, sha256 = _open(source, name)
     layout = _recognise(table, where, columns or {})

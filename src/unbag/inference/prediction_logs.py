@@ -110,9 +110,6 @@ def open_inspect_log(path: Path) -> DataTable | None:
     """Open a log of inspect-ai (`.eval`, or `.json` with samples). Returns None for another file.
 
     Of several epochs, the first one is used.
-
-    Raises:
-        DataError: If a log is damaged or has no samples.
     """
     if path.suffix == INSPECT_ARCHIVE:
         samples = _read_archive(validate_file(path))

@@ -85,8 +85,6 @@ class PredictionStore:
         Args:
             root: Folder of the stores of any number of predictors and data sets; a path or an address.
             identity: Identity of the predictor. Without one, the key is random, so that predictions are never reused.
-            content: Hash of the rows.
-            rows: Number of rows of the data.
             chunk_rows: Rows per chunk. A batch never spans two chunks, so this affects the rounding of predictions.
         """
         manifest = {

@@ -53,11 +53,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """Parse a shard from text such as `0/3`.
-
-        Raises:
-            ValueError: If the text has another form, or the index is out of range.
-        """
+        """Parse a shard from text such as `0/3`."""
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         if match is None or int(match[1]) >= int(match[2]):
             raise ValueError(
@@ -84,12 +80,7 @@ class PredictionJob:
         chunk_rows: int = CHUNK_ROWS,
         shard: Shard | None = None,
     ) -> "PredictionJob":
-        """Validate the rows, and compute the key of their predictions; see `predict_rows` and `predict_shard`.
-
-        Raises:
-            ValueError: If a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, or a shard has
-                a predictor that other processes cannot identify.
-        """
+        """Validate the rows, and compute the key of their predictions; see `predict_rows` and `predict_shard`."""
         if missing := [name for name in MODEL_COLUMNS if name not in rows.column_names]:
             raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
         if chunk_rows < 1:
@@ -200,9 +191,6 @@ def predict_shard(
     """Predict and store the chunks of a shard that are not stored yet.
 
     After all shards, `predict_rows` returns the predictions, and predicts what is missing.
-
-    Raises:
-        ValueError: As `predict_rows`, or if other processes cannot identify the predictor.
     """
     job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows, shard=shard)
     job.store.write_manifest()

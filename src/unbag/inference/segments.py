@@ -38,9 +38,6 @@ def supply_segment_ids(network: Any, tokenizer: Any) -> bool:
 
     The ids are those of the tokenizer's own template, such as `[CLS] A [SEP]` 0 and `B [SEP]` 1, or 2 for the `<cls>`
     of XLNet. A saved tokenizer keeps the change, so that it returns the ids outside unbag as well.
-
-    Raises:
-        ValueError: If the network reads segment ids, but the tokenizer does not define any.
     """
     if not has_segment_ids(network):
         return False

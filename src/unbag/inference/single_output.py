@@ -99,16 +99,12 @@ def apply_threshold(
     """Predict the labels of one set by a threshold of the stored probabilities, and compute ranking metrics.
 
     Args:
-        predictions: Predictions for n pairs.
         labels: Gold ids of the pairs, shape (n,).
         threshold: Minimum probability of entailment (contradiction, for a model that finds contradictions), or
             `break-even` for the threshold at which there are as many predictions of the label as gold labels.
 
     Returns:
         The predictions in the two-label space, the metrics, and the cutoff of the log odds (`predict_by_cutoff`).
-
-    Raises:
-        ValueError: If the model predicts labels without probabilities.
     """
     if not predictions.has_probabilities:
         raise ValueError(build_labels_only_message(threshold))

@@ -45,12 +45,8 @@ def measure_speed(
     affects them equally. A pair waits for the whole call that contains it.
 
     Args:
-        predictor: Predictor on this machine.
-        premises: Premises of n pairs.
-        hypotheses: Hypotheses of the n pairs.
         sizes: Numbers of pairs per call; those above n are skipped.
         rounds: Number of times that each size predicts the pairs, 1 or more.
-        clock: Function that returns the time in seconds.
     """
     n = len(premises)
     if n < 1 or rounds < 1:

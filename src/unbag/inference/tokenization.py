@@ -164,11 +164,7 @@ def encode_texts(
     hypotheses: Sequence[str],
     max_length: int | None,
 ) -> EncodedPairs:
-    """Tokenize one text per pair. If a text has more than `max_length` tokens, its longer sentence is truncated.
-
-    Raises:
-        ValueError: If the text of an empty pair has more tokens.
-    """
+    """Tokenize one text per pair. If a text has more than `max_length` tokens, its longer sentence is truncated."""
     options: dict[str, Any] = {"padding": False, "truncation": False, "return_attention_mask": False, "verbose": False}
     pairs = list(zip(premises, hypotheses, strict=True))
     input_ids: list[list[int]] = tokenizer([build_text(*pair) for pair in pairs], **options)["input_ids"]

@@ -108,27 +108,11 @@ class TransformerPredictor(PairClassifier):
     ) -> "TransformerPredictor":
         """Load a sequence classifier from the Hub or a folder.
 
-        Args:
-            model: Hub id such as `org/name`, or folder from `save_pretrained`.
-            revision: Branch, tag or commit of a Hub model (default: the main branch); `identity` records its commit.
-            dtype: Data type of the computation (default: float32). Half precision is faster if the processor has
-                instructions for it, and changes the label of a few pairs in a thousand.
-            device: Name of the device in torch (default: this process's GPU, else the CPU).
-            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the config does not define
-                it.
-            max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
-            batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
-            head: Classification head (default: `plain`). `plain` is the model's own head; for a model trained by HEX it
-                is f([h, 0]), by which its authors' code predicts. `residual`, only for a model trained by HEX, is that
-                head without the part that the words alone explain: F_L, by which the paper's text predicts (see
-                `unbag.models.hex`).
-            threshold: Minimum probability of entailment (the sigmoid of a single output), or `break-even` if it is
-                unknown (`unbag.inference.single_output`). Default: the most probable label; a model of one output
-                needs a threshold.
-            trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
-                `identity` records its hash.
-            template: File of a template for a classifier that was trained on one text per pair, or its name in
-                `llm.prompt_file.RECIPES` (default: the tokenizer combines the pair).
+        The options are those of `inference.options.ClassifierKwargs`. Half precision is faster if the processor has
+        instructions for it, and changes the label of a few pairs in a thousand. The head `plain` is the model's own
+        head; for a model trained by HEX it is f([h, 0]), by which its authors' code predicts. `residual`, only for a
+        model trained by HEX, is that head without the part that the words alone explain: F_L, by which the paper's text
+        predicts (see `unbag.models.hex`).
 
         Raises:
             ModelError: If there is no such model, it has no trained classification head, a single output and no
@@ -192,11 +176,7 @@ class TransformerPredictor(PairClassifier):
 
 
 def resolve_device(dtype: Dtype, device: str | None) -> str:
-    """Choose the device, and validate that it is available and supports the dtype.
-
-    Raises:
-        ModelError: If there is no such dtype or device.
-    """
+    """Choose the device, and validate that it is available and supports the dtype."""
     if dtype not in DTYPES:
         raise ModelError(f"dtype: expected one of {', '.join(DTYPES)}, got {dtype!r}")
     device = device or choose_default_device()
