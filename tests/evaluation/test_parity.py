@@ -15,8 +15,8 @@ from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
-from unbag.evaluation import gates, parity, row_labels, samples
-from unbag.evaluation.row_labels import RowLabels
+from unbag.evaluation import gates, parity, samples
+from unbag.evaluation.samples import RowLabels
 from unbag.inference.function import CallablePredictor
 
 GATE = "--max", "plain:changed_labels=.05"
@@ -128,8 +128,7 @@ def test_changed_labels_gate_depends_only_on_rows(tmp_path):
     assert (gate["number"], gate["outcome"], gate["estimate"]["value"]) == ("changed_labels", "passes", 0.01)
     assert code == 1, "the origin of the rows differs, so the skill scores are not compared"
 
-    file = before / "samples" / "00-plain.labels.parquet"
-    labels = row_labels.read_row_labels(file, results.read_results(before / results.FILE)[0])
+    labels = samples.read_row_labels(before, 0, results.read_results(before / results.FILE)[0])
     two_labels = labels._replace(names=("entailment", "not_entailment", NONE))
     samples.write_samples([results.read_results(before / results.FILE)[0]], before, labels={0: two_labels})
     code, said = run_check(moved, "--no-worse-than", before, *GATE)

@@ -13,12 +13,7 @@ RAY: Final = "ray"
 
 
 def validate_engine_options(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Validate the engine name, and check that the engine can be combined with the other options.
-
-    Raises:
-        ValueError: If the engine does not exist, if `num_gpus` is given without an engine, or if a launcher or a
-            shard already distributes the run.
-    """
+    """Validate the engine name, and check that the engine can be combined with the other options."""
     if name not in (None, RAY):
         raise ValueError(f"--engine: expected {RAY!r} or no value, got {name!r}")
     if name is None and num_gpus is not None:
@@ -34,11 +29,7 @@ def validate_engine_options(name: str | None, num_gpus: float | None, shard: str
 
 
 def open_engine(name: str | None, num_gpus: float | None = None) -> "AbstractContextManager[RayEngine | None]":
-    """Open an engine as a context manager. If `name` is None, models run in the current process.
-
-    Raises:
-        ImportError: If the engine is not installed.
-    """
+    """Open an engine as a context manager. If `name` is None, models run in the current process."""
     if name is None:
         return nullcontext()
     from unbag.evaluation.ray.predicting import RayEngine

@@ -77,21 +77,13 @@ class _Title(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of a comparison of two or more systems.
-
-    Attributes:
-        systems: Compared systems.
-        differences: Differences of all metrics between all pairs of systems.
-        notes: Reasons why metrics could not be compared, or could not be compared pair by pair.
-        level: Significance level for corrected p-values.
-        incomparable_sets: Sets for which some metrics could not be compared on some data, as a note states.
-    """
+    """Result of a comparison of two or more systems."""
 
     systems: list[ComparedSystem]
-    differences: list[MetricDifference]
-    notes: list[str]
-    level: float = LEVEL
-    incomparable_sets: frozenset[str] = frozenset()
+    differences: list[MetricDifference]  # of all metrics between all pairs of systems
+    notes: list[str]  # reasons why metrics could not be compared, or could not be compared pair by pair
+    level: float = LEVEL  # significance level for corrected p-values
+    incomparable_sets: frozenset[str] = frozenset()  # some of their metrics could not be compared, as a note states
 
     def is_significant(self, difference: MetricDifference) -> bool | None:
         """Check whether a difference is significant after Holm's correction. Return None if there was no test."""
@@ -183,13 +175,7 @@ def compare_single_models(
 
     Names are not compared: a recipe that was trained again under the same name is a different system.
 
-    Args:
-        metrics: Patterns for the paths of metrics, as in `compare`.
-        level: Significance level for corrected p-values.
-        is_partial: Whether to add a note for each set that cannot be compared, instead of raising an error.
-
-    Raises:
-        ValueError: If a path has several models, or as in `compare`.
+    `is_partial` is whether to add a note for each set that cannot be compared, instead of raising an error.
     """
     _validate_options(metrics, level)
     systems = [load_single_system(path) for path in (before, after)]
@@ -212,7 +198,6 @@ def compare_common_examples(
     Args:
         results: Results that were just computed, so that their estimates have samples.
         examples: Ids of the source examples of each result, in the order of the samples.
-        level: Significance level for corrected p-values.
     """
     names = list(dict.fromkeys(str(result.model["name"]) for result in results))
     systems = assign_letters([(name, ComparedSystem("", name)) for name in names])

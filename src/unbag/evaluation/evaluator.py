@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -35,19 +36,14 @@ from unbag.evaluation.model_loading import (
 )
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import (
-    ScoredModel,
-    ScoredResult,
-    score_predictions,
-    write_scored_results,
-)
+from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
-from unbag.inference.label_probe import raise_output_count_error
+from unbag.inference.label_probe import suggest_label_order
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.options import parse_model_options
-from unbag.inference.prediction_store import PREDICTIONS
+from unbag.inference.prediction_store import PREDICTIONS, StoredPredictions
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.inference.single_output import build_labels_only_message
@@ -97,7 +93,6 @@ def evaluate_all(
         models: Models: Hub ids, folders, built-in models, `module:function`, functions, `CrossEncoder`s,
             text-classification pipelines or predictors (`unbag.evaluation.model_loading`).
         sets: Requests, built sets, or names. A name means the whole set on its default corpus.
-        output_dir: Folder for all results.
         predictions: Folder or URL of stored predictions, which several runs may share. Default: a folder in
             `output_dir`.
         trust_labels: Whether to continue if the label probe finds that another label order fits a model much better.
@@ -107,7 +102,6 @@ def evaluate_all(
             (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
         skipped: Sets whose requests have already failed, for the record.
         keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
-        engine: Ray cluster that loads and runs the models. Default: the current process.
         shard: Shard of this process, if independent processes share `predictions`. It predicts, and does not score.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
@@ -139,11 +133,11 @@ def evaluate_all(
             Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
         )
         evaluation = _Evaluation(
-            engine,
             named,
             Path(output_dir) / PREDICTIONS if predictions is None else predictions,
             callbacks,
             failures,
+            predict_rows=predict_rows if engine is None else engine.predict_rows,
             baseline=baseline,
             shard=shard,
             table=None if predictions_csv is None else PredictionTable(),
@@ -167,32 +161,24 @@ class _PredictedSet(NamedTuple):
     scorers: Mapping[int, _Scorer]
 
 
+@dataclass
 class _Evaluation:
     """Evaluation of loaded models on sets, one set after the other.
 
     Sets that are predicted before the lexical baseline is fitted are scored later.
     """
 
-    def __init__(
-        self,
-        engine: "RayEngine | None",
-        models: Sequence[LabelCheckedModel],
-        store: Path | str,
-        callbacks: EvaluationCallbacks,
-        failures: FailureLog,
-        *,
-        baseline: LexicalBaseline | None,
-        shard: Shard | None,
-        table: PredictionTable | None,
-        shuffled: bool,
-    ) -> None:
-        self.table = table
-        self._predict_rows = predict_rows if engine is None else engine.predict_rows
-        self._models, self._store = models, store
-        self._callbacks, self._failures = callbacks, failures
-        self._baseline, self._shard, self._shuffled = baseline, shard, shuffled
-        self._predicted: list[_PredictedSet] = []
-        self._done: dict[tuple[int, int], ScoredResult] = {}
+    models: Sequence[LabelCheckedModel]
+    store: Path | str  # folder or URL of the predictions
+    callbacks: EvaluationCallbacks
+    failures: FailureLog
+    predict_rows: Callable[..., StoredPredictions]
+    baseline: LexicalBaseline | None
+    shard: Shard | None
+    table: PredictionTable | None
+    shuffled: bool
+    predicted: list[_PredictedSet] = field(default_factory=list)
+    done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict)
 
     def run(self, requests: Sequence[SetRequest | BuiltSet]) -> list[ScoredResult]:
         """Build each set, predict its rows with each model, and score the predictions.
@@ -200,72 +186,71 @@ class _Evaluation:
         Returns the results in the process that scores, ordered by model and set.
         """
         for set_place, request in enumerate(requests):
-            if self._callbacks.on_set is not None:
-                self._callbacks.on_set(request.name)
+            if self.callbacks.on_set is not None:
+                self.callbacks.on_set(request.name)
             try:
                 built_set = _build_main_process_first(request)
             except Exception as error:
-                self._failures.add(request.name, error)
+                self.failures.add(request.name, error)
                 continue
-            scorers = {place: self._predict(built_set, model) for place, model in enumerate(self._models)}
+            scorers = {place: self._predict(built_set, model) for place, model in enumerate(self.models)}
             answered = {place: scorer for place, scorer in scorers.items() if scorer is not None}
-            self._predicted.append(_PredictedSet(set_place, built_set, answered))
+            self.predicted.append(_PredictedSet(set_place, built_set, answered))
             # While a second process fits the baseline, this process predicts further sets.
-            if self._baseline is None or not self._baseline.is_fitting:
+            if self.baseline is None or not self.baseline.is_fitting:
                 self._score()
         self._score()
-        return [self._done[place] for place in sorted(self._done)]
+        return [self.done[place] for place in sorted(self.done)]
 
     def _predict(self, built_set: BuiltSet, model: LabelCheckedModel) -> _Scorer | None:
         """Predict a set with a model. Returns a function that scores the predictions, or None after a failure."""
-        title = f"{built_set.name}, {model.name}" if len(self._models) > 1 else built_set.name
-        progress, predictor = self._callbacks.for_step(title), model.predictor
+        title = f"{built_set.name}, {model.name}" if len(self.models) > 1 else built_set.name
+        progress, predictor = self.callbacks.for_step(title), model.predictor
         try:
             validate_label_space(built_set.rows.features["label"].names, predictor.label_space)
         except LabelError as error:
-            self._failures.add(built_set.name, error, model.name)
+            self.failures.add(built_set.name, error, model.name)
             return None
         record = model.build_record(built_set.language)  # a failed label probe ends the run
         try:
             # A model that ignores word order predicts the same for shuffled words.
-            is_own_control = self._shuffled and getattr(predictor, "is_order_invariant", False)
-            control = built_set.control if self._shuffled and not is_own_control else None
-            if self._shard is not None:
+            is_own_control = self.shuffled and getattr(predictor, "is_order_invariant", False)
+            control = built_set.control if self.shuffled and not is_own_control else None
+            if self.shard is not None:
                 for rows in (built_set.rows,) if control is None else (built_set.rows, control):
-                    predict_shard(rows, predictor, self._store, self._shard, progress=progress)
+                    predict_shard(rows, predictor, self.store, self.shard, progress=progress)
                 return None
-            predicted = self._predict_rows(built_set.rows, predictor, self._store, progress=progress)
+            predicted = self.predict_rows(built_set.rows, predictor, self.store, progress=progress)
             control_predictions = predicted if is_own_control else None
             if control is not None:
-                progress = self._callbacks.for_step(f"{title}, words shuffled")
-                control_predictions = self._predict_rows(control, predictor, self._store, progress=progress)
+                progress = self.callbacks.for_step(f"{title}, words shuffled")
+                control_predictions = self.predict_rows(control, predictor, self.store, progress=progress)
         except Exception as error:
-            self._failures.add(built_set.name, error, model.name)
+            self.failures.add(built_set.name, error, model.name)
             return None
-        scored_model = ScoredModel.from_predictor(predictor, record)
         return partial(
-            score_predictions, built_set, predicted, scored_model, control=control_predictions, table=self.table
+            score_predictions, built_set, predicted, predictor, record, control=control_predictions, table=self.table
         )
 
     def _score(self) -> None:
         """Score the predicted sets. All processes predict with the baseline, and the first one scores."""
-        while self._predicted:
-            set_place, built_set, scorers = self._predicted.pop(0)
+        while self.predicted:
+            set_place, built_set, scorers = self.predicted.pop(0)
             if not scorers:
                 continue
             try:
-                words = self._baseline.predict(built_set, self._store) if self._baseline else BaselinePredictions()
+                words = self.baseline.predict(built_set, self.store) if self.baseline else BaselinePredictions()
             except Exception as error:
-                self._failures.add(built_set.name, error)
+                self.failures.add(built_set.name, error)
                 continue
             for place, score in scorers.items() if connect_process_group().rank == 0 else ():
                 try:
-                    self._done[place, set_place] = score(baseline=words)
+                    self.done[place, set_place] = score(baseline=words)
                 except Exception as error:
-                    self._failures.add(built_set.name, error, self._models[place].name)
+                    self.failures.add(built_set.name, error, self.models[place].name)
                     continue
-                if self._callbacks.on_result is not None:
-                    self._callbacks.on_result(self._done[place, set_place].result)
+                if self.callbacks.on_result is not None:
+                    self.callbacks.on_result(self.done[place, set_place].result)
 
 
 def _validate_run(
@@ -367,11 +352,9 @@ def _start_fitting(baseline: LexicalBaseline, requests: Sequence[SetRequest]) ->
 
 def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
     """Build a set in the main process first. The other processes then load it from the cache."""
-    return (
-        item
-        if isinstance(item, BuiltSet)
-        else connect_process_group().main_process_first(lambda: build_requested_set(item))
-    )
+    if isinstance(item, BuiltSet):
+        return item
+    return connect_process_group().main_process_first(lambda: build_requested_set(item))
 
 
 def _run_one_pair(function: Predictor) -> None:
@@ -383,7 +366,7 @@ def _run_one_pair(function: Predictor) -> None:
         function.predict(*_ONE_PAIR)
     except OutputCountError as error:
         if isinstance(function, CallablePredictor):
-            raise_output_count_error(function, error)
+            raise suggest_label_order(function, error) from None
         raise
     except UserCodeError as error:
         logger.debug("a function failed on its first pair", exc_info=error)

@@ -131,10 +131,6 @@ class GateReport:
 def parse_bound(text: str, bound_type: Side) -> GateBound:
     """Parse the text `SET:METRIC=BOUND` of a smallest value ("min") or largest value ("max").
 
-    Raises:
-        ValueError: If the text cannot be parsed, if the set or metric does not exist, if the metric cannot have such a
-            value, or if the bound is on the wrong side, so that it would favor a worse model.
-
     >>> parse_bound("swapped:accuracy_after=.6", "min")
     GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
@@ -173,21 +169,13 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
 
 
 def select_results_of_single_model(results: Sequence[Result], path: str) -> list[Result]:
-    """Select the results of the only model in a run. Baselines are ignored, unless there is no other model.
-
-    Raises:
-        ValueError: If there are several models.
-    """
+    """Select the results of the only model in a run. Baselines are ignored, unless there is no other model."""
     by_model = metrics.group_by_model(results)
     return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], path)
 
 
 def check_gates(run: Path, gates: Gates) -> GateReport:
-    """Check the results of one model (a results file) against all gates.
-
-    Raises:
-        ValueError: If the results are damaged, belong to several models, or lack the set of a bound.
-    """
+    """Check the results of one model (a results file) against all gates."""
     results = select_results_of_single_model(read_results(run), str(run))
     checked = check_bounds(results, gates.score_bounds)
     notes: list[str] = []
@@ -203,11 +191,7 @@ def check_gates(run: Path, gates: Gates) -> GateReport:
 
 
 def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
-    """Check the results of one model against bounds. Each bound applies to all results on its challenge set.
-
-    Raises:
-        ValueError: If the set of a bound has no result.
-    """
+    """Check the results of one model against bounds. Each bound applies to all results on its challenge set."""
     checked = []
     for each in bounds:
         matching = [result for result in results if result.set == each.set]
@@ -231,17 +215,11 @@ def check_no_worse_than(
     with fewer than `evaluation.verdict.LEAST_SOURCES` source examples, or if both runs have too few rows for a skill
     score. A gate on a set that was not evaluated again, or that cannot be compared, is not computed.
 
-    Args:
-        run: Folder with results, or the results file.
-        earlier_run: Folder or results file of the earlier run.
-        metric_paths: Paths of metrics in results.json, as in `evaluation.comparison.compare`. Default: the skill score
-            of each set, since guessing improves some of the papers' metrics.
+    `metric_paths` are those of `evaluation.comparison.compare`. Default: the skill score of each set, since guessing
+    improves some of the papers' metrics.
 
     Returns:
         One gate per metric and set of the earlier run, and notes on sets that only one run evaluated.
-
-    Raises:
-        ValueError: If the results are damaged or belong to several models, or a metric has no direction.
     """
     compared = comparison.compare_single_models(
         earlier_run, run, metrics=metric_paths or (SCORE.path,), is_partial=True

@@ -62,14 +62,8 @@ def sample_permuted_pairs(
     orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words than
     the median of all examples with an accepted order.
 
-    Args:
-        rows: The permuted set, a `datasets.Dataset`.
-        predictions: Predictions of the model.
-        n_pairs: Number of pairs; a multiple of 4.
-        seed: Random seed. The sample depends only on the seed and the ids of the examples.
-
-    Raises:
-        ValueError: If `n_pairs` is not a multiple of 4, or a quarter has too few examples.
+    `rows` is the permuted set. The sample depends only on the seed and the ids of the examples. Raises `ValueError` if
+    `n_pairs` is not a multiple of 4, or a quarter has too few examples.
     """
     validate_pair_count(n_pairs)
     sources: list[str] = rows["source_id"][:]
@@ -120,10 +114,6 @@ def score_annotation_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     """Score a completed annotation sheet against the answer key in a folder. Unlabelled pairs are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.
-
-    Raises:
-        DataError: If a column is missing, a number is not in the key or occurs twice, or a label is unknown.
-        ValueError: If no pair has a label.
     """
     key = _key(folder / KEY)
     space = TWO_WAY if any(row["label"] == NOT_ENTAILMENT for row in key.values()) else LABELS

@@ -17,7 +17,7 @@ from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import LABELS, find_label_space, list_candidate_label_orders, map_label_to_space
 from unbag.data.predictions import SetPredictions
-from unbag.inference.function import DICTS, NAMES, CallablePredictor
+from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
 from unbag.inference.llm.prompts import SHOTS, WORDS
 from unbag.inference.predictor import LabelSource, Predictor
@@ -108,7 +108,7 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, *, is_named: bool) -
     override = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
     fix = f'pass --label-map {best} (label_map="{best}" in Python)' if is_named else f'pass label_map="{best}"'
     if isinstance(predictor, CallablePredictor):
-        if predictor.output_kind in (NAMES, DICTS):
+        if predictor.output_kind in ("names", "dicts"):
             pairs = zip(report.declared, report.best, strict=True)
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)

@@ -4,7 +4,7 @@ import copy
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from importlib import import_module
 from inspect import isclass
 from pathlib import Path
@@ -107,9 +107,6 @@ class ModelVariant(NamedTuple):
 def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[ModelVariant]:
     """Expand models to variants: one variant per model, or one per prompt if a model has several prompts.
 
-    Raises:
-        ValueError: If two prompts have the same file name.
-
     >>> [each.suffix for each in list_variants(["endpoint:lm", "org/model"], {"prompt": ("a.jinja", "strict.jinja")})]
     [' · a', ' · strict', '']
     """
@@ -133,10 +130,6 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
 
 def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Validate that each option applies to at least one of the models. Options with the value None are not given.
-
-    Raises:
-        TypeError: If no type of model has an option of this name.
-        ValueError: If an option applies to no model; the message lists the valid options of the first model.
 
     >>> validate_model_options(["my:model"], {"head": "plain"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -193,11 +186,7 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
             (`inference.llm.endpoint`, or `inference.classification_endpoint` by the address); `module:function`,
             imported from the current folder or an installed package (`CallablePredictor`); a function; a
             `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
-        options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
-            those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
-            `baselines.lexical.fitting.LexicalTrainingOptions`. Function: `label_map` of `CallablePredictor`.
-            Classifiers and functions also have `long_premise` (`inference.long_premises`). None for an option that is
-            not given.
+        options: Options of the type of model (`inference.options`). None for an option that is not given.
 
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
@@ -237,24 +226,19 @@ def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str
 
 
 def validate_model(model: Model) -> None:
-    """Validate the name of a model without loading it. Whether a Hub id exists is checked when the model is loaded.
-
-    Raises:
-        ValueError: If the name is a file, a folder without a model, or neither a function nor a valid Hub id.
-    """
-    if not isinstance(model, str | Path):
-        return
-    if find_model_type(model) is FUNCTION:
-        _function(str(model))
-    if find_model_type(model) not in (CLASSIFIER, CAUSAL, ENDPOINT):
+    """Validate the name of a model without loading it. Whether a Hub id exists is checked when the model is loaded."""
+    kind = find_model_type(model)
+    if not isinstance(model, str | Path) or kind is BUILT_IN:
         return
     name = str(model)
-    if find_model_type(model) is not CLASSIFIER:
+    if kind is FUNCTION:
+        _function(name)
+        return
+    if kind is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
             raise ValueError(f"{before}: expected a model name after the colon, got none; add the name")
-        # Only the server knows the names of its models.
-        if find_model_type(model) is ENDPOINT:
+        if kind is ENDPOINT:  # only the server knows the names of its models
             return
     path = Path(name).expanduser()
     if path.is_dir():
@@ -271,12 +255,7 @@ def validate_model(model: Model) -> None:
 
 
 def validate_lexicon(model: Model) -> None:
-    """Validate that WordNet is installed, if the model needs it.
-
-    Raises:
-        ImportError: If NLTK is not installed; the message names the extra.
-        ValueError: If WordNet is not installed; the message states how to install it.
-    """
+    """Validate that WordNet is installed, if the model needs it."""
     if find_model_type(model) is BUILT_IN and model in _OF_WORDNET:
         from unbag.baselines.wordnet.database import validate_wordnet
 
@@ -312,29 +291,27 @@ def get_label_order(predictor: Predictor) -> tuple[str, ...]:
 
 
 def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
+    from unbag.baselines.lexical.fitting import LexicalTrainingOptions
+    from unbag.baselines.lexical.predictors import BASELINES
+    from unbag.data.readers import is_hub_id
+
     kind = find_model_type(model)
     if kind is BUILT_IN:
-        return _baseline(str(model), options)
-    if kind is CLASSIFIER:
-        with _hub(str(model)):
-            return _of_hub_or_folder(model, options)
+        built_in: Predictor = BASELINES[str(model)](LexicalTrainingOptions(**options))
+        return built_in
     if kind is FUNCTION:
         return CallablePredictor(_function(str(model)), **options)
-    validate_model(model)
-    name = str(model).partition(":")[2]
+    if kind is not CLASSIFIER:
+        validate_model(model)
+    name = str(model) if kind is CLASSIFIER else str(model).partition(":")[2]
     if kind is ENDPOINT:
         return _of_endpoint(name, options)
-    with _hub(name):
+    with use_cache_if_unreachable() if is_hub_id(name) else nullcontext():
+        if kind is CLASSIFIER:
+            return _of_hub_or_folder(model, options)
         from unbag.inference.llm.causal import CausalPredictor
 
         return CausalPredictor.load(name, **options)
-
-
-def _hub(name: str) -> AbstractContextManager[Any]:
-    """Build the context for loading a model, which falls back to the cache if the Hub is unreachable."""
-    from unbag.data.readers import is_hub_id
-
-    return use_cache_if_unreachable() if is_hub_id(name) else nullcontext()
 
 
 def _is_route(model: Model, options: Mapping[str, Any]) -> bool:
@@ -365,14 +342,6 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     from unbag.inference.llm.endpoint import EndpointPredictor
 
     return EndpointPredictor.load(name, **options)
-
-
-def _baseline(name: str, options: dict[str, Any]) -> Predictor:
-    from unbag.baselines.lexical.fitting import LexicalTrainingOptions
-    from unbag.baselines.lexical.predictors import BASELINES
-
-    predictor: Predictor = BASELINES[name](LexicalTrainingOptions(**options))
-    return predictor
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:

@@ -11,8 +11,7 @@ import numpy as np
 
 from unbag import challenge_sets
 from unbag.data.predictions import NONE
-from unbag.evaluation import row_labels, samples
-from unbag.evaluation.row_labels import RowLabels
+from unbag.evaluation.samples import RowLabels, read_row_labels
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
@@ -44,9 +43,6 @@ def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelCh
 
     Returns:
         One entry per set and corpus that both runs evaluated on the same rows, and notes on results without labels.
-
-    Raises:
-        ValueError: If a path has no results, results of several models, or damaged labels.
     """
     after, earlier = (load_single_system(path)[1] for path in (run, earlier_run))
     ours, theirs = _group_by_rows(after), _group_by_rows(earlier)
@@ -59,7 +55,7 @@ def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelCh
         if len(ours[rows]) > 1 or len(theirs[rows]) > 1:
             notes.append(f"{title}: labels not compared, because one run has several training seeds")
             continue
-        labels = [_read(each) for each in (one, other)]
+        labels = [read_row_labels(each.file.parent, each.number, each.result) for each in (one, other)]
         if labels[0] is None or labels[1] is None:
             notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
@@ -81,10 +77,6 @@ def _group_by_rows(system: ComparedSystem) -> dict[tuple[str, str], list[Located
     for run in system.runs:
         by_rows.setdefault((run.result.set, run.result.data["sha256"]), []).append(run)
     return by_rows
-
-
-def _read(run: LocatedResult) -> RowLabels | None:
-    return row_labels.read_row_labels(samples.get_labels_file(run.file.parent, run.number, run.result), run.result)
 
 
 def _count_changes(

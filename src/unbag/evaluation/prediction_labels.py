@@ -91,16 +91,11 @@ def resolve_answers(
     """Find the meaning of the labels of a model, and arrange its predictions in the order of a set.
 
     Args:
-        published: Table of predictions.
-        model: One of its models.
         positions: Row of the table for each of the n rows of the set; -1 without one.
         gold: Names of the gold labels of the set, n rows.
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`; `none` for no answer).
         is_unaltered: Whether the rows are pairs of the corpus, so that a model is expected to be right.
         has_threshold: Whether a threshold replaces the labels of the table, which may then contradict its scores.
-
-    Raises:
-        DataError: If the meaning of a label is unknown, or contradicts the gold labels of the table.
     """
     is_predicted = positions >= 0
     is_predicted[is_predicted] = model.is_predicted[positions[is_predicted]]

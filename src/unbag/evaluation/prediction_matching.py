@@ -63,9 +63,6 @@ def match_rows(published: PublishedPredictions, built: BuiltSet, *, by_order: bo
     same predictions and gold labels; otherwise none of them matches.
 
     With `by_order`, rows match by their number instead. The gold labels of the table must then be those of the set.
-
-    Raises:
-        DataError: If no row matches, or with `by_order` if the gold labels differ.
     """
     gold = read_column(built.rows, "label").to_numpy()
     answers = _code_answers(published.models)
@@ -268,7 +265,6 @@ def describe_coverage(match: NDArray[np.bool_], gold: NDArray[Any], names: Seque
     Args:
         match: Mask of the rows with a prediction, shape (n,).
         gold: Gold label ids, shape (n,).
-        names: Names of the ids.
     """
     table = np.array([np.bincount(gold[rows], minlength=len(names)) for rows in (match, ~match)])
     table = table[:, table.sum(axis=0) > 0]

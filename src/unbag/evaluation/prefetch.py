@@ -120,11 +120,7 @@ def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
 
 
 def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
-    """Validate that all required resources, such as models and corpora, are available offline.
-
-    Raises:
-        MissingResourceError: If any resource is missing. The message lists all of them.
-    """
+    """Validate that all required resources, such as models and corpora, are available offline."""
     if lacking := fetch_requirements(requirements):
         raise MissingResourceError(
             f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "

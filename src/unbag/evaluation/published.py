@@ -23,7 +23,7 @@ from unbag.evaluation.prediction_matching import (
     find_original_rows,
     match_rows,
 )
-from unbag.evaluation.row_labels import compute_source_indices
+from unbag.evaluation.samples import compute_source_indices
 from unbag.evaluation.scoring import (
     ScoredResult,
     build_scored_result,
@@ -80,19 +80,10 @@ def score_published_predictions(
     The scores cover the examples whose rows all have a prediction.
 
     Args:
-        sources: Files or tables (`unbag.inference.prediction_files`).
-        sets: Requests, built sets or names.
-        output_dir: Folder to write to.
         predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
-        lexical_baseline: See `evaluator.evaluate_all`.
         threshold: Minimum probability of entailment (`inference.single_output`); default: the most probable label.
-        columns: Names of the columns, as for `read_published_predictions`.
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`).
         by_order: Whether rows match by their number instead of ids or texts.
-        keep_going: Whether to score the other sets and models after one has failed.
-
-    Raises:
-        ValueError: If the predictions cannot be read, match no rows of the set, or have labels of unknown meaning.
     """
     validate_writable(Path(output_dir), folder=True)
     threshold = None if threshold is None else parse_threshold(threshold)

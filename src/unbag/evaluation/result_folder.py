@@ -89,14 +89,9 @@ class FolderContents(NamedTuple):
 def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
     """Validate that a run can write to a folder without losing results or mixing model versions.
 
-    Args:
-        folder: Output folder of the run.
-        models: Record of each model by its name; None for a model that is not loaded yet.
-        sets: Names of the sets that the run evaluates.
-
-    Raises:
-        ValueError: If the folder has results of another model, of the same model with other options, or of an earlier
-            version of the model on sets that are not part of the run.
+    `models` has the record of each model by its name; None for a model that is not loaded yet. Rejected are results of
+    another model, of the same model with other options, or of an earlier version of the model on sets that are not part
+    of the run.
     """
     earlier, _ = read_result_folder(folder)
     stored = metrics.group_by_model(earlier)

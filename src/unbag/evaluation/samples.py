@@ -1,10 +1,12 @@
-"""Samples: per-example values behind the metrics of a run, for paired comparisons of runs.
+"""Samples and predicted labels of a run, for paired comparisons of runs.
 
-    <run>/samples/00-permuted.parquet      samples of the first result in results.json: one row per source example
+    <run>/samples/00-permuted.parquet           samples of the first result in results.json: one row per source example
+    <run>/samples/00-permuted.labels.parquet    its predicted labels: one row per row of the set
 
-The columns are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that everything
-a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model, and can draw
-the same bootstrap resamples for both models. The folder also holds the predicted labels (`evaluation.row_labels`).
+The columns of samples are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that
+everything a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model,
+and can draw the same bootstrap resamples for both models. The files lie in the run's folder, since the prediction store
+may be shared, on another machine, or deleted.
 """
 
 import hashlib
@@ -12,16 +14,17 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
-from unbag.evaluation import row_labels
-from unbag.evaluation.row_labels import RowLabels
+from unbag.data.columns import read_column
+from unbag.data.predictions import NO_ANSWER, NONE, SetPredictions
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import STATISTICS, compute_sample_value
@@ -31,7 +34,41 @@ from unbag.utils.files import atomic_write
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
+_LABELS_META: Final = b"unbag.labels"
 _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
+
+
+class RowLabels(NamedTuple):
+    """Predicted labels of n rows, in order. Each row requires five bytes of memory."""
+
+    source: NDArray[np.int32]  # number of each row's source example, shape (n,); rows of one source are not independent
+    label: NDArray[np.int8]  # position of each row's predicted label in `names`, shape (n,)
+    names: tuple[str, ...]  # the last one, `data.predictions.NONE`, is for rows without an answer
+
+    @property
+    def checksum(self) -> int:
+        """Checksum of the labels."""
+        return checksums.compute_cells_checksum(self.source.tobytes(), self.label.tobytes(), *self.names)
+
+    def find_differences(self, other: "RowLabels") -> NDArray[np.bool_]:
+        """Compute a mask of the rows whose labels differ between two predictions, shape (n,)."""
+        ours = np.array([self.names.index(name) if name in self.names else -1 for name in other.names])
+        differs: NDArray[np.bool_] = self.label != ours[other.label]
+        return differs
+
+
+def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
+    """Convert predictions for the n rows of a set, as they were scored, to labels."""
+    names = (*predictions.label_space, NONE)
+    predicted = predictions.predicted
+    label = np.where(predicted == NO_ANSWER, len(names) - 1, predicted).astype(np.int8)
+    return RowLabels(compute_source_indices(rows), label, names)
+
+
+def compute_source_indices(rows: Any) -> NDArray[np.int32]:
+    """Compute the index (0, 1, …) of each row's source example, shape (n,)."""
+    codes: NDArray[np.int32] = read_column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int32)
+    return codes
 
 
 def write_samples(
@@ -45,8 +82,6 @@ def write_samples(
     Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
     Args:
-        results: All results of the folder.
-        folder: Folder of the run.
         previous_indices: For results that were not scored now but stay in the folder, the previous index by the new
             index.
         labels: Predicted labels of the newly scored results, by index (default: none).
@@ -54,7 +89,7 @@ def write_samples(
     # All files are read before any is written, because the new name of a file may be the old name of another.
     contents: dict[Path, bytes] = {}
     for new, old in previous_indices.items():
-        for file_of in (_file, get_labels_file):
+        for file_of in (_file, _labels_file):
             if (file := file_of(folder, old, results[new])).is_file():
                 contents[file_of(folder, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
@@ -63,7 +98,7 @@ def write_samples(
         if content := _encode(result):
             contents[_file(folder, number, result)] = content
         if number in labels:
-            contents[get_labels_file(folder, number, result)] = row_labels.encode_row_labels(labels[number], result)
+            contents[_labels_file(folder, number, result)] = _encode_row_labels(labels[number], result)
     for file, content in contents.items():
         if not file.is_file() or file.read_bytes() != content:
             with atomic_write(file) as tmp:
@@ -77,9 +112,6 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
     """Read the samples (values per source example) of a result by metric. Return None if none are stored.
 
     `result_index` is the index of the result in the folder's results.json.
-
-    Raises:
-        ValueError: If the file is corrupted, has another version, or belongs to another result.
     """
     file = _file(folder, result_index, result)
     if not file.is_file():
@@ -110,17 +142,50 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
     return samples
 
 
+def read_row_labels(folder: Path, result_index: int, result: Result) -> RowLabels | None:
+    """Read the predicted labels of a result, as `read_samples`. Return None if the run stored none."""
+    file = _labels_file(folder, result_index, result)
+    if not file.is_file():
+        return None
+    try:
+        table, meta = parquet.read_table_with_metadata(file, _LABELS_META, SCHEMA)
+        columns = [table.column(name).to_numpy() for name in ("source", "label")]
+        labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
+        if meta["checksum"] != labels.checksum:
+            raise ValueError("corrupted: the checksum differs")
+        is_same = meta["sha256"] == result.data["sha256"]
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file}: expected readable labels, got an error ({error}); evaluate again") from error
+    if not is_same:
+        raise ValueError(
+            f"{file}: expected labels for the results in the same folder, got labels for other rows; evaluate again"
+        )
+    return labels
+
+
 def _checksum(table: pa.Table) -> int:
     return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
-def get_labels_file(folder: Path, result_index: int, result: Result) -> Path:
-    """Build the path of the file that stores the predicted labels of a result. See `evaluation.row_labels`."""
-    return folder / FOLDER / f"{result_index:02}-{result.set}{row_labels.SUFFIX}"
+def _file(run: Path, number: int, result: Result, suffix: str = ".parquet") -> Path:
+    return run / FOLDER / f"{number:02}-{result.set}{suffix}"
 
 
-def _file(run: Path, number: int, result: Result) -> Path:
-    return run / FOLDER / f"{number:02}-{result.set}.parquet"
+def _labels_file(run: Path, number: int, result: Result) -> Path:
+    return _file(run, number, result, ".labels.parquet")
+
+
+def _encode_row_labels(labels: RowLabels, result: Result) -> bytes:
+    fields = {"names": labels.names, "sha256": result.data["sha256"], "checksum": labels.checksum}
+    table = pa.table({"source": labels.source, "label": labels.label})
+    return _encode_table(table, _LABELS_META, json.dumps({"schema": SCHEMA, **fields}))
+
+
+def _encode_table(table: pa.Table, key: bytes, meta: str) -> bytes:
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({key: meta}), buffer, compression="zstd")
+    content: bytes = buffer.getvalue().to_pybytes()
+    return content
 
 
 def _encode(result: Result) -> bytes | None:
@@ -130,14 +195,11 @@ def _encode(result: Result) -> bytes | None:
         return None
     n = len(samples[0][1].columns)
     same_units = {path: sample for path, sample in samples if len(sample.columns) == n}
-    buffer = pa.BufferOutputStream()
-    pq.write_table(_table(same_units, result), buffer, compression="zstd")
-    content: bytes = buffer.getvalue().to_pybytes()
-    return content
+    return _encode_samples(same_units, result)
 
 
-def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
-    """Build the table of all samples. Columns shared by several quantities are stored once."""
+def _encode_samples(samples: dict[str, Sample], result: Result) -> bytes:
+    """Encode the samples of all quantities. Columns shared by several quantities are stored once."""
     positions: dict[str, int] = {}
     columns: list[Any] = []
     quantities: dict[str, tuple[str, list[int]]] = {}
@@ -159,4 +221,4 @@ def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
         "sha256": result.data["sha256"],
         "quantities": quantities,
     }
-    return table.replace_schema_metadata({_META: json.dumps(meta, ensure_ascii=False)})
+    return _encode_table(table, _META, json.dumps(meta, ensure_ascii=False))

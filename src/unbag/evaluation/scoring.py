@@ -18,11 +18,11 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions, scatter_predictions
-from unbag.evaluation import report_examples, result_folder, row_labels, samples
+from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.result_folder import FolderContents
-from unbag.evaluation.row_labels import RowLabels
+from unbag.evaluation.samples import RowLabels
 from unbag.inference.prediction_store import StoredPredictions, merge_dates
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import Threshold, apply_threshold, predict_by_cutoff
@@ -40,24 +40,11 @@ class ScoredResult(NamedTuple):
     labels: RowLabels | None = None  # None if they are not stored
 
 
-class ScoredModel(NamedTuple):
-    """Properties of a model that are required to score its predictions."""
-
-    record: Mapping[str, Any]  # record of the model in the results
-    # Minimum probability at which the model predicts entailment; None for the most probable label.
-    threshold: Threshold | None = None
-    may_abstain: bool = False  # whether equal probabilities of all labels mean that the model made no prediction
-
-    @classmethod
-    def from_predictor(cls, predictor: Predictor, record: Mapping[str, Any]) -> "ScoredModel":
-        """Build the object from a model's JSON record and the attributes of its predictor."""
-        return cls(record, getattr(predictor, "threshold", None), getattr(predictor, "may_abstain", False))
-
-
 def score_predictions(
     built_set: BuiltSet,
     stored_predictions: StoredPredictions,
-    model: ScoredModel,
+    predictor: Predictor,
+    record: Mapping[str, Any],
     *,
     baseline: BaselinePredictions = BaselinePredictions(),  # noqa: B008 (immutable)
     control: StoredPredictions | None = None,
@@ -66,18 +53,14 @@ def score_predictions(
     """Score the predictions for all rows of a set.
 
     Args:
-        baseline: Predictions of the lexical baseline, empty if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
             model that is invariant to word order; None without the control.
-        table: Table to which the predictions are added.
-
-    Raises:
-        ValueError: If predictions are missing or corrupted, or there is nothing to score.
     """
-    threshold = model.threshold
+    threshold: Threshold | None = getattr(predictor, "threshold", None)
+    may_abstain = getattr(predictor, "may_abstain", False)
     names = built_set.rows.features["label"].names
     labels = read_column(built_set.rows, "label").to_numpy()
-    answers = _answers(stored_predictions, model.may_abstain)
+    answers = _answers(stored_predictions, may_abstain)
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
         abstained_share = estimate_unanswered_share(answers.unanswered, built_set)
@@ -94,13 +77,13 @@ def score_predictions(
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
-        control_answers = _answers(control, model.may_abstain)
+        control_answers = _answers(control, may_abstain)
         draws = [control_answers.select(slice(start, start + n)) for start in parts]
     if threshold is not None:
         answers, *draws = (each.align_to_gold(names) for each in (answers, *draws))
         answers, counts["ranking"], cutoff = apply_threshold(answers, labels, threshold)
         draws = [predict_by_cutoff(each, cutoff) for each in draws]
-    if draws and control is not None and model.may_abstain and any(control.load_unanswered()):
+    if draws and control is not None and may_abstain and any(control.load_unanswered()):
         # A control without answers would have a low score, which would raise the skill score of the model.
         gold = labels[built_set.skill_score_mask]
         draws = [each.align_to_gold(names).count_unanswered_as_correct(gold) for each in draws]
@@ -115,7 +98,7 @@ def score_predictions(
         if control is stored_predictions
         else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
-    result = score_set_predictions(built_set, answers, {**model.record, **counts}, baseline, draws)
+    result = score_set_predictions(built_set, answers, {**record, **counts}, baseline, draws)
     if table is not None:
         table.add(result, built_set.rows, answers)
     return build_scored_result(result, built_set, answers)
@@ -126,7 +109,7 @@ def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPre
     return ScoredResult(
         result,
         report_examples.select_examples(result, built_set.rows, predictions),
-        row_labels.collect_row_labels(built_set.rows, predictions),
+        samples.collect_row_labels(built_set.rows, predictions),
     )
 
 
@@ -151,7 +134,6 @@ def score_set_predictions(
     """Score the predictions of a model and build the result.
 
     Args:
-        model: Record of the model.
         baseline: Predictions of the lexical baseline, empty if it was not evaluated.
         shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
     """
@@ -220,7 +202,7 @@ def _selections(folder: Path) -> list[ExampleSelection]:
 
 def estimate_unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
-    source = row_labels.compute_source_indices(built.rows).astype(np.int64)
+    source = samples.compute_source_indices(built.rows).astype(np.int64)
     return estimate_proportion(unanswered, np.ones(len(unanswered), dtype=np.bool_), source)
 
 

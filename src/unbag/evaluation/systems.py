@@ -86,11 +86,7 @@ class ComparedSystem:
 
 
 def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]]:
-    """Read results and group them by system. Returns the path and the system of each group.
-
-    Raises:
-        ValueError: If there are no paths, no results, or an argument is not a path.
-    """
+    """Read results and group them by system. Returns the path and the system of each group."""
     if not paths:
         raise ValueError(
             "expected the results of at least two models to compare, got none; pass result folders or "
@@ -151,9 +147,6 @@ def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T
     """Select the object of the only model in `models`. Baselines are ignored, unless there is no other model.
 
     `models` has the name, one result and an object for each model.
-
-    Raises:
-        ValueError: If there are several models.
     """
     # Imported here, since the module imports all code for fitting baselines, which most comparisons do not need.
     from unbag.baselines.lexical.predictors import is_baseline

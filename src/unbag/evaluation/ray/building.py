@@ -61,11 +61,7 @@ class PartitionedRows:
         return self
 
     def iter(self, batch_size: int) -> Iterator[pa.Table]:
-        """Iterate over tables of at most `batch_size` rows.
-
-        Raises:
-            DataError: If a file is corrupted.
-        """
+        """Iterate over tables of at most `batch_size` rows."""
         for name in self.files:
             try:
                 with self.folder.open(name) as file:
@@ -127,11 +123,6 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
 
     Rows, order, ids and hash equal those of `request.export_challenge_set` on any cluster. A stopped build resumes from
     the existing parts. All nodes must have access to the folder, a path or URL.
-
-    Raises:
-        ValueError: As in `request.build_requested_set`, or if the request samples examples or the folder has other
-            files.
-        ImportError: If the extra `ray` is not installed.
     """
     if request.max_examples is not None:
         raise ValueError(

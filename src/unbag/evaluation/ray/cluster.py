@@ -16,11 +16,7 @@ T = TypeVar("T")
 
 
 def validate_ray() -> None:
-    """Validate that Ray Data is installed, without importing it.
-
-    Raises:
-        ImportError: If Ray Data is missing; the message names the extra.
-    """
+    """Validate that Ray Data is installed, without importing it."""
     if find_spec("ray") is None:
         raise ImportError(
             "--engine ray: expected the package ray[data], got none; install it: pip install 'unbag[ray]'", name="ray"
@@ -33,10 +29,6 @@ def connect_to_cluster() -> Iterator[Any]:
 
     The cluster is the one at `RAY_ADDRESS`, the one that `ray start` started on this machine, or otherwise a new local
     one.
-
-    Raises:
-        ImportError: Without the extra `ray`.
-        ValueError: If the cluster cannot be reached, or a task fails permanently.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # otherwise Ray reports each cluster to its developers
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # for its C++ processes, which bypass Python's logging

@@ -65,9 +65,6 @@ class RayEngine:
 
     Args:
         num_gpus: GPUs per actor, may be a fraction. Default: one if the cluster has GPUs, otherwise none.
-
-    Raises:
-        ImportError: If the extra `ray` is not installed.
     """
 
     def __init__(self, num_gpus: float | None = None) -> None:
@@ -90,11 +87,7 @@ class RayEngine:
         return self._stack.enter_context(connect_to_cluster())
 
     def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
-        """Build a predictor whose model is loaded by Ray actors. Returns the predictor and its display name.
-
-        Raises:
-            ValueError: If other processes cannot load the model.
-        """
+        """Build a predictor whose model is loaded by Ray actors. Returns the predictor and its display name."""
         if not isinstance(model, str | Path):
             raise ValueError(
                 f"--engine ray: expected the name of a model, got an object of type {type(model).__qualname__}; pass a "
@@ -120,14 +113,7 @@ class RayEngine:
 
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 
-        Args:
-            rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
-            predictor: Predictor from `load_predictor`.
-            folder: Folder that all nodes can access: a shared path or a URL.
-            progress: Called after each chunk with (rows done, total rows).
-
-        Raises:
-            ValueError: As in `predict_rows`, or if a node cannot access the folder or loads another model.
+        All nodes must access the folder: a shared path or a URL.
         """
         job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
