@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final, cast
+from typing import IO, Any, AnyStr, Final, cast
 
 LONGEST_LINE: Final = 16 << 20
 """Maximum decompressed bytes of a line of text. Readers keep one line in memory at a time."""
@@ -75,9 +75,8 @@ def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
 def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`).
 
-    Args:
-        start: Number of bytes to skip, up to the start of a line (default: 0; always 0 for `.gz`).
-        skipped_lines: Number of lines in the skipped bytes (default: 0).
+    `start` skips bytes up to the start of a line (not in a `.gz` file), and `skipped_lines` is the number of lines in
+    them.
     """
     size = validate_file(path).stat().st_size
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -91,24 +90,12 @@ def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     Unlike `iter_lines`, decodes the file before it is split into lines, as UTF-16 and old line ends require. Text in
     another encoding raises a `UnicodeError`.
     """
-    size, number, done = validate_file(path).stat().st_size, 0, 0
-    try:
-        with (
-            gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
-            TextIOWrapper(cast("IO[bytes]", file), encoding, newline="") as text,
-        ):
-            while line := text.readline(LONGEST_LINE + 1):
-                number += 1
-                done += len(line)
-                if len(line) > LONGEST_LINE:
-                    raise DataError(
-                        f"{path}, line {number}: expected at most {LONGEST_LINE:,} bytes per line, got more"
-                    )
-                if done > GIGABYTE and done > MOST_UNPACKED * size:
-                    raise _expands(path, number, MOST_UNPACKED, size)
-                yield number, line
-    except (EOFError, OSError, zlib.error) as error:
-        raise _unreadable(error, path, number + 1, size) from None
+    size = validate_file(path).stat().st_size
+    with (
+        gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
+        TextIOWrapper(cast("IO[bytes]", file), encoding, newline="") as text,
+    ):
+        yield from iter_limited_lines(text, path, size)
 
 
 def read_limited_bytes(path: Path, limit: int) -> bytes | None:
@@ -123,14 +110,12 @@ def read_limited_bytes(path: Path, limit: int) -> bytes | None:
 
 
 def iter_limited_lines(
-    file: IO[bytes], name: object, stored_bytes: int, *, skipped_lines: int = 0
-) -> Iterator[tuple[int, bytes]]:
+    file: IO[AnyStr], name: object, stored_bytes: int, *, skipped_lines: int = 0
+) -> Iterator[tuple[int, AnyStr]]:
     """Yield the number (from 1) and content of each line in an open file, which may decompress as it reads.
 
-    Args:
-        name: Name of the file for error messages.
-        stored_bytes: Bytes of the stored file, compressed. They limit the decompressed size.
-        skipped_lines: Number of lines that were skipped (default: 0).
+    `name` is for error messages, `stored_bytes` is the size of the stored file, which limits the decompressed size, and
+    `skipped_lines` is the number of lines before the position.
     """
     number, done = skipped_lines, 0
     try:
