@@ -42,7 +42,7 @@ def test_predictions_follow_row_order(tmp_path):
     assert values.dtype == np.float32
     np.testing.assert_array_equal(values, np.float32(predict_from_hash(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
-    assert [len(part) for part in found.iter_batches(["id"])] == [30, 30, 30, 10]
+    assert [len(chunk.table) for chunk in found.chunks] == [30, 30, 30, 10]
     assert load_predictions(found.path).equals(table)
     assert load_predictions(found.path, ["neutral"]).column_names == ["neutral"]
 

@@ -5,16 +5,16 @@ from datasets import Dataset
 
 from unbag.data.columns import count_distinct
 from unbag.utils import duplicates
-from unbag.utils.duplicates import DigestFile, compute_digests, has_possible_duplicates
+from unbag.utils.duplicates import compute_digests, has_possible_duplicates, open_digest_file
 
 
 def _files(folder, parts):
     paths = []
     for number, texts in enumerate(parts):
         paths.append(folder / str(number))
-        with DigestFile(paths[-1]) as file:
+        with open_digest_file(paths[-1]) as add:
             for text in texts:
-                file.add(text)
+                add(text)
     return paths
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.data.sources import Example, PairSource
-from unbag.utils.duplicates import DigestFile, has_possible_duplicates
+from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
@@ -37,8 +37,8 @@ def load_total_counts(folder: Path, count_type: str) -> Counter[str]:
 def iter_and_count_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a range of rows. Stores row counts and digests of the ids in `folder`."""
     counts: Counter[str] = Counter()
-    with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
-        for example in source.iter_examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
+    with open_digest_file(_ids(folder, start)) if source.has_ids else nullcontext() as add_id:
+        for example in source.iter_examples(start, stop, counts=counts, id_callback=add_id):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.utils.duplicates import DigestFile, has_possible_duplicates
+from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
@@ -94,7 +94,7 @@ def count_distinct(rows: Any, name: str) -> int:
     """
     runs, last = 0, None
     with TemporaryDirectory(prefix="unbag-") as folder:
-        with DigestFile(Path(folder) / "digests") as file:
+        with open_digest_file(Path(folder) / "digests") as add_digest:
             for batch in rows.select_columns([name]).with_format("arrow").iter(batch_size=ROWS_PER_TABLE):
                 texts = batch.column(name).combine_chunks()
                 # The first text of a batch is compared with the last text of the previous batch.
@@ -103,6 +103,6 @@ def count_distinct(rows: Any, name: str) -> int:
                 last = texts[-1].as_py()
                 runs += int(is_new.sum())
                 for text in texts.filter(pa.array(is_new)).to_pylist():
-                    file.add(text)
+                    add_digest(text)
         # Digests are small, so the expensive exact count is needed only if a text occurs again after other texts.
         return len(rows.unique(name)) if has_possible_duplicates([Path(folder) / "digests"]) else runs

@@ -13,7 +13,7 @@ written whole, with a hash of its content. A missing or damaged chunk is predict
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -279,14 +279,10 @@ class StoredPredictions:
         table = self.load_table()
         return table.column(UNANSWERED).to_pylist() if UNANSWERED in table.column_names else [None] * len(table)
 
-    def iter_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Iterate over the rows in order, one table per chunk, with the given columns (default: all)."""
-        for chunk in self.chunks:
-            yield chunk.table if columns is None else chunk.table.select(list(columns))
-
     def load_table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Load all rows in order as a table, with the given columns (default: all)."""
-        return pa.concat_tables(self.iter_batches(columns), promote_options="default")
+        tables = (chunk.table if columns is None else chunk.table.select(list(columns)) for chunk in self.chunks)
+        return pa.concat_tables(tables, promote_options="default")
 
 
 def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:

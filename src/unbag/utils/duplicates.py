@@ -1,9 +1,9 @@
 """Detection of duplicate texts with digests on disk, so that memory use does not grow with the number of texts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +12,26 @@ _BATCH: Final = 10_000  # texts hashed at a time
 _IN_MEMORY: Final = 4_000_000  # digests sorted at a time: 32 MB
 
 
-class DigestFile:
-    """Context manager that writes 64-bit digests of texts to a file."""
+@contextmanager
+def open_digest_file(path: Path) -> Iterator[Callable[[str], None]]:
+    """Create or replace a file of 64-bit digests, and yield a function that adds the digest of a text."""
+    waiting: list[str] = []
 
-    def __init__(self, path: Path) -> None:
-        """Open the file for writing. Replaces an existing file."""
-        self._file: IO[bytes] = path.open("wb")
-        self._waiting: list[str] = []
+    def write() -> None:
+        file.write(compute_digests(waiting).tobytes())
+        waiting.clear()
 
-    def add(self, text: str) -> None:
-        """Add the digest of a text."""
-        self._waiting.append(text)
-        if len(self._waiting) >= _BATCH:
-            self._write()
+    def add(text: str) -> None:
+        waiting.append(text)
+        if len(waiting) >= _BATCH:
+            write()
 
-    def _write(self) -> None:
-        if self._waiting:
-            self._file.write(compute_digests(self._waiting).tobytes())
-            self._waiting.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._write()
-        self._file.close()
+    with path.open("wb") as file:
+        try:
+            yield add
+        finally:
+            if waiting:
+                write()
 
 
 def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
@@ -50,7 +43,7 @@ def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def has_possible_duplicates(files: Iterable[Path]) -> bool:
-    """Check whether two digests in the files of `DigestFile` are equal, in the same file or in different files.
+    """Check whether two digests in the files of `open_digest_file` are equal, in the same file or in different files.
 
     Different texts may have equal digests: True means that duplicates are possible, False that there are none.
     """
