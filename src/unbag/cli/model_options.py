@@ -93,12 +93,7 @@ class ModelOptions(_LoadingOptions):
         return parse_model_options({name: getattr(self, name) for name in MODEL_OPTIONS})
 
     def validate(self, models: Sequence[str]) -> None:
-        """Validate that the options are compatible with the given models, before the run starts.
-
-        Raises:
-            typer.BadParameter: If a model is the name of a challenge set or a corpus, if `--offline` is given with an
-                endpoint, or if `--train-data` is given without a built-in model.
-        """
+        """Validate that the options are compatible with the given models, before the run starts."""
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
         from unbag.evaluation.model_loading import BUILT_IN, ENDPOINT, find_model_type

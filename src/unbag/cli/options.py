@@ -355,9 +355,6 @@ def build_requests_per_corpus(
 
     With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora. Sets
     that do not support a corpus are passed to `on_failure`, with the corpus.
-
-    Raises:
-        typer.BadParameter: If `--split` is also given.
     """
     corpora = list_requested_corpora(pairs)
     if pairs.split:

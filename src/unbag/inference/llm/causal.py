@@ -4,7 +4,6 @@ import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -190,10 +189,8 @@ class CausalPredictor(BatchingPredictor):
         The options are those of `inference.options.CausalKwargs`. The first word of each label is scored. An
         encoder-decoder requires a prompt.
 
-        Raises:
-            ModelError: If there is no such model, it is not a causal language model, it cannot read `max_length`
-                tokens, `apply_chat_template` is true and it has no chat template, or there is no such dtype or device.
-            ValueError: If `num_fewshot` is another number or is combined with `prompt`, or the file is no prompt.
+        Raises `ModelError` if there is no such model, it is not a causal language model, it cannot read `max_length`
+        tokens, it has no chat template to apply, or there is no such dtype or device.
         """
         device = resolve_device(dtype, device)
         chosen = choose_prompt(prompt, num_fewshot, is_local=True)  # before gigabytes are downloaded
@@ -228,15 +225,14 @@ class CausalPredictor(BatchingPredictor):
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
+
+        def run(rows: NDArray[np.intp]) -> "Tensor":
+            return self._log_likelihoods([questions[row] for row in rows.tolist()])
+
         for rows in build_token_batches(sizes, self.batch_tokens):
-            for subset, scores in self._splitter.run_in_parts(
-                rows, sizes, partial(self._log_likelihoods_of, questions)
-            ):
+            for subset, scores in self._splitter.run_in_parts(rows, sizes, run):
                 values = scores.softmax(dim=-1).numpy()
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
-
-    def _log_likelihoods_of(self, questions: Sequence[_Question], rows: NDArray[np.intp]) -> "Tensor":
-        return self._log_likelihoods([questions[row] for row in rows.tolist()])
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Render the prompt text before a label's word. Without a chat template, a space follows the prompt."""
