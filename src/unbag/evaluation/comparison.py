@@ -214,7 +214,7 @@ def compare_common_examples(
         places = np.intersect1d(examples[one], examples[two], assume_unique=True, return_indices=True)[1:]
         are_same = len(places[0]) == len(examples[one]) == len(examples[two])
         samples = [{path: e.sample for path, e in iter_estimates(each.scores) if e.sample} for each in (first, second)]
-        for path, (label, direction) in _Pairs((), (), DEFAULT_RESAMPLES).choose_metrics(first).items():
+        for path, (label, direction) in _choose_metrics(first, ()).items():
             if not len(places[0]) or (path == SCORE.path and not are_same):
                 continue
             # Terms of documents, whose pairs are not all covered, cannot be restricted to common pairs.
@@ -381,6 +381,29 @@ def _describe_differing_options(one: Result, other: Result) -> str:
     )
 
 
+def _choose_metrics(result: Result, patterns: Sequence[str]) -> dict[str, tuple[str, bool | None]]:
+    """Select the metrics of a result to compare. Returns label and direction by path."""
+    paths = [path for path, _ in iter_estimates(result.scores)]
+    described = challenge_sets.find_challenge_set(result.set)
+    if patterns:
+        # As in `evaluation.metrics.describe_metrics`, the metric of the set takes precedence over that of a verifier.
+        by_name = () if described is None else (SCORE, *described.named_metrics)
+        names = {path: each.name for each in by_name for path in (each.path, each.other_path) if path}
+        chosen = [
+            path for path in paths if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in patterns)
+        ]
+        metrics = {} if described is None else described.map_metrics_by_path()
+        return {p: (m.label, m.higher_is_better) if (m := metrics.get(p)) else (p, None) for p in chosen}
+    if described is None:  # the set is not installed: compare its top-level metrics
+        return {path: (path, None) for path in paths if "." not in path}
+    # Only a few by default: each additional metric makes the correction of all p-values stricter.
+    return {
+        each.path: (each.label, each.higher_is_better)
+        for each in described.list_metrics_with_role("compared")
+        if each.path in paths
+    }
+
+
 class _Pairs:
     """Computation of differences between pairs of systems. Resamples are drawn once for all systems on a task."""
 
@@ -407,7 +430,7 @@ class _Pairs:
         if alone and same and (first.samples is None or second.samples is None):
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
-        for path, (label, direction) in self.choose_metrics(first.result).items():
+        for path, (label, direction) in _choose_metrics(first.result, self._metrics).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
                 notes.append(f"{_title(first.result)}: skill scores are not compared, because their baselines differ")
@@ -448,32 +471,6 @@ class _Pairs:
                 notes.append(f"{_title(first.result)}: {few}")
             yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
 
-    def choose_metrics(self, result: Result) -> dict[str, tuple[str, bool | None]]:
-        """Select the metrics of a result to compare. Returns label and direction by path."""
-        paths = [path for path, _ in iter_estimates(result.scores)]
-        described = challenge_sets.find_challenge_set(result.set)
-        described_numbers = {} if described is None else described.map_metrics_by_path()
-        if self._metrics:
-            # As in `evaluation.metrics.describe_metrics`, the metric of the set takes precedence over that of a
-            # verifier.
-            by_name = () if described is None else (SCORE, *described.named_metrics)
-            names = {path: each.name for each in by_name for path in (each.path, each.other_path) if path}
-            chosen = [
-                path
-                for path in paths
-                if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._metrics)
-            ]
-            named = {path: (each.label, each.higher_is_better) for path, each in described_numbers.items()}
-            return {path: named.get(path, (path, None)) for path in chosen}
-        if described is None:  # the set is not installed: compare its top-level metrics
-            return {path: (path, None) for path in paths if "." not in path}
-        # Only a few by default: each additional metric makes the correction of all p-values stricter.
-        return {
-            each.path: (each.label, each.higher_is_better)
-            for each in described.list_metrics_with_role("compared")
-            if each.path in paths
-        }
-
     def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
         """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
         task = run.task_key
@@ -483,7 +480,7 @@ class _Pairs:
                 (other.file, other.number, path): other.samples[path]
                 for other in on_task
                 if other.samples
-                for path in self.choose_metrics(other.result)
+                for path in _choose_metrics(other.result, self._metrics)
                 if path in other.samples
             }
             values = resample_statistics(list(wanted.values()), resamples=self._resamples)
