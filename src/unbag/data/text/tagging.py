@@ -214,15 +214,17 @@ class Annotator:
             stored = {sentence: self._unpack(packed) for sentence, packed in self._store.get(distinct).items()}
             found = {sentence: annotation for sentence, annotation in stored.items() if is_complete(annotation)}
             new = [sentence for sentence in distinct if sentence not in found]
-            # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
-            # memory zone, new words are dropped at its end and computed again in the next zone. As a compromise, the
-            # words of the first sentences are kept, which include the frequent ones.
-            with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
-                computed = dict(zip(new, compute(new), strict=True))
-            self._n_processed += len(new)
-            if keep:
-                self._store.put((sentence, self._pack(annotation)) for sentence, annotation in computed.items())
-            yield chunk, found | computed
+            if new:
+                # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
+                # memory zone, new words are dropped at its end and computed again in the next zone. As a compromise,
+                # the words of the first sentences are kept, which include the frequent ones.
+                with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
+                    computed = dict(zip(new, compute(new), strict=True))
+                self._n_processed += len(new)
+                if keep:
+                    self._store.put((sentence, self._pack(annotation)) for sentence, annotation in computed.items())
+                found |= computed
+            yield chunk, found
 
 
 Tagged = tuple[tuple[str, str], ...]
