@@ -9,6 +9,7 @@ Digests, versions and commits do not count as numbers.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,10 +61,11 @@ def create_outputs(root: Path, folder: Path) -> dict[str, str]:
     options = ["--to", str(folder)] if (root / "tests/golden/store.py").is_file() else []
     command = [sys.executable, "-m", "tests.golden.write", *options]
     subprocess.run(command, cwd=root, env=environment, check=bool(options), stdout=subprocess.DEVNULL)
-    written = folder if options else root / "tests/golden/expected"  # older revisions stored the full texts
+    if not options:
+        shutil.copytree(root / "tests/golden/expected", folder)  # older revisions stored the full texts
     return {
-        path.relative_to(written).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(written.rglob("*"))
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
 
