@@ -16,6 +16,7 @@ from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ReportModel, ResultGroup, ScoredModel
+from unbag.evaluation.result_folder import FolderContents
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
@@ -259,6 +260,17 @@ def test_results_without_scores_have_no_score_figures(written_report, tmp_path):
     assert 'class="line"' not in text
     html.write_report([written_report(_build_result("org/a", 0.8))], tmp_path / "some.html")
     assert 'class="line"' in (tmp_path / "some.html").read_text(encoding="utf-8")
+
+
+def test_report_of_results_in_memory_equals_report_of_folder(written_report, tmp_path):
+    result = replace(_build_result("org/a", 0.8), config={"train_data": ("a.csv", "b.csv")})
+    folder = written_report(result)
+    contents = FolderContents.read(folder)
+    for name, run in (("memory", contents._replace(results=[result])), ("folder", folder)):
+        html.write_report([run], tmp_path / f"{name}.html")
+    texts = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("memory", "folder")]
+    assert texts[0] == texts[1]
+    assert "[&#39;a.csv&#39;, &#39;b.csv&#39;]" in texts[0]
 
 
 def test_axis_is_clipped_with_arrow_and_verdict_follows(written_report):

@@ -5,6 +5,7 @@ Published results on other rows or with other training data have hollow markers.
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import resources
@@ -316,15 +317,16 @@ def _records(report_data: ReportData) -> Iterator[dict[str, Any]]:
             "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
             "rerun": build_reproduce_command(result),
             "facts": [
-                *(
-                    (f"model {name}", format_interval(value) if isinstance(value, Estimate) else value)
-                    for name, value in result.model.items()
-                    if value != {}
-                ),
-                *data.items(),
-                *((f"set {name}", value) for name, value in result.config.items() if value is not None),
+                *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
+                *((name, _fact(value)) for name, value in data.items()),
+                *((f"set {name}", _fact(value)) for name, value in result.config.items() if value is not None),
             ],
         }
+
+
+def _fact(value: Any) -> Any:
+    # Results in memory have tuples where those of a folder have lists. Both must be shown in the same way.
+    return format_interval(value) if isinstance(value, Estimate) else json.loads(json.dumps(value))
 
 
 def _versions(report_data: ReportData) -> dict[str, str]:
