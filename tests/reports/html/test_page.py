@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html import escape
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -355,5 +356,6 @@ def test_figure_has_all_points_and_no_active_content():
 
 
 def test_style_sheet_and_script_show_same_number_of_examples():
-    [shown] = re.findall(r"const PAGE = (\d+);", page._asset("page.js"))
-    assert f".example:nth-child(n + {int(shown) + 1})" in page._asset("page.css")
+    script, style = (Path(page.__file__).with_suffix(end).read_text(encoding="utf-8") for end in (".js", ".css"))
+    [shown] = re.findall(r"const PAGE = (\d+);", script)
+    assert f".example:nth-child(n + {int(shown) + 1})" in style
