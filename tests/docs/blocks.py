@@ -103,5 +103,5 @@ def find_unbag_arguments(words: list[str]) -> list[str] | None:
         job, target, *others = words[1:]
         if job == "build":
             return ["publish", "dataset", *others, "--repo-id", target, "--yes"]
-        return [job, *others, "--output-dir", "out", "--push-results", target]
+        return [job, *others, "--output-dir", f"job-{job}", "--push-results", target]
     return None
