@@ -18,7 +18,10 @@ QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
 	$(filter-out %/test_reproduce.py,$(wildcard tests/reports/test_*.py))
 
-.PHONY: demo test test-all portability lowest extras attack audit quick lint schemas format hub bench harnesses docs released-pages
+.PHONY: help demo test test-all portability lowest extras attack audit quick lint schemas format hub bench harnesses docs released-pages
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
 demo: $(VENV)/demo.installed  ## evaluate a small network and two bags of words on every set, offline
 	$(BIN)/unbag demo
