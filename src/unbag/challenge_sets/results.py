@@ -217,9 +217,9 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
         ) from None
 
 
-def validate_set_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> None:
+def validate_set_record(record: Any, schema: type, expected: str, path: str = "") -> None:
     """Validate a record that names a challenge set, with the types of the set's options and scores if installed."""
-    name = record.get("set")
+    name = record.get("set") if isinstance(record, dict) else None
     described = challenge_sets.find_challenge_set(name) if isinstance(name, str) else None
     own = (None, None) if described is None else (described.options_type, described.scores_type)
     parse_record(record, _add_types(schema, *own), expected, path)
