@@ -88,6 +88,9 @@ class Page:
         try:
             arguments = [str(found) for word in arguments for found in self._expand(word)]
             self._provide_inputs(arguments)
+            if arguments[:2] == ["publish", "pair"]:
+                self._once("lexical", "fit", "--train-data", "snli", "--output-dir", "lexical")
+                arguments += ["--lexical-model", str(self.world / "once/lexical")]
             code = self._unbag(*arguments, *_list_small_options(arguments))
         except BaseException:
             self.failures.append(f"{line}\n{traceback.format_exc()}")
@@ -151,7 +154,10 @@ class Page:
                 is_run = name in ("paths", "folders", "no_worse_than", "runs", "results", "compare_with")
                 if path == "check" and name == "model" and ("runs/" in text or text == "RUN"):
                     is_run = True
-                if is_run:
+                if path == "publish model" and name == "results" and not Path(text).exists():
+                    self._provide_model(str(values["folder"]), values)
+                    self._unbag("evaluate", str(values["folder"]), *_SETS, "--max-examples", "30", "--output-dir", text)
+                elif is_run:
                     self._provide_run(Path(text), is_verifier)
                 elif name in ("models", "model", "folder"):
                     self._provide_model(text, values)
@@ -163,8 +169,9 @@ class Page:
         if path.exists():
             return
         # Two different runs, so that a comparison has something to compare.
-        model = "org/MODEL" if self.names.setdefault("__runs", 0) % 2 == 0 else "org/MODEL-int8"
-        self.names["__runs"] += 1
+        is_first = path.name == "model" or self.names.setdefault("__runs", 0) % 2 == 0
+        model = "org/MODEL" if is_first else "org/MODEL-int8"
+        self.names["__runs"] = self.names.get("__runs", 0) + 1
         template = f"run-{model.rpartition('/')[2]}-{is_verifier}"
         pairs = _CLAIMS if is_verifier else _SETS
         self._once("evaluate", model, *pairs, "--output-dir", template)

@@ -44,6 +44,8 @@ _WELL_KNOWN = (
     "nli-fixtures/minilm-l6-snli",
     "sentence-transformers/all-MiniLM-L6-v2",
 )
+STORED = ("org/MODEL", "org/NAME")
+"""Models that pages also write to. Repositories from a mounted folder are read-only."""
 OFFICIAL_FILES = (import_module("unbag.scripts.dataset_scripts.breaking_nli.breaking_nli").PINNED, sicck.FILE)
 """The authors' files, which users download."""
 _DATASET_CARD = """---
@@ -91,7 +93,7 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
     named = {"org/MODEL", "org/MODEL-int8", "org/PRETRAINED"}  # also needed to prepare runs
     named |= {f"org/{name}" for page in PAGES for name in _HUB_NAME.findall(page.read_text(encoding="utf-8"))}
     for name in sorted(named.union(_WELL_KNOWN)):
-        if name != "org/DATASET":
+        if name not in ("org/DATASET", *STORED):
             shutil.copytree(models[_choose_kind(name)], root / "models" / name)
     name, _, commit = embeddings.DEFAULT.partition("@")
     pins["model", name] = commit
@@ -202,7 +204,7 @@ def provide_file(path: Path, page: str, world: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.stem.startswith("claims"):
             _write_claims(path)
-        elif path.stem.startswith(("predictions", "eval_predictions", "samples")):
+        elif "predictions" in path.stem or path.stem.startswith("samples"):
             _write_predictions(path)
         else:
             _write_pairs(path)
@@ -214,10 +216,10 @@ def provide_file(path: Path, page: str, world: Path) -> None:
 
 
 def _write_predictions(path: Path) -> None:
-    """Write predictions for the set in the current folder, or for the pairs of the default set."""
-    sets = sorted(Path().glob("*.parquet"))
-    if sets:
-        ids = pq.read_table(sets[0], columns=["id"])["id"].to_pylist()
+    """Write predictions for the pairs of the default set, or for a set: `NAME_predictions.csv` for `NAME.parquet`."""
+    built = Path(f"{path.stem.removesuffix('_predictions')}.parquet")
+    if built.exists():
+        ids = pq.read_table(built, columns=["id"])["id"].to_pylist()
         path.write_text("".join(["id,prediction\n", *(f"{each},neutral\n" for each in ids)]))
         return
     samples = [

@@ -242,6 +242,9 @@ def world(shared, wordnet, make_model, tmp_path_factory):  # noqa: F811
             "SLURM_ARRAY_TASK_ID": "0",
             "PYTHONPATH": str(ROOT),
         }
+        for name in stand_ins.STORED:
+            upload = ("-m", "huggingface_hub.cli.hf", "upload", name, models["classifier"])
+            assert PYTHON.start(*upload, env=environment, cwd=root).wait(SECONDS_AT_MOST) == 0
         yield root, environment
 
 
