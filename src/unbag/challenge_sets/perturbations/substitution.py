@@ -6,7 +6,7 @@ The module contains the operator, the rows of the Breaking NLI set, and a genera
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -132,14 +132,8 @@ class Substituter:
             )
 
     @cached_property
-    def _candidates(self) -> dict[tuple[str, ...], list[ReplacementCandidate]]:
-        by_phrase: dict[tuple[str, ...], list[ReplacementCandidate]] = defaultdict(list)
-        for group in self.lists:
-            for old in group.old:
-                by_phrase[tuple(split_phrase(old))] += [
-                    ReplacementCandidate(group.category, group.relation, new) for new in group.new if new != old
-                ]
-        return dict(by_phrase)
+    def _candidates(self) -> Mapping[tuple[str, ...], Sequence[ReplacementCandidate]]:
+        return _map_candidates_by_phrase(tuple(self.lists))
 
     def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
         """Generate variants of a premise, each with one word replaced, ordered by the position of this word.
@@ -187,7 +181,7 @@ class Substituter:
 
     def _replaceable(
         self, premise: str, sentence: Sequence[WordSpan], lowered: Sequence[str]
-    ) -> Iterator[tuple[int, int, str, list[ReplacementCandidate]]]:
+    ) -> Iterator[tuple[int, int, str, Sequence[ReplacementCandidate]]]:
         """Iterate over (start, length, phrase, candidates) of the longest replaceable phrases."""
         longest = max((len(phrase) for phrase in self._candidates), default=1)
         start = 0
@@ -203,7 +197,7 @@ class Substituter:
                 word = sentence[start].text
                 if self.more and not _is_joined(premise, sentence[start]) and (start == 0 or word == lowered[start]):
                     if more := self.more(lowered[start]):
-                        yield start, 1, lowered[start], list(more)
+                        yield start, 1, lowered[start], more
             start += length
 
     def _phrase(self, premise: str, run: Sequence[WordSpan], *, first: bool) -> tuple[str, ...]:
@@ -268,6 +262,19 @@ class Substituter:
     def _draw(self, premise: str, start: int, name: str) -> int:
         # A hash instead of a random stream: the draw at one position does not depend on the other positions.
         return int(rng.compute_key(self.seed, "substitution", premise, start, name))
+
+
+@lru_cache(maxsize=8)  # the lists take ten milliseconds to tokenize, and copies of a substituter share them
+def _map_candidates_by_phrase(
+    lists: tuple[WordList, ...],
+) -> Mapping[tuple[str, ...], Sequence[ReplacementCandidate]]:
+    by_phrase: dict[tuple[str, ...], list[ReplacementCandidate]] = defaultdict(list)
+    for group in lists:
+        for old in group.old:
+            by_phrase[tuple(split_phrase(old))] += [
+                ReplacementCandidate(group.category, group.relation, new) for new in group.new if new != old
+            ]
+    return dict(by_phrase)
 
 
 _GENDERED: Final = frozenset(
