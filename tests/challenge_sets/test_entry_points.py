@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import is_typeddict
+from typing import TypedDict, is_typeddict
 
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +18,7 @@ from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.integrations.harness.export import export_tasks
 from unbag.reports import html, terminal
+from unbag.scoring.bootstrap import Estimate
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +94,20 @@ def test_read_result_without_version_of_unbag_is_unknown(tmp_path):
     del result.environment["unbag"]
     folder = write_run(tmp_path / "run", result)
     assert results.read_results(folder / results.FILE)[0].unbag_version == "unknown"
+
+
+class _OptionalScores(TypedDict, total=False):
+    loudness: Estimate
+
+
+@pytest.mark.parametrize(("value", "is_valid"), [({}, True), ({"loudness": 0.5}, False)])
+def test_optional_score_is_validated_only_if_result_has_it(tmp_path, monkeypatch, value, is_valid):
+    result = build_result()
+    monkeypatch.setattr(type(challenge_sets.get_challenge_set(result.set)), "scores_type", _OptionalScores)
+    result.scores.update(value)
+    folder = write_run(tmp_path / "run", result)
+    if is_valid:
+        assert results.read_results(folder / results.FILE)[0].scores == result.scores
+    else:
+        with pytest.raises(ValueError, match=r"got results\.0\.scores\.loudness: "):
+            results.read_results(folder / results.FILE)

@@ -228,13 +228,21 @@ def validate_set_record(record: Any, schema: type, expected: str, path: str = ""
 @cache
 def _add_types(schema: type, options: type | None, scores: type | None) -> type:
     """Add the fields of a set's types of options and scores to the fields `config` and `scores` of a schema."""
-    hints = get_type_hints(schema, include_extras=True)
+    hints = _get_fields(schema)
     for field, own in (("config", options), ("scores", scores)):
         if own is not None and field in hints:
             parts = [each for each in (hints[field], own) if typing_extensions.is_typeddict(each)]
-            merged = {name: hint for each in parts for name, hint in get_type_hints(each, include_extras=True).items()}
-            hints[field] = _create_type(merged)
+            hints[field] = _create_type({name: hint for each in parts for name, hint in _get_fields(each).items()})
     return _create_type(hints)
+
+
+def _get_fields(schema: Any) -> dict[str, Any]:
+    """Get the types of the fields of a `TypedDict`, in which all optional fields are marked."""
+    hints = get_type_hints(schema, include_extras=True)
+    for name in schema.__optional_keys__:  # `total=False` does not mark the types of the fields
+        if get_origin(hints[name]) is not NotRequired:
+            hints[name] = NotRequired[hints[name]]
+    return hints
 
 
 def _create_type(fields: Mapping[str, Any]) -> type:
@@ -280,8 +288,7 @@ def _to_json_type(hint: Any) -> Any:
     if hint is float:
         return Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
     if typing_extensions.is_typeddict(hint):
-        hints = get_type_hints(hint, include_extras=True)
-        return _create_type({name: _to_json_type(each) for name, each in hints.items()})
+        return _create_type({name: _to_json_type(each) for name, each in _get_fields(hint).items()})
     origin, arguments = get_origin(hint), tuple(map(_to_json_type, get_args(hint)))
     if origin in (Union, UnionType):
         return Union[arguments]  # noqa: UP007
