@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TypedDict, is_typeddict
 
 import pytest
@@ -11,6 +12,8 @@ import unbag
 from tests.factories import build_result, write_run
 from unbag import challenge_sets
 from unbag.challenge_sets import results, selection
+from unbag.challenge_sets.base import ChallengeSet
+from unbag.challenge_sets.pairs import SetOptions
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli import app
 from unbag.data import demo
@@ -111,3 +114,29 @@ def test_optional_score_is_validated_only_if_result_has_it(tmp_path, monkeypatch
     else:
         with pytest.raises(ValueError, match=r"got results\.0\.scores\.loudness: "):
             results.read_results(folder / results.FILE)
+
+
+@dataclass
+class _OptionsWithFile(SetOptions):
+    """The options of the set.
+
+    Attributes:
+        file: a file of words.
+    """
+
+    file: str = ""
+
+
+class _SetWithFile(ChallengeSet):
+    """Set with an option of the name of the authors' file, but without authors' pairs."""
+
+    name = "with_file"
+    Options = _OptionsWithFile
+
+
+def test_option_file_is_recorded_unless_it_is_authors_file():
+    config = _SetWithFile().get_builder_class().BUILDER_CONFIG_CLASS(name="custom", file="words.txt")
+    assert config.get_set_options() == {"file": "words.txt"}
+    official = challenge_sets.get_challenge_set("sicck").get_builder_class().BUILDER_CONFIG_CLASS(name="official")
+    assert "space" in official.get_set_options()
+    assert "file" not in official.get_set_options()

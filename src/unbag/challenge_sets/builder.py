@@ -423,12 +423,7 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
     if hasattr(options, _PIPELINE):
         files = (*files, _PIPELINE)
     # Without a docstring, `dataclass` would set the signature as one.
-    own = {
-        "__doc__": options.__doc__,
-        "FILES": files,
-        "UNRECORDED_DEFAULTS": challenge_set.unrecorded_defaults,
-        "validate": _validate_config,
-    }
+    own = {"__doc__": options.__doc__, "FILES": files, "validate": _validate_config}
     config: Any = dataclass(type(f"{title}Config", (options, _RestoredFromSet, SourceConfig), own | shared))
     configs = build_source_configs(
         config,

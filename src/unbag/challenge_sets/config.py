@@ -21,8 +21,7 @@ class SourceConfig(datasets.BuilderConfig):
 
     # Options that may name a file or folder of the user, whose content changes the rows.
     FILES: ClassVar[tuple[str, ...]] = ("data", "text")
-    # Options that a result records only if they differ from their default.
-    UNRECORDED_DEFAULTS: ClassVar[frozenset[str]] = frozenset()
+    challenge_set: ClassVar[Any]  # set of the config (`base.ChallengeSet`)
 
     corpus: str = ""  # base corpus (`unbag.data.corpora`); empty if `data` or `text` is given
     source_split: str | None = None  # split of the corpus or Hub data set
@@ -70,11 +69,14 @@ class SourceConfig(datasets.BuilderConfig):
 
     def get_set_options(self) -> dict[str, Any]:
         """Collect the options that are specific to the set. Options that select the pairs are omitted."""
-        shared = {field.name for field in fields(SourceConfig)}
-        # The checksum guarantees that all copies of the authors' file are equal.
-        names = sorted({field.name for field in fields(self)} - shared - {OFFICIAL_FILE})
-        unrecorded = {name for name in self.UNRECORDED_DEFAULTS if getattr(self, name) == getattr(type(self), name)}
-        return {name: getattr(self, name) for name in names if name not in unrecorded}
+        names = {field.name for field in fields(self.challenge_set.Options)}
+        if self.challenge_set.official:
+            names.discard(OFFICIAL_FILE)  # the checksum guarantees that all copies of the authors' file are equal
+        given = {name: getattr(self, name) for name in sorted(names)}
+        unrecorded = self.challenge_set.unrecorded_defaults
+        return {
+            name: value for name, value in given.items() if name not in unrecorded or value != getattr(type(self), name)
+        }
 
     def load_options(self) -> dict[str, Any]:
         """Collect the data loading options to store in the results: those with non-default values, except paths."""
