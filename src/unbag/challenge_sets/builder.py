@@ -355,11 +355,10 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
 
     def _generate_tables(
         self, sources: tuple[PairSource, ...], spans: list[Any], plan: Any
-    ) -> Iterator[tuple[tuple[int, ...], pa.Table]]:
+    ) -> Iterator[tuple[tuple[Any, ...], pa.Table]]:
         if plan is not None:
-            number, start, *_ = spans[0]
-            for part, table in enumerate(self.challenge_set.iter_planned_tables(sources, spans, plan)):
-                yield (number, start, part), table
+            for number, table in enumerate(self.challenge_set.iter_planned_tables(sources, spans, plan)):
+                yield (spans[0], number), table
             return
         [source] = sources
         # Joined, so that the work that `iter_tables` does before its first row is done once per process.
