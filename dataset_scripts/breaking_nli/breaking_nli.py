@@ -370,7 +370,7 @@ class BreakingNli(ChallengeSet):
             for number, row in enumerate(rows, start=1):
                 grid.add_row(name(row), *_format_cells(row["accuracy"].n, row), end_section=number == len(rows))
         n = scores["unanswered"]
-        unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer" if n else ""
+        unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer or with a tie of labels" if n else ""
         note = f"{summarize_exclusions(result.data)}{unanswered}{_format_kappa(scores)}"
         return Group(grid, Text(note, style="dim"))
 
