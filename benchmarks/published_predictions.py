@@ -502,9 +502,9 @@ def build_summary(found: Mapping[str, tuple[Split, GroupEffect]]) -> str:
         verdict = f"The interval excludes 0: the {encoders} encoders lose {more} than the {prompted} language models."
     return (
         f"At equal accuracy outside CS_{LAMBDA}, fine-tuned encoders lose {format_share(abs(estimate.value))} "
-        f"percentage points {more} on CS_{LAMBDA} than prompted language models, with a 95 % interval from {low} to "
-        f"{high} (p = {effect.p:.2f}; {encoders} encoders, {prompted} language models, {len(split.lms):,} pairs, of "
-        f"which {(split.lms >= LAMBDA).sum():,} are in CS_{LAMBDA}). {verdict}\n"
+        f"percentage points {more} on CS_{LAMBDA} than prompted language models. The 95 % interval is from {low} to "
+        f"{high} (p = {effect.p:.2f}). The test covers {encoders} encoders, {prompted} language models and "
+        f"{len(split.lms):,} pairs, of which {(split.lms >= LAMBDA).sum():,} are in CS_{LAMBDA}. {verdict}\n"
     )
 
 

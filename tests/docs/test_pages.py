@@ -165,6 +165,36 @@ def test_readme_is_short():
     assert text.count("\n") <= 120
 
 
+STUDIED = {
+    "DeBERTa-v3-base": "DeBERTa-v3 (cross-encoder), base",
+    "GPT-4o": "GPT-4o, zero-shot",
+    "Flan-T5-XL": "Flan-T5-XL, 3 shots",
+    "ESIM": "ESIM",
+    "bag of words": "Naive Bayes, bag of words",
+}
+"""Models in the README, with their names in the study of published predictions."""
+
+
+def _split_cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_models_on_readme_have_numbers_and_sources_of_study():
+    study = (ROOT / "docs/studies/published_predictions.md").read_text(encoding="utf-8")
+    lines = README.read_text(encoding="utf-8").splitlines()
+    [start] = [row for row, line in enumerate(lines) if line.startswith("| [published predictions]")]
+    header, _, every, misleading = (_split_cells(line)[1:] for line in lines[start : start + 4])
+    assert len(header) == len(STUDIED)
+    for link, all_pairs, subset in zip(header, every, misleading, strict=True):
+        name, source = re.fullmatch(r"\[(.+)\]\((.+)\)", link).groups()
+        row = next(_split_cells(line) for line in study.splitlines() if line.startswith(f"| {STUDIED[name]} |"))
+        accuracy, count = re.fullmatch(r"(.+) \((.+)\)", all_pairs).groups()
+        assert (count, subset) == (row[2], row[5])
+        assert float(accuracy) == pytest.approx(float(row[3]), abs=0.0501)
+        [models] = [line for line in study.splitlines() if f"]({source})" in line]
+        assert STUDIED[name].split(", ")[0] in models
+
+
 def _without_line_breaks(path):
     return " ".join(path.read_text(encoding="utf-8").split())
 
