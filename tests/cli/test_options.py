@@ -237,6 +237,47 @@ OF_OTHERS = frozenset(  # options of other programs that appear in messages
 )
 
 
+def find_options(message):
+    """Return the long options in a message, except those in quoted commands."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub("`[^`]*`", "", message)))
+
+
+FAULTY = {
+    "columns.csv": "one,two,three\nA man.,A dog.,neutral\n",
+    "letters.csv": "premise,hypothesis,label\nA man.,A dog.,E\n",
+    "mixed.csv": "premise,hypothesis,label\nA man.,A dog.,not_entailment\nA man.,A dog.,neutral\n",
+    "twice.csv": "id,premise,hypothesis,label\n" + "a,A man.,A dog.,neutral\n" * 2,
+    "passages.jsonl": '{"premise": ["A.", "B."], "hypothesis": "A dog.", "label": "neutral"}\n',
+    "latin.csv": "premise,hypothesis,label\nA caf\xe9.,A dog.,neutral\n",
+}
+
+
+@pytest.mark.parametrize("file", FAULTY)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "build plain --output out.parquet --data",
+        "lexical fit --pipeline all --output-dir out --train-data",
+        "models init esim --output-dir out --corpus",
+        "train finetune --model m --output-dir out --corpus",
+    ],
+)
+def test_errors_of_files_name_only_options_of_the_command(file, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(FAULTY[file], encoding="latin-1")
+    words = [*line.split(), file]
+    done = run_unbag(*words)
+    [options] = [
+        {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+        for path, command in iter_commands()
+        if tuple(words[: len(path)]) == path
+    ]
+    message = f"{done.output} {done.exception}"
+    if line.startswith(("build", "train")):  # the others need no ids or labels, or join passages
+        assert file in message
+    assert find_options(message) <= options, message
+
+
 def test_every_option_in_messages_exists():
     known = {
         name for _, command in iter_commands() for each in command.params for name in (*each.opts, *each.secondary_opts)
@@ -246,8 +287,7 @@ def test_every_option_in_messages_exists():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if " " in text and "\n" not in text and "var(--" not in text:
-                options = re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub("`[^`]*`", "", text))
-                named.setdefault(path.name, set()).update(options)
+                named.setdefault(path.name, set()).update(find_options(text))
     assert sum(map(len, named.values())) > 50
     unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
     assert {file: options for file, options in unknown.items() if options} == {}

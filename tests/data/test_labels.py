@@ -103,6 +103,13 @@ def test_label_map_with_unknown_output_is_rejected():
         resolve_output_labels({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 
+def test_label_map_errors_name_the_option():
+    with pytest.raises(LabelError, match=r"^--label-map: expected a label such as .*, got 'a'$"):
+        parse_label_map("a,entailment,neutral")
+    with pytest.raises(LabelError, match=r"^--label-map: expected the outputs to be a permutation of"):
+        resolve_output_labels({0: "LABEL_0", 1: "LABEL_1"}, parse_label_map("entailment,entailment"))
+
+
 def test_mixed_label_map_forms_are_rejected():
     with pytest.raises(LabelError, match="mixture"):
         parse_label_map("LABEL_0=neutral,entailment")

@@ -119,6 +119,8 @@ def test_given_ids_are_used_and_must_be_unique(tmp_path):
     )
     with pytest.raises(DataError, match=re.escape("line 3: expected unique ids, got 'a' twice")):
         list(open_data(path).iter_examples())
+    with pytest.raises(DataError, match=r"; rename the column to number the rows$"):
+        list(open_data(path, has_options=False).iter_examples())
     numbered = open_data(path, columns={"id": ""})
     assert [example.source_id for example in numbered.iter_examples()] == ["a-0", "a-1"]
 

@@ -199,6 +199,8 @@ def test_third_label_can_be_not_entailment(tmp_path):
     path = _write_csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
     with pytest.raises(DataError, match=r"or pass its meaning with --labels Contradiction=not_entailment$"):
         _read_labels(open_data(path, labels=["neutral=not_entailment"]))
+    with pytest.raises(DataError, match=r"; use the same labels in all rows$"):
+        _read_labels(open_data(path, labels=["neutral=not_entailment"], has_options=False))
     source = open_data(path, labels=["neutral=not_entailment", "Contradiction=not_entailment"])
     assert source.labels == TWO_WAY
     assert _read_labels(source) == ["entailment", "not_entailment", "not_entailment"]

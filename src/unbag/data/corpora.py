@@ -315,6 +315,6 @@ def get_corpus(name: str) -> Corpus:
     if name not in CORPORA:
         raise ValueError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"
-            "; `unbag evaluate --data` reads user-provided pairs"
+            "; use data (--data) for user-provided pairs"
         )
     return CORPORA[name]

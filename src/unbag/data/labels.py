@@ -228,7 +228,10 @@ def parse_label_map(text: str) -> dict[str, str]:
             f"(LABEL_0=contradiction,…), got a mixture: {text!r}; use one form"
         )
     pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
-    return {theirs.strip(): resolve_label(ours) for theirs, ours in pairs}
+    try:
+        return {theirs.strip(): resolve_label(ours) for theirs, ours in pairs}
+    except LabelError as error:
+        raise LabelError(f"--label-map: {error}") from None
 
 
 def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -271,8 +274,9 @@ def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, s
             )
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
+        where = "" if label_map is None else "--label-map: "
         raise LabelError(
-            f"expected the outputs to be a permutation of {_listed(LABEL_SPACES)}, got {','.join(order)}"
+            f"{where}expected the outputs to be a permutation of {_listed(LABEL_SPACES)}, got {','.join(order)}"
             f"{_two_label_advice(order)}"
         )
     return order

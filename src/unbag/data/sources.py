@@ -102,6 +102,7 @@ class PairSource:
     max_characters: int | None = MAX_SENTENCE_CHARACTERS  # per sentence; longer pairs are excluded
     labels: tuple[str, ...] = LABELS  # label space, one of `data.labels.LABEL_SPACES`
     requires_english: bool = False  # whether pairs in other languages are excluded
+    has_options: bool = False  # whether the user can set the columns, for the advice in errors
 
     @cached_property
     def spans(self) -> Spans:
@@ -156,10 +157,10 @@ class PairSource:
                 if self.has_ids and id_callback is not None:
                     id_callback(parsed.source_id)
                 elif self.has_ids and parsed.source_id in ids:
-                    raise DataError(
-                        f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; rename the column (or "
-                        "pass --columns id=) to number the rows, or use another id column (--columns id=…)"
-                    )
+                    advice = "rename the column to number the rows"
+                    if self.has_options:
+                        advice += ", or use another id column (--columns id=…) or none (--columns id=)"
+                    raise DataError(f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; {advice}")
                 elif self.has_ids:  # row numbers are unique
                     ids.add(parsed.source_id)
                 yield parsed
@@ -269,7 +270,8 @@ def open_data(
             truth values; or the meaning of each label, as `E=entailment`.
         revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
         join_passages: Whether to join a premise that is a list of passages by blank lines.
-        has_options: Whether the user can set `columns` and `labels`, so that errors suggest these options.
+        has_options: Whether the user can set `columns`, `labels` and `join_passages`, so that errors suggest these
+            options.
     """
     validate_language_code(language)
     path = Path(data)
@@ -317,6 +319,7 @@ def open_data(
         _read=table.read,
         _parse=parse,
         labels=reader.space,
+        has_options=has_options,
     )
 
 
@@ -598,7 +601,9 @@ def _parse(
     label = labels.read(gold, row.location)
     texts = []
     for side, reason in EMPTY_SIDES.items():
-        text = _join_passages(values[columns[side]], side, row.location, is_allowed=join_passages)
+        text = _join_passages(
+            values[columns[side]], side, row.location, is_allowed=join_passages, has_options=bool(labels.has_options)
+        )
         if not text.strip():
             return reason
         texts.append(text)
@@ -656,7 +661,7 @@ def _is_blank(value: Any) -> bool:
     return value is None or value == [] or is_nan or (isinstance(value, str) and not value.strip())
 
 
-def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool) -> str:
+def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool, has_options: bool) -> str:
     """Convert the cell of a sentence to text. A list of passages is joined by blank lines if this is allowed."""
     if _is_blank(value):
         return ""
@@ -676,9 +681,10 @@ def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool) ->
     if side != "premise":
         raise DataError(f"{location}: expected the {side} as text, got a list of {len(passages)} texts; join them")
     if not is_allowed:
+        by_option = "pass --join-passages (join_passages=True in Python) to join them by blank lines, or "
         raise DataError(
-            f"{location}: expected the premise as text, got a list of {len(passages)} passages; pass --join-passages "
-            "(join_passages=True in Python) to join them by blank lines, or join them in the data"
+            f"{location}: expected the premise as text, got a list of {len(passages)} passages; "
+            f"{by_option if has_options else ''}join them in the data"
         )
     return "\n\n".join(each.strip() for each in passages)
 
@@ -736,12 +742,12 @@ def find_meaning(gold: Any, meanings: Sequence[tuple[str, str]]) -> str | None:
 @lru_cache(typed=True)
 def _read_label(gold: Any, labels: _GoldLabels) -> str:
     if meaning := find_meaning(gold, labels.meanings):
-        return _in_space(meaning, gold, labels.space)
+        return _in_space(meaning, gold, labels)
     if isinstance(gold, str) and (text := _label_text(gold)) in (_EMPTY_LIST, _FILLED_LIST):
         raise LabelError(f"expected a label as text or a number, got {'an empty' if text == _EMPTY_LIST else 'a'} list")
     truth = gold if isinstance(gold, bool) else parse_truth_value(str(gold))
     if truth is not None:
-        return _in_space(labels.of_truth_value(truth), gold, labels.space)
+        return _in_space(labels.of_truth_value(truth), gold, labels)
     number = None
     with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
         # pandas writes integers as floats in a column with missing values.
@@ -749,23 +755,23 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
     if isinstance(gold, float) and gold != number:
         raise ValueError(f"expected a whole number as a label, got {gold}; correct it")
     if number is None:
-        return _in_space(resolve_gold_label(str(gold)), gold, labels.space)
+        return _in_space(resolve_gold_label(str(gold)), gold, labels)
     names = labels.names
     if names is None:
         raise LabelError(f"expected a label name, got the number {number}, whose meaning is unknown")
     if not 0 <= number < len(names):
         raise ValueError(f"expected a label id from 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
-    return _in_space(names[number], gold, labels.space)
+    return _in_space(names[number], gold, labels)
 
 
-def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
-    """Validate that a label is in a label space, and return it. `gold` is the label as written in the data."""
-    if label not in space:
+def _in_space(label: str, gold: Any, labels: _GoldLabels) -> str:
+    """Validate that a label is in the label space, and return it. `gold` is the label as written in the data."""
+    if label not in labels.space:
         theirs = str(gold).strip()
-        meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
-        advice = f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}"
+        meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in labels.space else "…"
+        by_option = f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}"
         raise ValueError(
-            f"expected one of {', '.join(space)}, as in the other rows, got {label}; use the same "
-            f"labels in all rows{advice}"
+            f"expected one of {', '.join(labels.space)}, as in the other rows, got {label}; use the same "
+            f"labels in all rows{by_option if labels.has_options else ''}"
         )
     return label

@@ -134,7 +134,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
     >>> validate_model_options(["my:model"], {"head": "plain"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, ...threshold
+    ValueError: head is for a Hub id or a folder; my:model is a function, which ...; omit head (--head)
     """
     kinds = {_display_name(model): find_model_type(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
@@ -146,7 +146,8 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         model, kind = next(iter(kinds.items()))
         own = ", ".join(sorted(kind.options & MODEL_OPTIONS.keys()))
         raise ValueError(
-            f"{option} is for {' or '.join(takers)}; {model} is {kind.description}, which takes only {own}"
+            f"{option} is for {' or '.join(takers)}; {model} is {kind.description}, which takes only {own}; omit "
+            f"{option} (--{option.replace('_', '-')})"
         )
 
 

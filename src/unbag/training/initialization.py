@@ -167,7 +167,7 @@ def _of_words(
         if name in CORPORA:
             sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
         else:
-            sources.append(open_data(name))
+            sources.append(open_data(name, has_options=False))
     examples = chain.from_iterable(source.iter_examples() for source in sources)
     sentences = list(dict.fromkeys(text for example in examples for text in (example.premise, example.hypothesis)))
     words = build_vocabulary(sentences, min_count=least)
