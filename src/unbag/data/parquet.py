@@ -99,10 +99,11 @@ def _iter_arrow(reader: Any) -> Iterator[pa.RecordBatch]:
         yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
-def count_rows(path: Path) -> int:
-    """Count the rows of a Parquet file."""
+def read_row_group_sizes(path: Path) -> list[int]:
+    """Read the number of rows of each row group of a Parquet file."""
     try:
-        return int(pq.read_metadata(path).num_rows)
+        footer = pq.read_metadata(path)
+        return [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: {extract_first_line(error)}") from None
 

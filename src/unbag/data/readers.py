@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -76,20 +77,19 @@ def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
 
     from unbag.data import parquet
 
-    number = 0
+    number = start  # of the next row
     try:
-        for number, batch in parquet.iter_file_batches(path, start):
-            if stop is not None and number >= stop:
-                return
+        for first, batch in parquet.iter_file_batches(path, start):
             validate_unique_columns(batch.schema.names, path)
-            first, end = max(start, number), number + batch.num_rows
-            if stop is not None:
-                end = min(end, stop)
-            if first < end:
-                wanted = batch.slice(first - number, end - first)
+            end = first + batch.num_rows if stop is None else min(first + batch.num_rows, stop)
+            if number < end:
+                wanted = batch.slice(number - first, end - number)
                 columns = [_values(wanted, name, path) for name in wanted.schema.names]
-                for row, cells in enumerate(zip(*columns, strict=True), start=first):
+                for row, cells in enumerate(zip(*columns, strict=True), start=number):
                     yield DataRow(row, f"{path}, row {row}", dict(zip(wanted.schema.names, cells, strict=True)))
+                number = end
+            if stop is not None and number >= stop:
+                return  # without reading the next batch
     except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
         raise DataError(
             f"{path}, after {number:,} rows: expected a readable row, got an error ({extract_first_line(error)})"
@@ -266,6 +266,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _LARGEST_JSON: Final = 256 << 20  # bytes; a json file is parsed as a whole
+_RANGES_PER_GROUP: Final = 16
+"""Maximum number of ranges of a row group, whose preceding rows are decoded to reach the start of each range."""
 _PARQUET: Final = ".parquet"
 _ARROW: Final = (".arrow", ".feather")
 _TEXT: Final[Mapping[str, Callable[[Path, TextLayout, RowStart], Iterator[DataRow]]]] = {
@@ -318,7 +320,7 @@ class DataFile:
         return parquet.find_class_label_names(self.path, column)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of `size` rows.
+        """Split the file into ranges of `size` rows. A Parquet file with larger row groups has larger ranges.
 
         A file without random access (`.gz`, `.json`, Arrow, UTF-16) has a single open-ended range.
         """
@@ -326,7 +328,8 @@ class DataFile:
         if extension == _PARQUET:
             from unbag.data import parquet
 
-            return _split_rows(parquet.count_rows(self.path), size)
+            groups = parquet.read_row_group_sizes(self.path)
+            return _split_rows(sum(groups), max(size, ceil(max(groups, default=0) / _RANGES_PER_GROUP)))
         # A compressed file cannot be read from the middle.
         if self.path.suffix == ".gz" or extension in (".json", *_ARROW) or not self.layout.is_seekable:
             return ((0, None),)
@@ -394,7 +397,9 @@ def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]
         splits = list(data)
         if split not in splits and (split is not None or len(splits) != 1):
             choices = ", ".join(splits)
-            by_option = f"pass one, such as --split {splits[0]}" if split is None else f"use one of {choices}"
+            by_option = (
+                f"pass one, such as --split {splits[0]} (with --data)" if split is None else f"use one of {choices}"
+            )
             got = "none" if split is None else repr(split)
             raise DataError(
                 f"{path}: expected one of the splits {choices}, got {got}; {by_option}, or pass the folder of one "

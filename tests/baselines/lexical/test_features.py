@@ -23,6 +23,7 @@ from unbag.baselines.lexical.words import (
     PIPELINES,
     UNIVERSAL,
     AllWordsSelector,
+    ContextWordSelector,
     TypeWordSelector,
     build_model_word_selector,
     build_word_selector,
@@ -101,6 +102,13 @@ def test_pipeline_without_penn_tags_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_SuffixTagger,), {"fine": frozenset({"NN", "VERB"})}))
     with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
         build_word_selector("mine", "en")
+
+
+def test_selector_by_tags_in_context_needs_no_segmenter(monkeypatch):
+    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
+    monkeypatch.setattr(lexical_words, "build_tokenizer_identity", lambda language: pytest.fail("requires rjieba"))
+    assert build_word_selector("any", "zh").identity == "words tagged as content by a test"
+    assert isinstance(build_word_selector("any", "zh"), ContextWordSelector)
 
 
 def test_word_selector_with_invalid_options_raises():

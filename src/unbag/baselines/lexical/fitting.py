@@ -25,8 +25,8 @@ from unbag.baselines.lexical.words import (
     ALL,
     BY_CONTEXT,
     BY_TYPE,
-    AllWordsSelector,
     TypeWordSelector,
+    WordSelector,
     build_word_selector,
 )
 from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
@@ -193,7 +193,7 @@ def _is_stored(folder: Path) -> bool:
 def _fit(
     recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
-    reader: AllWordsSelector,
+    reader: WordSelector,
     fold: TrainingFold | None,
     folder: Path,
     *,
@@ -226,7 +226,7 @@ def load_lexical_model(folder: Path) -> LexicalModel:
 def _read_training_pairs(
     recipe: LexicalTrainingOptions,
     sources: Sequence[PairSource],
-    reader: AllWordsSelector,
+    reader: WordSelector,
     fold: TrainingFold | None,
     progress: Progress | None,
 ) -> tuple[list[tuple[Words, Words]], list[str]]:

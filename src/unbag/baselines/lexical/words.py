@@ -7,6 +7,7 @@ included, because *not* and *there* are features in Figure 2 of the paper. In un
 and pronouns.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -43,30 +44,36 @@ BY_TYPE: Final = "type"
 """Select words by their most frequent tag in the training pairs, which does not depend on word order."""
 
 
-class AllWordsSelector:
-    """Selector of all words except punctuation; base class of the other selectors.
+class WordSelector(ABC):
+    """Base class of the selectors, which choose the words of a sentence that become features."""
 
-    A selector chooses the words of a sentence that become features. The attribute `identity` identifies the tokenizer
-    and the tagger, which affect the words.
-    """
+    identity: str
+    """Identifier of the tokenizer and the tagger, which affect the words."""
+
+    @abstractmethod
+    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
+        """Select the words of each distinct sentence: lowercase, unique, sorted."""
+
+    def precompute_tags(self, sentences: Iterable[str]) -> None:  # noqa: B027  (optional)
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
+
+
+class AllWordsSelector(WordSelector):
+    """Selector of all words except punctuation. The result does not depend on word order."""
 
     def __init__(self, language: str) -> None:
         self._language = language
         self.identity = f"all words by {build_tokenizer_identity(language)}"
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence: lowercase, unique, sorted."""
+        """Select the words of each distinct sentence."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
-    def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
 
-
-class ContextWordSelector(AllWordsSelector):
+class ContextWordSelector(WordSelector):
     """Selector of content words, based on their part-of-speech tags in the sentence."""
 
     def __init__(self, pipeline: str, language: str) -> None:
-        super().__init__(language)
         self._pipeline, self._tagger = pipeline, Tagger(pipeline)
         self._is_english = language == "en"
         self._content_tags = PENN if self._is_english else UNIVERSAL
@@ -133,7 +140,7 @@ class TypeWordSelector(ContextWordSelector):
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
 
-def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> AllWordsSelector:
+def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
     """Build the word selector for a spaCy pipeline, a language and a tagging method (by context or by word type).
 
     Args:
@@ -150,7 +157,7 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
     return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline, language)
 
 
-def build_model_word_selector(record: Mapping[str, Any]) -> AllWordsSelector:
+def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
     """Build the word selector of a fitted model from its JSON record.
 
     For a model with words by type, all words are selected, because other words are not in its vocabulary.
