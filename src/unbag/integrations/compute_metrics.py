@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from unbag import challenge_sets
 from unbag.data.columns import read_numeric_column
@@ -59,7 +60,11 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         outputs = np.asarray(predictions[0] if isinstance(predictions, tuple) else predictions)
         _check(outputs, label_ids, expected, order)
         has_probabilities = outputs.ndim == 2
-        by_output = _softmax(outputs) if has_probabilities else np.eye(len(order))[outputs.astype(np.intp)]
+        by_output = (
+            softmax(outputs.astype(np.float64), axis=1)
+            if has_probabilities
+            else np.eye(len(order))[outputs.astype(np.intp)]
+        )
         probabilities = by_output[:, [order.index(label) for label in space]]
         return built.compute_metrics(SetPredictions(probabilities, space, has_probabilities))
 
@@ -82,10 +87,3 @@ def _check(outputs: NDArray[Any], label_ids: Any, expected: NDArray[np.intp], or
             f"labels: expected {expected[row]} in row {row} (label ids: {', '.join(order)}), got "
             f"{np.asarray(label_ids)[row]}; pass the rows of the set in order, with the model's label ids"
         )
-
-
-def _softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
-    # Subtracting the maximum keeps the exponentials finite.
-    shifted = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-    probabilities: NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
-    return probabilities

@@ -1,7 +1,7 @@
 """Export of tables as Markdown, LaTeX, CSV and JSON, for every command that prints metrics.
 
-The LaTeX text compiles with any engine without packages: special characters are escaped, and Greek letters are written
-as formulas.
+The LaTeX text compiles with any engine, and requires only the package booktabs: special characters are escaped, and
+Greek letters are written as formulas.
 
 pandas does not write these tables: `to_markdown` requires tabulate and leaves `|` in cells as it is, `to_latex` has
 neither groups of rows nor formulas, `to_csv` writes missing integers as floats, and the import takes 0.7 s.

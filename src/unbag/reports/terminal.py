@@ -88,9 +88,10 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
         table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
             cells = {model: f"{format_value(each.score)} {MARKS[each.standing]}" for model, each in row.items()}
-            # Published predictions may be of different rows.
-            counts = sorted({each.score.n for each in row.values() if each.score.value is not None})
-            n = " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or "–"
+            counts = [each.score.n for each in row.values() if each.score.value is not None]
+            # Published predictions may cover different rows.
+            ends = sorted({min(counts), max(counts)}) if counts else []
+            n = " to ".join(f"{count:,}" for count in ends) or "–"
             table.add_row(name, *(cells.get(model, "") for model in columns), n)
         parts.append(table)
     return Group(*parts, Text("Skill scores; `unbag compare` tests differences between models.", style="dim"))

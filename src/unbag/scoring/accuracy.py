@@ -170,7 +170,7 @@ def fleiss_kappa(
         value, drawn, n = float(values[column]), draws[:, column], int(complete.sum())
         if np.isnan(value):
             return Estimate(None, None, None, n)
-        # The κ of a resample is NaN if all its labels are the same.
+        # The κ of a resample is NaN if all its labels are the same, or if no example has all labels.
         if np.isnan(drawn).all():
             return Estimate(value, None, None, n)
         low, high = np.nanpercentile(drawn, [2.5, 97.5]).tolist()
@@ -183,13 +183,14 @@ def fleiss_kappa(
 
 
 def _compute_kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
-    """Compute the overall κ and the κ of each label, shape (draws, 1 + k); NaN if chance agreement is 1."""
+    """Compute the overall κ and the κ of each label, shape (draws, 1 + k); NaN if undefined."""
     # Columns of `sums`: examples, votes for each label, ordered pairs of agreeing votes for each label.
     labels = (sums.shape[1] - 1) // 2
     examples, votes, pairs = sums[:, :1], sums[:, 1 : 1 + labels], sums[:, 1 + labels :]
-    shares = votes / (examples * annotators)  # p_j, equation 2
-    agreeing = pairs / (examples * annotators * (annotators - 1))
+    # A resample without complete examples, or with equal labels only, gives 0 / 0 = NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
+        shares = votes / (examples * annotators)  # p_j, equation 2
+        agreeing = pairs / (examples * annotators * (annotators - 1))
         chance = (shares**2).sum(axis=1, keepdims=True)
         overall = (agreeing.sum(axis=1, keepdims=True) - chance) / (1 - chance)
         # P̄_j, the probability that a second vote agrees with a vote for label j, is agreeing / shares.

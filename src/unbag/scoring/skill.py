@@ -29,13 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import Annotations, fleiss_kappa
-from unbag.scoring.bootstrap import (
-    DEFAULT_RESAMPLES,
-    Estimate,
-    Sample,
-    compute_bootstrap_p_value,
-    resample_sums,
-)
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, compute_bootstrap_p_value, resample_sums
 from unbag.scoring.intervals import LEVEL, Floats, compute_effective_sizes, compute_widening_factor
 from unbag.scoring.validation import encode_names
 

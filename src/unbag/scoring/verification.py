@@ -262,7 +262,7 @@ def compute_binary_scores(
 ) -> BinaryScores | None:
     """Compute the scores of predictions of one label against the rest. Return None if all pairs have it or none has.
 
-    Arguments and errors are those of `compute_verification_scores`.
+    Arguments are those of `compute_verification_scores`.
     """
     positive = np.asarray(predictions.positive, dtype=bool)
     lengths = {len(sources), *(len(part) for part in predictions if part is not None)}

@@ -18,15 +18,19 @@ from unbag.challenge_sets.request import SetRequest, create_validated_builder, e
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import DefaultPrompt
-from unbag.integrations.harness import tasks as harness_tasks
-from unbag.integrations.harness.tasks import HarnessTask
+from unbag.integrations.harness.tasks import (
+    HarnessTask,
+    build_inspect_files,
+    build_lighteval_files,
+    build_lm_eval_files,
+)
 from unbag.utils.files import atomic_write
 from unbag.utils.hub import validate_push_repo
 
 HARNESSES: Final = {
-    "lm-eval": harness_tasks.build_lm_eval_files,
-    "lighteval": harness_tasks.build_lighteval_files,
-    "inspect-ai": harness_tasks.build_inspect_files,
+    "lm-eval": build_lm_eval_files,
+    "lighteval": build_lighteval_files,
+    "inspect-ai": build_inspect_files,
 }
 """Functions that build task files (text by path), by the name of the harness package."""
 
