@@ -1,10 +1,11 @@
-"""Synthetic results of models that are correct on a given proportion of the pairs, without building
-sets or predicting.
+"""Synthetic results of models that are correct on a given proportion of the pairs, without building sets or predicting,
+and helpers for results.
 """
 
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
@@ -12,6 +13,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS
 from unbag.evaluation import samples
 from unbag.evaluation.published import score_published_predictions
+from unbag.reports import terminal
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency
@@ -54,6 +56,14 @@ def write_run(folder: Path, *run_results: Result) -> Path:
     samples.write_samples(run_results, folder)
     results.write_results(run_results, folder / results.FILE)
     return folder
+
+
+def render_result(result: Result) -> str:
+    """Render the views of a result as in a terminal with 80 columns."""
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.print_views(terminal.build_result_views([result]), console)
+    return capture.get()
 
 
 def score_file(source, request, **options):

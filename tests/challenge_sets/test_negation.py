@@ -3,14 +3,13 @@
 import datasets
 import numpy as np
 import pytest
-from rich.console import Console
 
+from tests.factories import render_result
 from unbag import challenge_sets
 from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels
-from unbag.reports import terminal
 from unbag.scoring.negation_consistency import score_negation
 from unbag.scoring.skill import skill_score
 
@@ -101,10 +100,7 @@ def test_partial_rows_are_scored_by_their_mirrors():
 
 
 def test_table_fits_terminal_and_orders_operations():
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([_build_result(_predict_without_double)]), console)
-    lines = capture.get().splitlines()
+    lines = render_result(_build_result(_predict_without_double)).splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]
     assert [name for name in names if name in ("all", *negation_operations.OPERATIONS)] == ["all", "sentence", "double"]

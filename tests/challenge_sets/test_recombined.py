@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tests.factories import render_result
 from unbag import challenge_sets
 from unbag.challenge_sets.perturbations.recombined import EXCHANGES
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels
-from unbag.reports import terminal
 from unbag.scoring.document_consistency import score_recombined
 from unbag.scoring.skill import skill_score
 
@@ -158,10 +158,7 @@ def test_partial_rows_are_scored():
 
 
 def test_table_fits_terminal_and_lists_groups():
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([_build_result(_predict_from_words)]), console)
-    lines = capture.get().splitlines()
+    lines = render_result(_build_result(_predict_from_words)).splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]
     wanted = ["all", "k = 1", "k = 4", *(f"evidence at the {third}" for third in ("start", "middle", "end"))]

@@ -124,6 +124,11 @@ def test_config_command_line_takes_precedence(working_folder, captured_call):
         ("zebra: 3", "expected an option of this command, got 'zebra'; the options are models, sets, full, "),
         ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
+        ("split: " + "[" * 2000, "expected a YAML file of options, got bad.yaml: "),
+        ("split: \x01", "expected a YAML file of options, got bad.yaml: "),
+        ("split: 2020-02-30", "expected a YAML file of options, got bad.yaml: "),
+        ("? [a, b]\n: c", "expected a YAML file of options, got bad.yaml: "),
+        ("split: !!python/object/apply:os.mkdir [made]", "expected a YAML file of options, got bad.yaml: "),
         ("- plain", "expected a mapping of options to values, got ['plain']"),
         ("max-examples: many", "--max-examples"),
     ],
@@ -133,6 +138,7 @@ def test_config_invalid_file_exits_with_2(working_folder, text, words):
     done = run_unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
+    assert not (working_folder / "made").exists()
 
 
 SAMPLES = {  # values for options that accept only some values of their type

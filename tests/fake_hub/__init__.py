@@ -13,7 +13,8 @@ Read in this order:
     accounts.py, access.py           authentication and permissions
     hub.py, routing.py               the Hub; one request, and URL routes
     repositories.py, transfers.py    the handlers
+    cards.py                         the metadata of a README.md
     faults.py, requests_log.py       injected faults, and a log of all requests
     app.py, serving.py, __main__.py  the server
-    running.py, client_process.py, fixtures.py    entry points for tests
+    running.py, client_process.py, fixtures.py, callers.py    entry points for tests
 """

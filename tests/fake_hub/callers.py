@@ -49,12 +49,10 @@ class Answer:
     body: bytes
 
 
-def request(
-    method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None, timeout: float = 10
-) -> Answer:
+def request(method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Answer:
     """Send one request. Raises an exception of `http.client` if the connection is closed early."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
     try:
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.request(method, target, body, dict(headers or {}))

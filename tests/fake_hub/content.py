@@ -151,10 +151,10 @@ def large_file(sha256: str, size: int) -> File:
     return File(oid=git_oid(lfs_pointer(sha256, size)), size=size, sha256=sha256)
 
 
-def belongs_in_lfs(path: str, size: int, threshold: int, sample: bytes = b"") -> bool:
+def belongs_in_lfs(path: str, size: int, sample: bytes = b"") -> bool:
     """Check whether a file is large, by size, name, or a NUL byte at its start (git's test for binary files)."""
     name = PurePosixPath(path).name
-    return size > threshold or any(fnmatch.fnmatch(name, pattern) for pattern in LFS_PATTERNS) or b"\0" in sample
+    return size > LFS_THRESHOLD or any(fnmatch.fnmatch(name, pattern) for pattern in LFS_PATTERNS) or b"\0" in sample
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The revisions at which unbag loads its corpora, for a mounted mirror of them."""
+"""Read-only repositories in a folder, and the revisions at which unbag loads a mirror of its corpora."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.fake_hub.content import LFS_THRESHOLD, Commit, File, RepoKey, belongs_in_lfs, large_file, small_file
+from tests.fake_hub.content import Commit, File, RepoKey, belongs_in_lfs, large_file, small_file
 from tests.fake_hub.store import MAIN, Repository, sha256_of
 from unbag.data.corpora import CORPORA
 
@@ -31,7 +31,6 @@ class Mounts:
         root: Path | None = None,
         pins: Mapping[RepoKey, str] | None = None,
         refs: Mapping[RepoKey, Sequence[str]] | None = None,
-        lfs_threshold: int = LFS_THRESHOLD,
     ) -> None:
         """Mount a folder, or nothing if `root` is None.
 
@@ -39,12 +38,10 @@ class Mounts:
             root: the folder. Files are hashed on demand.
             pins: the sha of the commit, by repository.
             refs: additional refs to that commit, by full name (`refs/convert/parquet`).
-            lfs_threshold: the size above which a file is served as a large file.
         """
         self._root = root
         self._pins = dict(pins or {})
         self._refs = {key: tuple(names) for key, names in (refs or {}).items()}
-        self._lfs_threshold = lfs_threshold
         self._files: dict[_State, File] = {}
         self._large: dict[str, Path] = {}  # by sha256, since clients request large files without a repository
         self._check()
@@ -65,7 +62,7 @@ class Mounts:
         status = path.stat()
         state = _State(path, status.st_size, status.st_mtime_ns)
         if state not in self._files:
-            if belongs_in_lfs(name, state.size, self._lfs_threshold):
+            if belongs_in_lfs(name, state.size):
                 file = large_file(sha256_of(path), state.size)
                 self._large[str(file.sha256)] = path
             else:

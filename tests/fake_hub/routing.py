@@ -81,10 +81,7 @@ _PARTS = {
     "kind/": r"(?:(?P<kind>datasets|spaces)/)?",
     "repo": r"(?P<repo>[^/]+/[^/]+)",
     "revision": r"(?P<revision>[^/]+)",
-    "name": r"(?P<name>[^/]+)",
     "path": r"(?P<path>.+)",
-    "access": r"(?P<access>read|write)",
-    "number": r"(?P<number>[0-9]+)",
     "hash": r"(?P<hash>[0-9a-f]{64})",
     "any": r".*",
 }

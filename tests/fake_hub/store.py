@@ -91,26 +91,16 @@ class LargeFiles:
 
     async def receive(self, sha256: str, chunks: AsyncIterator[bytes]) -> None:
         """Store a file that arrives in one upload. An interrupted upload leaves no file."""
-        arriving = self.arrival_path()
+        arriving = self._arriving / uuid4().hex
         try:
             with arriving.open("wb") as file:
                 async for chunk in chunks:
                     file.write(chunk)
-            self.adopt(arriving, sha256)
+            if (found := sha256_of(arriving)) != sha256:
+                raise HubError(400, f"the content announced as {sha256} has sha256 {found}")
+            os.replace(arriving, self._complete / sha256)
         finally:
             arriving.unlink(missing_ok=True)
-
-    def arrival_path(self) -> Path:
-        """Return a new temporary path in the same file system as the complete files."""
-        return self._arriving / uuid4().hex
-
-    def adopt(self, arrived: Path, sha256: str) -> None:
-        """Move a complete file into the storage. Raise an error if its sha256 differs."""
-        found = sha256_of(arrived)
-        if found != sha256:
-            arrived.unlink()
-            raise HubError(400, f"the content announced as {sha256} has sha256 {found}")
-        os.replace(arrived, self._complete / sha256)
 
 
 def sha256_of(path: Path) -> str:

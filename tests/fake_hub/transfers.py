@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from tests.fake_hub import cards
 from tests.fake_hub.access import get_readable_repo, get_repo_for_proposals, get_writable_repo
 from tests.fake_hub.accounts import HubError, build_entry_not_found_error, build_revision_not_found_error
-from tests.fake_hub.content import LFS_THRESHOLD, Delete, Edit, File, Put, belongs_in_lfs, large_file
+from tests.fake_hub.content import Delete, Edit, File, Put, belongs_in_lfs, large_file
 from tests.fake_hub.hub import Hub
 from tests.fake_hub.repositories import find_opening_commit
 from tests.fake_hub.routing import Call, route
@@ -28,7 +28,7 @@ async def preupload(call: Call) -> Response:
     answers = []
     for asked in body["files"]:
         path, sample = asked["path"], base64.b64decode(asked.get("sample", ""))
-        is_large = belongs_in_lfs(path, asked["size"], LFS_THRESHOLD, sample)
+        is_large = belongs_in_lfs(path, asked["size"], sample)
         there = commit.tree.get(path)
         answers.append(
             {

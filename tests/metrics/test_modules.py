@@ -137,8 +137,9 @@ CASES = {
 REQUIRED = ("curve", "pair", "reverse")  # options that a function or module needs
 
 
-def load(name, folder):
-    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=str(folder))
+def load(name, folder=None):
+    """Load a module, which stores added rows in a folder (default: the user's cache)."""
+    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=folder and str(folder))
 
 
 @pytest.fixture(params=CASES)
@@ -238,17 +239,12 @@ def test_malformed_input_of_verification_is_rejected(changed, message, tmp_path)
 
 
 SETS = {each.metrics[0]: each.name for each in challenge_sets.list_challenge_sets() if not each.is_control}
-
 """The set whose scores each metric computes; a measurement of sentences has none."""
-
-
-def load_metric(name, tmp_path):
-    return evaluate.load(str(scripts.find_script_folder("metrics", name)), cache_dir=str(tmp_path))
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_columns_have_names_of_published_set(name, tmp_path):
-    module = load_metric(name, tmp_path)
+    module = load(name, tmp_path)
     schema: pa.Schema = challenge_sets.get_challenge_set(SETS[name]).get_builder_class().SCHEMA
     assert len(module.features) == 4, "predictions and references are ids or names"
     for features in module.features:
@@ -267,7 +263,7 @@ def test_two_metrics_are_combined_and_saved(tmp_path):
         "permutation": [-1, 0, 1, -1, 0, 1],
     }
     names = ("permutation_acceptance", "label_distribution")
-    combined = evaluate.combine([load_metric(name, tmp_path) for name in names])
+    combined = evaluate.combine([load(name, tmp_path) for name in names])
     combined.add_batch(**rows)
     scores = combined.compute()
     assert scores["p_c_low"] < scores["p_c"] == 0.5 < scores["p_c_high"]
@@ -289,7 +285,7 @@ def test_card_example_uses_column_names(name):
 
 @pytest.mark.parametrize("name", [*SETS, "verification", "pos_minitree"])
 def test_empty_column_beside_others_is_rejected(name, tmp_path):
-    module = load_metric(name, tmp_path)
+    module = load(name, tmp_path)
     features = module.features[0] if isinstance(module.features, list) else module.features
     first, *others = features
     for empty in ({first}, set(others), set(features)):
@@ -305,10 +301,6 @@ IDS = [
 ]
 
 
-def _metric(name):
-    return evaluate.load(str(scripts.find_script_folder("metrics", name)))
-
-
 def _load_example(name):
     return parse_metric_columns(
         read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text())
@@ -322,13 +314,12 @@ def _convert_to_names(labels):
 @pytest.mark.parametrize("name", IDS)
 def test_label_names_give_scores_of_ids(name):
     inputs = _load_example(name)
-    scores = _metric(name).compute(**inputs)
+    scores = load(name).compute(**inputs)
     assert scores
     predictions = {"predictions": _convert_to_names(inputs["predictions"])}
-    assert _metric(name).compute(**inputs | predictions) == scores
+    assert load(name).compute(**inputs | predictions) == scores
     assert (
-        _metric(name).compute(**inputs | predictions | {"references": _convert_to_names(inputs["references"])})
-        == scores
+        load(name).compute(**inputs | predictions | {"references": _convert_to_names(inputs["references"])}) == scores
     )
 
 
@@ -336,7 +327,7 @@ def test_other_order_of_names_gives_same_scores():
     inputs = _load_example("swap_consistency")
     names = LABELS[::-1]
     ids = {column: [names.index(LABELS[label]) for label in inputs[column]] for column in ("predictions", "references")}
-    metric = _metric("swap_consistency")
+    metric = load("swap_consistency")
     assert metric.compute(**inputs | ids, names=names) == metric.compute(**inputs)
 
 
@@ -344,13 +335,13 @@ def test_other_order_of_names_gives_same_scores():
 def test_annotator_label_names_give_scores_of_ids(name):
     inputs = _load_example(name)
     annotators = [[label, (label + row) % 3, None] for row, label in enumerate(inputs["references"])]
-    scores = _metric(name).compute(**inputs, annotator_labels=annotators)
+    scores = load(name).compute(**inputs, annotator_labels=annotators)
     assert any(key.endswith("human") for key in scores)
     names = [[label if label is None else LABELS[label] for label in row] for row in annotators]
-    assert _metric(name).compute(**inputs, annotator_labels=names) == scores
+    assert load(name).compute(**inputs, annotator_labels=names) == scores
     wrong = [["entails"], *names[1:]]
     with pytest.raises(ValueError, match=r"annotator_labels: expected one of the labels entailment"):
-        _metric(name).compute(**inputs, annotator_labels=wrong)
+        load(name).compute(**inputs, annotator_labels=wrong)
 
 
 def test_natural_logic_ids_give_scores_of_names():
@@ -359,14 +350,14 @@ def test_natural_logic_ids_give_scores_of_names():
         "predictions": [LABELS.index(label) for label in inputs["predictions"]],
         "references": [None if not label else FOUR_WAY.index(label) for label in inputs["references"]],
     }
-    assert _metric("natural_logic").compute(**inputs | ids) == _metric("natural_logic").compute(**inputs)
+    assert load("natural_logic").compute(**inputs | ids) == load("natural_logic").compute(**inputs)
 
 
 def test_unknown_name_error_lists_labels():
     inputs = _load_example("label_distribution")
     wrong = ["entails", *_convert_to_names(inputs["predictions"])[1:]]
     with pytest.raises(ValueError, match=r"expected one of the labels entailment, .*, got 'entails'; pass label ids"):
-        _metric("label_distribution").compute(**inputs | {"predictions": wrong})
+        load("label_distribution").compute(**inputs | {"predictions": wrong})
 
 
 @pytest.mark.parametrize(("column", "label"), [("predictions", 3), ("predictions", -1), ("references", -1)])
@@ -374,4 +365,4 @@ def test_natural_logic_id_without_label_is_rejected(column, label):
     inputs = {"predictions": [0, 1, 2], "references": [0, 1, 2]}
     wrong = inputs | {"pair": ["a", "b", "c"], "reverse": [False] * 3, column: [0, 1, label]}
     with pytest.raises(ValueError, match=f"expected label ids from 0 to .*, got {label} in row 2"):
-        _metric("natural_logic").compute(**wrong)
+        load("natural_logic").compute(**wrong)

@@ -8,10 +8,9 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, build_result, write_run
+from tests.factories import ROWS, build_result, render_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
@@ -293,22 +292,15 @@ RESULT = Result(
 )
 
 
-def _render(result=RESULT):
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([result]), console)
-    return capture.get()
-
-
 def test_table_fits_terminal_and_states_exclusions():
-    shown = _render()
+    shown = render_result(RESULT)
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert "0.785 [0.771, 0.798]" in shown
     assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
 
 
 def test_metric_without_examples_is_shown_as_dash():
-    [line] = [line for line in _render().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
+    [line] = [line for line in render_result(RESULT).splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
     assert line.split()[-2:] == ["–", "–"]
 
 
@@ -327,11 +319,11 @@ def test_reading_states_only_p_c(p_c, words):
 
 def test_written_table_equals_shown_table(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
-    assert (tmp_path / "table.txt").read_text() == _render()
+    assert (tmp_path / "table.txt").read_text() == render_result(RESULT)
 
 
 def test_views_are_separated_by_empty_line(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
-    one = _render()
+    one = render_result(RESULT)
     assert (tmp_path / "two.txt").read_text() == one + one
     assert one.endswith("\n\n")

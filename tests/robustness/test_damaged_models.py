@@ -13,7 +13,7 @@ from transformers import AutoConfig
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.command import sample_inputs
-from tests.robustness.damage import DAMAGES, apply_damage
+from tests.robustness.damage import DAMAGES, apply_damage, make_lfs_pointer
 from unbag.api import evaluate
 from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
@@ -178,6 +178,22 @@ def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkey
         ) as said:
             load(folder)
         assert len(str(said.value)) < 300
+
+
+def test_nested_config_with_huge_sizes_is_rejected(model):
+    changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
+    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in run_rejected(model)
+
+
+def test_pointer_in_place_of_weights_is_rejected(model):
+    apply_damage(make_lfs_pointer, model / "model.safetensors")
+    assert str(model) in run_rejected(model)
+
+
+def test_named_pipe_in_place_of_weights_is_rejected(model):
+    (model / "model.safetensors").unlink()
+    os.mkfifo(model / "model.safetensors")
+    assert "expected a regular file, got a named pipe" in run_rejected(model)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])

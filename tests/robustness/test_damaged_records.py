@@ -12,6 +12,7 @@ import pytest
 
 from tests.robustness.command import ALL, run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import LABELS, write_pairs
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -80,6 +81,21 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
                 results_dataset.build_results_dataset_upload(
                     "org/results", results.read_results(folder / name), model="org/model"
                 )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 1), ids=lambda damage: damage.__name__)
+def test_damaged_file_gives_no_traceback(run, tmp_path, capsys, monkeypatch, damage):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet"))
+    assert paths
+    for path in paths:
+        content = path.read_bytes()
+        apply_damage(damage, path)
+        for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
+            run_command(capsys, *command)
+        path.write_bytes(content)
 
 
 NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"schema": 99, "results": []}', "\xff")

@@ -2,8 +2,10 @@
 
 import json
 import os
+import random
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
@@ -12,7 +14,7 @@ from tests.robustness.command import run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import write_pairs
 from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.baselines.lexical import embeddings
-from unbag.challenge_sets.request import SetRequest, export_challenge_set
+from unbag.challenge_sets.request import SetRequest, export_challenge_set, read_exported_set
 from unbag.cli.app import normalize_cache_env
 from unbag.inference.prediction_files import read_published_predictions
 from unbag.utils.safe_io import DataError
@@ -42,6 +44,22 @@ def test_invalid_later_row_error_names_line(tmp_path, spoilt):
     with pytest.raises(DataError, match=r"predictions.jsonl, line 2: ") as told:
         read_published_predictions(path)
     assert len(str(told.value)) < 1000
+
+
+@pytest.mark.parametrize("row", [{"id": "b"}, {"prediction": "neutral"}, {"id": "b", "prediction": [1]}])
+def test_invalid_later_label_error_names_line(tmp_path, row):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text(json.dumps({"id": "a", "prediction": "neutral"}) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"predictions.jsonl, line 2: "):
+        read_published_predictions(path)
+
+
+def test_table_without_labels_is_no_prediction_table(tmp_path):
+    (tmp_path / "noise.parquet").write_bytes(random.Random(0).randbytes(500))
+    pq.write_table(pa.table({"id": ["a"], "prediction": [{"a": 1}]}), tmp_path / "odd.parquet")
+    for name in ("noise.parquet", "odd.parquet"):
+        with pytest.raises(DataError, match=name):
+            read_published_predictions(tmp_path / name)
 
 
 def why_not(read):
@@ -156,6 +174,16 @@ def test_invalid_record_of_exported_set_is_rejected(exported, capsys, record):
     found = pq.read_table(exported)
     pq.write_table(found.replace_schema_metadata({b"unbag": record}), exported)
     run_rejected(capsys, "score", exported, "--set", exported)
+
+
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
+def test_damaged_exported_set_gives_no_traceback(exported, damage):
+    content = exported.read_bytes()
+    for seed in range(8):
+        apply_damage(damage, exported, seed)
+        said = why_not(lambda: read_exported_set(exported))
+        assert said is None or str(exported) in said
+        exported.write_bytes(content)
 
 
 @pytest.mark.parametrize("name", ["UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE"])

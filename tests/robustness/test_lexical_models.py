@@ -1,6 +1,7 @@
 """Tests of lexical models from other users: they run no code, and invalid files give no traceback."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -42,6 +43,27 @@ def test_model_cannot_choose_package_or_repository(model, monkeypatch, capsys, p
 def test_pipeline_named_by_user_is_loaded(model):
     record(model, pipeline="their/own", tags="context")
     assert locate_lexical_model(model, pipeline="their/own") == model
+
+
+WRONG = (None, 1, "x", [], {}, [[]], [None], [{"origin": 1}], True, "\x1b[31m", {"a": {}})
+
+
+def test_invalid_record_value_is_read_or_named(model):
+    def predict():
+        return load_predictor(model)[0].predict(["A dog runs."], ["A cat runs."])
+
+    assert predict().shape == (1, 3)
+    content = (model / "config.json").read_text()
+    messages = {name: [] for name in FIELDS}
+    for name, value in product(FIELDS, WRONG):
+        record(model, **{name: value})
+        try:
+            predict()
+        except ValueError as error:
+            messages[name].append(str(error))
+        (model / "config.json").write_text(content)
+    assert all(messages.values())
+    assert [said for name in FIELDS for said in messages[name] if name not in said] == []
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.robustness.command import ALL
+from unbag.baselines.lexical.hub import locate_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
@@ -40,7 +41,7 @@ def read_lexical_model(path):
     for name, other in (("config.json", "lexical.json"), ("model.safetensors", "lexical.safetensors")):
         if path.name != name:
             (path.parent / name).write_bytes(SAMPLES[f"{other}/sound"])
-    return LexicalModel.load(path.parent)
+    return LexicalModel.load(locate_lexical_model(path.parent))
 
 
 READERS = {

@@ -86,6 +86,13 @@ def test_kappa_excludes_examples_with_fewer_labels():
     assert kappa["overall"].value == fleiss_kappa(VOTES)["overall"].value
 
 
+@pytest.mark.filterwarnings("error")
+def test_kappa_ignores_resamples_without_complete_examples():
+    # Only the first example has two labels, which differ: P = 0, chance agreement 1/2, κ = (0 - 1/2) / (1 - 1/2) = -1.
+    kappa = fleiss_kappa([[0, 1], [0], [1]], resamples=50)
+    assert kappa["overall"] == pytest.approx((-1, -1, -1, 1))
+
+
 def test_kappa_resamples_groups_together():
     votes = _sample_annotations()
     alone, copied = fleiss_kappa(votes), [row for row in votes for _ in range(3)]

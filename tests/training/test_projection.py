@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.training.tiny_networks import LAST_LAYERS, encode, tiny_network
 from unbag.training.hex import find_last_linear, project_out
-
-pytest.importorskip("torch", reason="needs unbag[models]")
-pytest.importorskip("transformers", reason="needs unbag[models]")
 
 DEGENERATE = {
     "zero": lambda f_g: f_g * 0,
