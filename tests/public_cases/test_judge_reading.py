@@ -39,6 +39,7 @@ TRUE = words("true", "false")
         "<unused94>thought Supported<unused95>",
         "<think>a</think>\n<think>Supported</think>",
         "<|channel|>analysis<|message|>Supported.<|end|><|start|>assistant<|channel|>final<|message|>",
+        "<|channel|>analysis<|message|>Supported<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
         "analysisSupported claims need a match.assistantfinal",
         "<|begin_of_thought|>Supported<|end_of_thought|><|begin_of_solution|>",
         "<|START_THINKING|>Supported<|END_THINKING|><|START_RESPONSE|>",
@@ -71,6 +72,9 @@ def test_thoughts_are_never_the_answer(thought):
         "Supported by the document in part",
         "The claim is supported. The claim is unsupported if dates count.",
         "Answer: unclear. It was supported.",
+        "Supported: 0.3",
+        "- Supported: 30%\n- Unsupported: 70%",
+        "Supported (0.3), Unsupported (0.7)",
     ],
 )
 def test_text_without_a_clear_answer_has_no_label(text):
@@ -105,6 +109,13 @@ def test_text_without_a_clear_answer_has_no_label(text):
         "Unsupported by the given document.",
         "Answer with Supported or Unsupported: Unsupported",
         "Q: Supported or Unsupported?\nA: Unsupported",
+        "Final verdict → Unsupported",
+        "The answer is therefore unsupported.",
+        "<final_answer>Unsupported</final_answer>",
+        "It isn't supported.",
+        "The relationship between the two texts is **unsupported**.",
+        "Supported: 30%, Unsupported: 70%. Answer: Unsupported",
+        "Unsupported (0.7)",
         "Answer: \\text{Unsupported}",
         "Réponse : Unsupported",
         "\ufeffUnsupported",
@@ -130,6 +141,16 @@ def test_stated_answer_wins_over_words_before_it(text):
         (DIGITS, "10", None),
         (DIGITS, "1.5", None),
         (DIGITS, "-1", None),
+        (words("1", "2"), "1. The text has no date.\n2. The claim has one.", None),
+        (words("1", "2"), "1. The text has no date.\n2. The claim has one.\nAnswer: 2", NO),
+        (words("1", "2"), "2. It has no date.", NO),
+        (words("ja", "nein"), "Die Antwort lautet: Nein.", NO),
+        (words("sí", "no"), "La respuesta es no.", NO),
+        (words("oui", "non"), "Réponse finale : non", NO),
+        (words("да", "нет"), "Ответ: нет", NO),
+        (words("예", "아니요"), "답변: 아니요", NO),
+        (words("نعم", "لا"), "الإجابة: لا", NO),
+        (words("はい", "いいえ"), "答えは「いいえ」です。", NO),
         (words("1", "-1"), "-1", NO),
         (CHINESE, "是", YES),
         (CHINESE, "是的。", YES),
@@ -174,6 +195,13 @@ def test_label_words_of_any_script_are_whole_words(label_words, text, label):
         ('"{\\"supported\\": false}"', NO),
         ("{“supported”: false}", NO),
         ('{"supported": "0.0"}', NO),
+        ('{"why": "two\nlines", "supported": false}', NO),
+        ('{"why": "it says "true"", "supported": false}', NO),
+        ('{"why": "no match", "supported": false', NO),
+        ('{"supported": /* no match */ false}', NO),
+        ("**supported**: false", NO),
+        ('{"supported": false}\nPremise: A.\nHypothesis: B.\n{"supported": true}', NO),
+        ('{"why": "says "a"", "supported": false} or {"why": "says "b"", "supported": true}', None),
         ('{"supported": null}', None),
         ('{"supported": 0.7}', None),
         ('{"reason": "true"}', None),
@@ -187,6 +215,8 @@ def test_json_answers_are_read_by_the_declared_words(answer, label):
 def test_json_boolean_named_after_a_word_is_that_label():
     assert parse_json_label('{"supported": false}', "supported", SUPPORTED) == NO
     assert parse_json_label('{"verdict": false}', "verdict", SUPPORTED) is None
+    assert parse_json_label('{"verdict": "NotSupported"}', "verdict", words("supported", "not supported")) == NO
+    assert parse_json_label('{"urteil": false}', "urteil", words("ja", "nein")) == NO
 
 
 @pytest.mark.parametrize(

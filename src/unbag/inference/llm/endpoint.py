@@ -41,7 +41,7 @@ class EndpointResponse(NamedTuple):
     thoughts: str = ""  # text of the field for reasoning, which some endpoints separate from the answer
 
 
-READING: Final = "3"
+READING: Final = "4"
 """Version of the rules for reading a response; part of the identity, so that no result of earlier rules is reused."""
 
 _CUT: Final = "length"

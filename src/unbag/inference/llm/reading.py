@@ -37,7 +37,7 @@ _CLOSING: Final = re.compile(
 """Markers around thoughts: those of DeepSeek, Qwen, Seed, Mistral, Kimi, Command, Sky-T1, MedGemma and Gemma."""
 
 _CHANNEL: Final = re.compile(
-    r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>|\bassistant(final)(?=\W|[A-Z\d])|\A(analysis)(?=[A-Z])"
+    r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|\bassistant(final)(?=\W|[A-Z\d])|\A(analysis)(?=[A-Z])"
 )
 """Start of a channel of gpt-oss, with its special tokens or, where the server drops these, as plain text."""
 _CHANNEL_END: Final = re.compile(r"<\|(?:end|return|call|start)\|>")
@@ -60,14 +60,18 @@ _OPEN: Final = (
 _LATEX: Final = r"(?:\\(?:text\w*|math\w*)\s*\{)?"
 _STRONG: Final = re.compile(
     rf"\\f?boxed\s*\{{\s*{_LATEX}{_OPEN}"
-    rf"|(?:(?<!/)\b(?:answer|verdict)\b|(?<![a-z])(?:réponse|antwort|respuesta|risposta)|答案|回答|\b答|答え|정답)"
-    rf"(?:{_OPEN}(?:[:=>\n\]|)—–-]|\*\*)|\s+(?:is|would be|should be)\b|\s*[是为為])"
+    rf"|(?:(?<![^\W_])(?<!/)(?:answer|verdict)\b"
+    rf"|(?<![a-z])(?:réponse|antwort|respuesta|resposta|risposta|ответ)(?: finale?)?"
+    rf"|答案|回答|\b答|答え|정답|답변|الإجابة|الجواب)"
+    rf"(?:{_OPEN}(?:[:=>→\n\]|)—–-]|\*\*)"
+    rf"|\s+(?:is|would be|should be|ist|lautet|est|es|è|é)(?:\s+(?:therefore|thus))?\b"
+    rf"|\s*[是为為は])"
     rf"(?:[:=>\n—–-]|{_OPEN}(?:is\b|would be\b)?)*{_OPEN}{_LATEX}{_OPEN}",
     re.IGNORECASE,
 )
 _WEAK: Final = re.compile(
     r"(?:\b(?:label|conclusion|decision|judge?ment|classification|prediction|rating|score|result|output|option"
-    r"|response|final|assessment|evaluation|determination|outcome)\b|(?<=\n)a(?=:)|结论|判断|结果)"
+    r"|response|final|choice|assessment|evaluation|determination|outcome)\b|(?<=\n)a(?=:)|结论|判断|结果|关系)"
     rf"(?:{_OPEN}[:=>\n—–]|\s+is\b|\s*[是为為]){_OPEN}",
     re.IGNORECASE,
 )
@@ -75,8 +79,9 @@ _RESTATED: Final = re.compile(r"\n\s*(?:premise|hypothesis|document|claim|user|h
 _MARKUP: Final = re.compile(rf"{_OPEN}(?:(?<![^\s])[-–—•]\s+)?{_OPEN}[:.,]*{_OPEN}")
 _SENTENCE: Final = re.compile(
     r"\s*(?:(?:therefore|thus|hence|so|then|overall|consequently|accordingly|finally|clearly|and|but|however),?\s+)?"
-    r"(?:it|(?:the|this|that)\s+(?:claim|statement|hypothesis|sentence|response|summary|answer))"
-    rf"\s+is\s+(?:therefore\s+|thus\s+)?{_OPEN}"
+    r"(?:it|this|that|(?:the|this|that)\s+(?:claim|statement|hypothesis|sentence|response|summary|answer|relation(?:ship)?)"
+    r"(?:\s+between\s+.{1,80}?)?)"
+    rf"\s*(?:\s+is\s+(?:therefore\s+|thus\s+)?|(?=\s+isn[’']t\b)){_OPEN}"
 )
 """A last sentence such as "Therefore, the claim is …", up to the label."""
 _SOURCE: Final = re.compile(
@@ -89,8 +94,8 @@ _VALUE: Final = re.compile(
     r"[*_\"'`]*(?:\s*[:?=]|\s+[–—-])\s*[*_\"'`]*(?:(yes|no|true|false|[01](?![.,/]\d))\b|[✗✘❌])"
 )
 """A truth value after a label. A cross has no group."""
-_TRUE: Final = frozenset({"true", "yes", "1", "y"})
-_FALSE: Final = frozenset({"false", "no", "0", "n"})
+_TRUE: Final = frozenset({"true", "yes", "1", "y", "ja", "oui", "sí", "da", "да", "是", "はい", "예"})
+_FALSE: Final = frozenset({"false", "no", "0", "n", "nein", "non", "nu", "нет", "否", "いいえ", "아니요"})
 _LONGEST: Final = 100_000  # characters of a response, so that no pattern takes long
 _RUN_LENGTH: Final = 40
 _RUN: Final = re.compile(r"[\W_]{41,}")
@@ -211,13 +216,18 @@ def parse_json_label(text: str, field: str, label_words: Words) -> str | None:
     text = text[:_LONGEST]
     answer = _shorten_runs(text[slice(*find_visible_answer(text))])
     phrases = _Phrases(label_words)
-    values = [value for content in _iter_objects(answer) if (value := _find_values(content, _normalize_field(field)))]
-    if not values:
-        # Without structured outputs, some models write the field or the word alone.
-        if "{" in answer:
-            return None
-        alone = re.search(rf"(?i)\A\W*{re.escape(field)}[\"'”]?\s*[:=]\s*(.+)", answer.strip())
-        return _label_of_value(alone[1] if alone else answer.strip(), field, phrases)
+    key = _normalize_field(field)
+    # A model without a stop sequence may continue with the next example.
+    for text in dict.fromkeys((_RESTATED.split(answer)[0], answer)):
+        if values := [value for content in _iter_objects(text) if (value := _find_values(content, key))]:
+            break
+    else:
+        # Without structured outputs, some models write the field or the word alone, or an object that is no JSON.
+        pattern = rf"(?<!\w){re.escape(field)}[\"'”*_`]*\s*[:=]\s*(?:/\*.*?\*/\s*)?"
+        if "{" not in answer:
+            alone = re.match(rf"(?i)\W*{pattern}(.+)", answer)
+            return _label_of_value(alone[1] if alone else answer.strip(), field, phrases)
+        values = [re.findall(rf"(?i){pattern}(\"[^\"\n]*\"|'[^'\n]*'|[\w.]+)", answer)]
     labels = {_label_of_value(value, field, phrases) for value in values[-1]}
     return labels.pop() if len(labels) == 1 else None
 
@@ -226,8 +236,11 @@ class _Phrases:
     """Words and names of the labels, longest first."""
 
     def __init__(self, words: Words) -> None:
-        names = {_fold(form): label for label in words for form in (label, label.replace("_", " "))}
-        self.label_of = {**names, **{_fold(word): label for label, listed in words.items() for word in listed}}
+        listed = [(word, label) for label, each in words.items() for word in each]
+        names = [(form, label) for label in words for form in (label, label.replace("_", " "))]
+        # JSON values are often written as names: NotSupported.
+        joined = [(re.sub(r"(?<=\w)[ _](?=\w)", "", form), label) for form, label in (*names, *listed)]
+        self.label_of = {_fold(form): label for form, label in (*joined, *names, *listed)}
         self.labels = tuple(words)
         self.phrases = sorted(self.label_of, key=len, reverse=True)
         self.has_numbers = any(phrase[:1].isnumeric() for phrase in self.phrases)
@@ -237,10 +250,16 @@ class _Phrases:
             rf"(?<![^\W_]){mark}(?:{one})(?:{mark}(?:[,、/|]\s*(?:or\b)?|\bor\b|\band\b|\bvs\b\.?|或者?|还是|またはか?){mark}"
             rf"(?:{one})(?![^\W_]))+{mark}[?？]?"
         )
+        self._score = re.compile(rf"(?<![^\W_])({one})(?![^\W_]){mark}(?:([:=])|[–—-])?{mark}\d+(?:[.,/]\d+|\s*%)")
 
     def remove_lists(self, text: str) -> str:
-        """Replace lists of different labels ("Yes, No or Maybe?") by line breaks of the same length."""
-        return self._list.sub(lambda found: "\n" * len(found[0]), text)
+        """Replace lists of different labels ("Yes, No or Maybe?") and scores by line breaks of the same length."""
+        text = self._list.sub(lambda found: "\n" * len(found[0]), text)
+        scored = [] if self.has_numbers else list(self._score.finditer(text))
+        # A single number in parentheses is the confidence of the answer.
+        if len({self.label_of[each[1]] for each in scored}) > 1 or any(each[2] for each in scored):
+            text = self._score.sub(lambda found: "\n" * len(found[0]), text)
+        return text
 
     def match(self, text: str, position: int, *, whole: bool = False) -> FoundLabel | None:
         """Match a label that is a word of its own at a position: nothing follows that continues the sentence.
@@ -296,6 +315,13 @@ def _is_separate(text: str, end: int, phrase: str, *, whole: bool) -> bool:
         return not re.search(r"[^\W_]", rest[source.end() :] if source else rest)
     if phrase[-1:].isnumeric() and re.match(r"[.,/]\d|\s*[%/]", rest):
         return False  # 1.5, 1/5, 1 %
+    if (
+        phrase.isdecimal()
+        and re.match(r"[.)]\s", rest)
+        and (item := re.search(r"\n\s*(\d+)[.)]\s", rest))
+        and int(item[1]) == int(phrase) + 1
+    ):
+        return False  # a numbered list
     if not rest or rest[0] in "\n" or source:
         return True
     # 的 follows an adjective, as in 正确的.
@@ -345,7 +371,7 @@ def _iter_objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Iterate over the outermost JSON objects in a text. Objects with the syntax of Python are read too."""
     if text.count("{") > _MOST_BRACES:
         return
-    decoder, start = json.JSONDecoder(), text.find("{")
+    decoder, start = json.JSONDecoder(strict=False), text.find("{")  # texts may contain line breaks
     while start >= 0:
         end = start + 1
         try:
