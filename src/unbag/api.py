@@ -15,7 +15,7 @@ from unbag.evaluation import evaluator
 from unbag.evaluation.backends import open_engine, validate_engine_options
 from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.evaluation.outcome import EvaluationCallbacks
-from unbag.evaluation.published import score_published_predictions
+from unbag.evaluation.published import score_published_predictions, separate_options
 from unbag.evaluation.result_folder import RunFolder
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.options import ModelKwargs, describe_model_options
@@ -210,8 +210,8 @@ def score(
         split: Split of the corpus.
         data: Your own pairs instead of a corpus.
         columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`, if they
-            are unusual. With `data`, the names of its columns.
-        labels: Names of the labels 0, 1, 2, or `E=entailment` for each label. With `data`, for its labels.
+            are unusual. With `data`, all but `prediction` and `scores` are names of its columns.
+        labels: Names of the labels 0, 1, 2, or `E=entailment` for each label, also for those of `data`.
         language: Language of `data`.
         encoding: Encoding of `data`.
         max_examples: Maximum number of source examples of each set (default: all).
@@ -236,12 +236,13 @@ def score(
         ...
     unbag.utils.safe_io.DataError: predictions: expected rows of the set plain ...
     """
+    reading = separate_options(columns, labels, has_pairs=data is not None)
     pairs = PairSelection(
         corpus=corpus,
         split=split,
         data=None if data is None else str(data),
-        columns=None if data is None else columns,
-        labels=None if data is None else labels,
+        columns=reading.pair_columns,
+        labels=reading.pair_labels,
         language=language,
         encoding=encoding,
         max_examples=max_examples,
@@ -259,8 +260,8 @@ def score(
             output_dir=folder.path,
             lexical_baseline=lexical_baseline,
             threshold=threshold,
-            columns=columns if data is None else None,
-            labels=(labels or ()) if data is None else (),
+            columns=reading.columns,
+            labels=reading.labels,
             by_order=by_order,
             callbacks=EvaluationCallbacks(on_progress=update_bars),
         )

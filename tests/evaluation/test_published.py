@@ -131,6 +131,71 @@ def test_own_words_get_a_meaning_from_labels(score):
     assert result.scores["accuracy"].value == pytest.approx(59 / 60)
 
 
+@pytest.mark.parametrize(
+    ("meanings", "labels"),
+    [
+        ({"0": "contradiction", "1": "neutral", "2": "entailment"}, ["contradiction", "neutral", "entailment"]),
+        (
+            {"A b": "entailment", "C": "neutral", "?": "contradiction", "??": "none"},
+            ["A b=entailment", "C=neutral", "?=contradiction", "??=none"],
+        ),
+    ],
+)
+def test_labels_and_columns_describe_predictions_beside_own_data(data, meanings, labels):
+    words = {label: word for word, label in meanings.items()}
+    given = build_columns(answer=[words.get("none", words["neutral"]), *[words[label] for *_, label in PAIRS[1:]]])
+    report = unbag.score(
+        given, data=data, columns={"prediction": "answer"}, labels=labels, lexical_baseline=False, progress=False
+    )
+    assert report[0].scores["accuracy"].value == pytest.approx(59 / 60), "the first of 60 answers is wrong"
+
+
+def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_path):
+    values = [[0.7, 0.2, 0.1], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]]
+    rows = [values[row % 3] for row in range(N)]
+
+    def brier(table, **options):
+        [result] = score(table, **options)
+        assert result.scores["accuracy"].value == 1
+        return result.scores["verification"]["calibration"]["brier"].value
+
+    def by_name(form, change):
+        return build_columns(
+            **{
+                form.format(*pair): [change(row[place]) for row in rows]
+                for place, pair in enumerate((("entailment", "e"), ("neutral", "n"), ("contradiction", "c")))
+            }
+        )
+
+    expected = (0.3**2 + 0.25**2 + 0) / 3  # of the probability of entailment
+    log = np.vectorize(lambda value: np.log(value) if value else -np.inf)
+    assert brier(by_name("p_{0}", float)) == pytest.approx(expected)
+    assert brier(by_name("prob_{1}", float)) == pytest.approx(expected)
+    assert brier(by_name("{0}", lambda value: 100 * value)) == pytest.approx(expected)
+    assert brier(by_name("{0}_logprob", lambda value: float(log(value)))) == pytest.approx(expected)
+    texts = [f"tensor([{e}, {n}, {c}], device='cuda:0')" for e, n, c in rows]
+    assert brier(build_columns(probs=texts), labels=LABELS) == pytest.approx(expected)
+    path = tmp_path / "nested.jsonl"
+    path.write_text(
+        "\n".join(
+            json.dumps({"id": f"pair-{row}", "output": {"probs": dict(zip(LABELS, each, strict=True))}})
+            for row, each in enumerate(rows)
+        )
+    )
+    assert brier(path) == pytest.approx(expected)
+    # A single column is the probability, or the logit, of the first of two labels.
+    assert brier(build_columns(p_entailment=[row[0] for row in rows])) == pytest.approx(expected)
+    logits = [float(log(row[0] / (1 - row[0]))) for row in rows]
+    assert brier(build_columns(x=logits), columns={"scores": "x"}) == pytest.approx(expected)
+
+
+def test_texts_with_escapes_of_html_match(score):
+    columns = build_columns(prediction=[label for *_, label in PAIRS])
+    columns["hypothesis"] = [text.replace("!", "&#33;") for text in columns["hypothesis"]]
+    [result] = score(columns)
+    assert result.model["matched"]["rows"] == N
+
+
 def test_four_way_labels_give_labels_of_both_directions(tmp_path):
     given = {"premise": ["All dogs run.", "A dog runs."], "hypothesis": ["A dog runs.", "An animal moves."]}
     published = read_published_predictions({**given, "prediction": ["FE", "RE"]})

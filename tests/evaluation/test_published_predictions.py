@@ -303,7 +303,7 @@ def test_summary_states_whether_interval_contains_zero(script, low, text):
     summary = script.build_summary({"CS_0.5": (split, effect)})
     assert "lose 3.0 percentage points more on CS_0.5 than prompted language models" in summary
     assert text in summary
-    assert "1 encoders, 2 language models, 6 pairs, of which 3 are in CS_0.5" in summary
+    assert "1 encoders, 2 language models and 6 pairs, of which 3 are in CS_0.5" in summary
 
 
 def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):
@@ -328,7 +328,7 @@ def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):
     text = page.read_text(encoding="utf-8")
     blocks = {match["name"]: match[0] for match in script.BLOCK.finditer(text)}
     assert set(blocks) == {"summary", "lexical", "systems", "test", "pairs", "comparisons", "resnli", "sources"}
-    assert f"5 encoders, 6 language models, {len(lms)} pairs, of which 120 are in CS_0.5" in blocks["summary"]
+    assert f"5 encoders, 6 language models and {len(lms)} pairs, of which 120 are in CS_0.5" in blocks["summary"]
     assert blocks["systems"].count("| encoder |") == 15
     assert "no predictions of SNLI" in blocks["resnli"]
     assert blocks["comparisons"].count("encoder, language model") == 30

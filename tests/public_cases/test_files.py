@@ -136,6 +136,14 @@ def test_json_file_is_read(tmp_path, dump):
     assert _read(tmp_path / "a.json") == READ
 
 
+def test_fields_of_nested_objects_are_columns(tmp_path):
+    path = tmp_path / "nested.jsonl"
+    path.write_text('{"input": {"texts": {"a": "A.", "b": "B."}}, "gold": {"label": "neutral"}}\n')
+    columns = {"premise": "input.texts.a", "hypothesis": "input.texts.b", "label": "gold.label"}
+    [example] = open_data(path, columns=columns).iter_examples()
+    assert example[1:4] == ("A.", "B.", "neutral")
+
+
 def test_other_json_error_describes_array(tmp_path):
     (tmp_path / "a.json").write_text('{"document": "A", "claim": "B"}')
     with pytest.raises(DataError, match=r"expected an array of objects, one per pair, got dict; write an array"):

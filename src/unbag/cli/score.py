@@ -68,7 +68,9 @@ def score(
     without a prediction are left out.
 
     Usual names of columns and labels are recognized. Without --data, --columns
-    (prediction=…,label=…,scores=…) and --labels describe FILE.
+    (prediction=…,label=…,scores=…) and --labels describe FILE. With --data,
+    --labels describes both, and --columns the data, except prediction and
+    scores.
 
     With --run-dir, scores a sharded run, after predicting what its shards
     have not predicted.
@@ -81,7 +83,12 @@ def score(
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
-    from unbag.evaluation.published import COMPARISON_FILE, list_sets_of_pairs, score_published_predictions
+    from unbag.evaluation.published import (
+        COMPARISON_FILE,
+        list_sets_of_pairs,
+        score_published_predictions,
+        separate_options,
+    )
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.files import write_json
@@ -103,11 +110,14 @@ def score(
         return
     if not predictions:
         raise typer.BadParameter("expected FILE or --run-dir, got neither; add one")
-    columns, labels = pairs.columns, pairs.labels
-    if pairs.data is None and pairs.text is None:  # the names describe the predictions
-        pairs = replace(pairs, columns=None, labels=None)
-    else:
-        columns = labels = None
+    reading = separate_options(
+        parse_columns(pairs.columns), pairs.labels, has_pairs=pairs.data is not None or pairs.text is not None
+    )
+    pair_columns, columns = (
+        [f"{ours}={theirs}" for ours, theirs in (each or {}).items()] or None
+        for each in (reading.pair_columns, reading.columns)
+    )
+    pairs = replace(pairs, columns=pair_columns, labels=list(reading.pair_labels or ()) or None)
     parquets = [name for name in names or () if name.endswith(".parquet")]
     if not names and is_exported_set(predictions[0]):  # A built set with an additional column of predictions.
         parquets = [str(predictions[0])]
@@ -124,6 +134,7 @@ def score(
             requests = [each for each in targets if not isinstance(each, BuiltSet)]
             prefetch.validate_offline_requirements(prefetch.list_run_requirements(requests))
     requests = [each.request if isinstance(each, BuiltSet) else each for each in targets]
+    labels = reading.labels or None
     described = {"columns": columns, "labels": labels, "by_order": by_order or None, "threshold": threshold}
     output_location = output_dir or str(
         build_run_folder(
@@ -142,8 +153,8 @@ def score(
         predictions=RUNS_FOLDER / PREDICTIONS,
         lexical_baseline=lexical_baseline,
         threshold=threshold,
-        columns=parse_columns(columns),
-        labels=labels or (),
+        columns=reading.columns,
+        labels=reading.labels,
         by_order=by_order,
         keep_going=len(predictions) * len(targets) > 1,
     )

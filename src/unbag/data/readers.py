@@ -211,6 +211,14 @@ def _read_json(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START
         yield DataRow(number, f"{path}, record {number}", values)
 
 
+def _add_nested_columns(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Add the fields of nested objects, with names such as `input.premise`."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            values = {**values, **{f"{name}.{inner}": cell for inner, cell in _add_nested_columns(value).items()}}
+    return values
+
+
 def _find_records(content: Any) -> Sequence[Any] | None:
     """Find the records in parsed JSON: an array, the only array of objects in an object, or columns (as in pandas)."""
     if isinstance(content, list):
@@ -309,6 +317,8 @@ class DataFile:
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
         rows = read(self.path, self.layout, begin)
+        if read is not _read_separated:
+            rows = (row._replace(values=_add_nested_columns(row.values)) for row in rows)
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
     def get_label_names(self, column: str) -> Sequence[str] | None:

@@ -4,6 +4,7 @@ The gold labels of a file are compared with those of the set, which shows the me
 accuracy under every order of the labels reveals a wrong order.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
@@ -28,6 +29,7 @@ from unbag.data.labels import (
 from unbag.data.predictions import NONE, SetPredictions
 from unbag.evaluation.label_check import ENOUGH, MARGIN
 from unbag.inference.prediction_files import (
+    INITIALS,
     ModelColumn,
     PublishedPredictions,
 )
@@ -40,7 +42,7 @@ SAME_GOLD: Final = 0.99
 ORDER_LEVEL: Final = 0.001
 """Level of the test whether another order of named labels fits better. The best of six orders is compared."""
 
-_INITIALS: Final = {label[0]: label for label in LABELS}
+
 _MERGED: Final = {NOT_ENTAILMENT: (NEUTRAL, CONTRADICTION), NOT_CONTRADICTION: (ENTAILMENT, NEUTRAL)}
 
 
@@ -121,10 +123,11 @@ def resolve_answers(
     # Explicit meanings override names, and names override what the gold labels suggest.
     meanings = {each: inferred[each] for each in distinct if each in inferred} | named | stated
     if unknown := [each for each in distinct if each not in meanings]:
+        wanted = ",".join(f"{each}=…" for each in unknown[:3])
         raise DataError(
             f"{model.name}: expected labels such as {', '.join(LABELS)}, got {', '.join(map(repr, unknown[:5]))} "
             f"({published.locate(int(rows[answers.index(unknown[0])]))}); pass their meanings with --labels "
-            f"{','.join(f'{each}=…' for each in unknown[:3])}{_list_accuracies(answers, ours, distinct)}"
+            f"{shlex.quote(wanted) if ' ' in wanted else wanted}{_list_accuracies(answers, ours, distinct)}"
         )
     meanings = {each: meanings[each] for each in distinct}
     contradicted = [
@@ -177,8 +180,8 @@ def _find_name(text: str, distinct: Sequence[str]) -> str | None:
     """Find the label that a text names; initials only if all labels are initials."""
     if text.lower() == NONE:
         return NONE
-    if {each.lower() for each in distinct} <= {*_INITIALS, NONE}:
-        return _INITIALS[text.lower()]
+    if {each.lower() for each in distinct} <= {*INITIALS, NONE}:
+        return INITIALS[text.lower()]
     return _resolve(text, resolve_label)
 
 

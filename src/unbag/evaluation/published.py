@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set, select_complete_examples
 from unbag.data.columns import read_column
+from unbag.data.predictions import NONE
 from unbag.evaluation import label_check, result_folder
 from unbag.evaluation.comparison import Comparison, compare_common_examples
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
@@ -137,6 +138,30 @@ def _build_record(table: PublishedPredictions, model: ModelColumn, options: Mapp
         "kind": "file",
         "sha256": table.sha256,
     }
+
+
+class ReadingOptions(NamedTuple):
+    """Options `columns` and `labels`, separated into those of the pairs and those of the predictions."""
+
+    pair_columns: Mapping[str, str] | None
+    pair_labels: Sequence[str] | None
+    columns: Mapping[str, str] | None
+    labels: Sequence[str]
+
+
+def separate_options(
+    columns: Mapping[str, str] | None, labels: Sequence[str] | None, *, has_pairs: bool
+) -> ReadingOptions:
+    """Separate the options `columns` and `labels`. Without pairs of the user, all of them describe the predictions.
+
+    With pairs, `prediction` and `scores` are columns of the predictions. Labels apply to both. The data has no `none`.
+    """
+    if not has_pairs:
+        return ReadingOptions(None, None, columns, labels or ())
+    predicted = {name: value for name, value in (columns or {}).items() if name in ("prediction", "scores")}
+    rest = {name: value for name, value in (columns or {}).items() if name not in predicted}
+    known = [each for each in labels or () if each.partition("=")[2].strip() != NONE]
+    return ReadingOptions(rest or None, known or None, predicted or None, labels or ())
 
 
 def list_sets_of_pairs() -> list[str]:

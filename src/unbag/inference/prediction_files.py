@@ -4,10 +4,12 @@ Columns are recognized by their usual names. Ids and texts become 64-bit hashes,
 `evaluation.prediction_matching` finds the rows of a challenge set in such a table, and the meaning of its labels.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -16,7 +18,18 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from unbag.data.labels import ENTAILMENT, LABEL_SPACES, NEUTRAL, LabelError, is_missing_label, resolve_label
+from unbag.data.labels import (
+    CONTRADICTION,
+    CONTRADICTION_OR_NOT,
+    ENTAILMENT,
+    LABEL_SPACES,
+    LABELS,
+    NEUTRAL,
+    TWO_WAY,
+    LabelError,
+    is_missing_label,
+    resolve_label,
+)
 from unbag.data.predictions import NONE
 from unbag.data.readers import (
     DataRow,
@@ -40,6 +53,9 @@ Hashes: TypeAlias = NDArray[np.uint64]
 EXACT: Final = "premise and hypothesis"
 NORMALISED: Final = "normalized premise and hypothesis"
 NUMBER: Final = "row number"
+
+INITIALS: Final = {label[0]: label for label in LABELS}
+"""Labels by their first letter."""
 
 _TEXTS: Final = {
     "premise": ("premise", "sentence1", "sentence_A", "text1", "text_a", "premises", "sent1", "context", "sentence_1"),
@@ -73,7 +89,8 @@ _CONFIDENCE: Final = (
     *("max_prob", "pred_prob", "pred_score", "predicted_score", "conf"),
 )
 _SCORE_WORDS: Final = re.compile(
-    r"^(?:p|prob|probs|probability|score|logit|logits|pred)_|_(?:prob|probability|score|logit|logits|p)$"
+    r"^(?:p|prob|probs|probability|score|logit|logits|logprob|log_prob|pred)_"
+    r"|_(?:logprob|log_prob|prob|probs|probability|score|logit|logits|p)$"
 )
 _NEVER_MODELS: Final = re.compile(r"^label\d*$|(?:^|_)(?:gold|true|corrected|original|annotat\w*)(?:_|$)")
 _SAMPLE: Final = 2_000  # rows that are inspected for columns with labels
@@ -131,7 +148,7 @@ def hash_key(text: str) -> int:
 def hash_pair(premise: str, hypothesis: str) -> tuple[int, int]:
     """Compute the hashes of a pair: of the exact texts without surrounding white space, and of the normalized texts.
 
-    Normalized texts consist of the letters and digits, without case and compatibility forms.
+    Normalized texts consist of the letters and digits, without case, compatibility forms and escapes of HTML.
 
     >>> hash_pair("It's late.", "No!")[1] == hash_pair("It’s  late", "no")[1]
     True
@@ -141,7 +158,7 @@ def hash_pair(premise: str, hypothesis: str) -> tuple[int, int]:
 
 
 def _normalise(text: str) -> str:
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", html.unescape(text)).casefold())
 
 
 def read_published_predictions(
@@ -190,19 +207,22 @@ def read_published_predictions(
             confidence.append(np.nan if certain in (None, "") else _number(row, layout.confidence, certain))
 
     matrix = _score_matrix(scores, where, table) if layout.scores else None
+    score_labels = layout.score_labels
+    if max(map(len, scores), default=0) == 1:
+        score_labels = CONTRADICTION_OR_NOT if score_labels == (CONTRADICTION,) else TWO_WAY
     if layout.labels:
         models = [
             ModelColumn(
                 each if len(layout.labels) > 1 or layout.is_model_name else where,
                 values[each],
                 matrix,
-                layout.score_labels,
+                score_labels,
                 np.array(confidence) if confidence else None,
             )
             for each in layout.labels
         ]
     else:
-        models = [ModelColumn(where, None, matrix, layout.score_labels)]
+        models = [ModelColumn(where, None, matrix, score_labels)]
     stored = (*layout.labels, *([layout.gold] if layout.gold else []))
     id_names = next((names for each in stored if (names := table.get_label_names(each))), None)
     arrays = {each: np.array(hashes, dtype=np.uint64) for each, hashes in keys.items()}
@@ -289,6 +309,7 @@ _NAMED: Final = ("id", "premise", "hypothesis", "label", "prediction", "scores")
 
 def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layout:
     present = list(table.columns)
+    objects = {name for each in present for name in accumulate(each.split(".")[:-1], "{}.{}".format)}
     if unknown := sorted(set(named) - set(_NAMED)):
         raise DataError(f"--columns: expected names for {', '.join(_NAMED)}, got {', '.join(unknown)}; remove it")
     if absent := [each for each in named.values() if each and each not in present]:
@@ -297,7 +318,8 @@ def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layou
         )
     by_key: dict[str, str] = {}
     for each in present:
-        by_key.setdefault(_column_key(each), each)
+        if each not in objects:
+            by_key.setdefault(_column_key(each), each)
     used = set(named.values())
 
     def find(ours: str, usual: Sequence[str]) -> str | None:
@@ -323,11 +345,14 @@ def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layou
     confidence = find("", _CONFIDENCE) if prediction and not (label_columns or score_list) else None
     labels = [prediction] if prediction else []
     if not (labels or label_columns or score_list):
+        label_columns = _find_positive_column([each for each in present if each not in used])
+    if not (labels or label_columns or score_list):
         labels = _find_model_columns(table, [each for each in present if each not in used])
     if not (labels or label_columns or score_list):
         raise DataError(
             f"{where}: expected a column of predictions (prediction, pred, predicted_label, …), scores by label, or "
-            f"one column of labels per model, got {present[:20]}; pass its name with --columns prediction=…"
+            f"one column of labels per model, got {present[:20]}; pass its name with --columns prediction=… "
+            "(scores=… for probabilities of entailment)"
         )
     return _Layout(
         tuple(ids),
@@ -343,15 +368,32 @@ def _recognise(table: DataTable, where: str, named: Mapping[str, str]) -> _Layou
 
 
 def _find_score_columns(present: Sequence[str]) -> dict[str, str]:
-    """Find one column of probabilities or logits per label (`entailment`, `p_entailment`, `neutral_logit`)."""
-    found: dict[str, str] = {}
+    """Find one column of probabilities or logits per label (`entailment`, `p_entailment`, `neutral_logit`).
+
+    The columns may be fields of an object (`probs.entailment`), if there is only one such object.
+    """
+    by_object: dict[str, dict[str, str]] = {"": {}}
     for each in present:
+        path, _, name = each.rpartition(".")
+        word = _SCORE_WORDS.sub("", _column_key(name))
         try:
-            found.setdefault(resolve_label(_SCORE_WORDS.sub("", _column_key(each))), each)
+            by_object.setdefault(path, {}).setdefault(INITIALS.get(word) or resolve_label(word), each)
         except LabelError:
             continue
-    space = next((space for space in LABEL_SPACES if set(space) <= set(found)), ())
-    return {label: found[label] for label in space}
+    complete = {
+        path: {label: found[label] for label in space}
+        for path, found in by_object.items()
+        if (space := next((space for space in LABEL_SPACES if set(space) <= set(found)), ()))
+    }
+    return complete.get("") or (complete.popitem()[1] if len(complete) == 1 else {})
+
+
+def _find_positive_column(present: Sequence[str]) -> dict[str, str]:
+    """Find the only column of probabilities of a label that determines the other one (`p_entailment`)."""
+    keys = {each: _column_key(each) for each in present}
+    words = {each: _SCORE_WORDS.sub("", key) for each, key in keys.items()}
+    found = [each for each in present if words[each] != keys[each] and words[each] in (ENTAILMENT, CONTRADICTION)]
+    return {words[found[0]]: found[0]} if len(found) == 1 else {}
 
 
 def _find_model_columns(table: DataTable, candidates: Sequence[str]) -> list[str]:
@@ -407,21 +449,29 @@ def _scores(row: DataRow, layout: _Layout) -> list[float]:
     ]
 
 
-_NUMBER_PATTERN: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf")
+_NUMBER_PATTERN: Final = re.compile(r"(?<![\w.:])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(?!\w)")
 _TOLERANCE: Final = 0.02  # of the sum of rounded probabilities
 
 
 def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTable) -> NDArray[np.float64]:
-    """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN."""
+    """Build the matrix of probabilities, shape (n, m). Logits are normalized. Rows without a prediction are NaN.
+
+    A single score per row is that of the first of two labels.
+    """
     width = next((len(each) for each in scores if len(each)), 0)
     if wrong := next((number for number, each in enumerate(scores) if len(each) not in (0, width)), None):
         raise DataError(
             f"{_locate(table, wrong, where)}: expected {width} scores, got {len(scores[wrong])}; correct the row"
         )
-    if width not in (2, 3):
-        raise DataError(f"{where}: expected two or three scores per row, got {width}; correct the file")
+    if width not in (1, 2, 3):
+        raise DataError(f"{where}: expected one to three scores per row, got {width}; correct the file")
     matrix = np.array([each if len(each) else [np.nan] * width for each in scores], dtype=np.float64)
     known = ~np.isnan(matrix[:, 0])
+    if width == 1:  # probabilities or logits of the first of two labels
+        is_probability = bool((np.abs(matrix[known] - 0.5) <= 0.5).all())
+        matrix = np.hstack([matrix, 1 - matrix if is_probability else np.zeros_like(matrix)])
+    elif (np.abs(matrix[known].sum(axis=1) - 100) <= 100 * _TOLERANCE).all() and (matrix[known] >= 0).all():
+        matrix /= 100  # percentages
     is_distribution = (matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= _TOLERANCE)
     if is_distribution.sum() > known.sum() / 10:  # logits sum to 1 by chance only
         if len(wrong_rows := np.flatnonzero(known & ~is_distribution)):
@@ -441,7 +491,7 @@ def _number(row: DataRow, name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float
         number = float("nan")
-    if not np.isfinite(number):
+    if np.isnan(number) or number == np.inf:  # the logarithm of the probability 0 is -inf
         raise DataError(f"{row.location}: expected a number for {name}, got {value!r:.60}; correct that cell")
     return number
 
