@@ -357,6 +357,39 @@ def test_lm_eval_log_of_generated_answers_counts_missing_labels_as_wrong(score, 
     assert result.model["n_abstained"] == 1
 
 
+def test_lm_eval_log_of_letters_and_filters_uses_the_filter_that_finds_labels(score, tmp_path):
+    path = tmp_path / "samples_task.jsonl"
+    lines = []
+    for row, (premise, hypothesis, label) in enumerate(PAIRS):
+        letter = "ABC"[LABELS.index(label)]
+        sample = {"doc_id": row, "doc": {"premise": premise, "hypothesis": hypothesis}, "target": letter}
+        answer = f"Let us see. The answer is {letter if row else 'C'}."
+        for name, filtered in (("strict-match", "[invalid]"), ("none", answer)):
+            lines.append({**sample, "resps": [[answer]], "filtered_resps": [filtered], "filter": name})
+    path.write_text("\n".join(map(json.dumps, lines)))
+    [result] = score(path)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
+    assert result.model["label_order"] == "A=entailment,B=neutral,C=contradiction"
+
+
+@pytest.mark.parametrize("choices", [["Yes", "Maybe", "No"], None])
+def test_inspect_log_without_scores_is_read_from_the_answers(score, tmp_path, choices):
+    samples = [
+        {
+            "id": row,
+            "input": f"Premise: {premise}\nHypothesis: {hypothesis}\n",
+            "choices": choices,
+            "target": "ABC"[LABELS.index(label)],
+            "output": {"completion": f"Hm.\n\nANSWER: {'ABC'[LABELS.index(label)] if row else 'C'}"},
+        }
+        for row, (premise, hypothesis, label) in enumerate(PAIRS)
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {"model": "org/model"}, "samples": samples}))
+    [result] = score(path)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
+
+
 @pytest.mark.parametrize("archive", [False, True])
 def test_inspect_log_gives_accuracy(score, tmp_path, archive):
     samples = []

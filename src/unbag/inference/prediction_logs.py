@@ -6,7 +6,7 @@ text, such as "Neither". `evaluation.prediction_matching` infers their meaning f
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Final
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, LabelError, resolve_label
 from unbag.data.predictions import NONE
 from unbag.data.readers import DataRow, DataTable
+from unbag.inference.llm.prompts import Words
 from unbag.inference.llm.reading import parse_label
 from unbag.utils.safe_io import DataError, parse_json, read_limited_bytes, validate_file
 
@@ -56,19 +57,19 @@ class LogTable:
 def convert_lm_eval_log(table: DataTable) -> DataTable:
     """Convert a sample log of lm-evaluation-harness (`samples_….jsonl`) to a table of predictions.
 
-    Other tables are returned unchanged. Of several filters of one sample, the first one is used.
+    Other tables are returned unchanged. Of several filters of the samples, the one that finds most labels is used.
     """
     if not {"doc", "target"} <= set(table.columns) or not {"filtered_resps", "resps"} & set(table.columns):
         return table
-    first_filter = next(table.read()).values.get("filter")
-    rows = [
-        DataRow(number, row.location, _convert_lm_eval_sample(row))
-        for number, row in enumerate(each for each in table.read() if each.values.get("filter") == first_filter)
-    ]
-    return _build_table(rows)
+    targets = {str(row.values.get("target")).strip() for row in table.read()}
+    by_filter: dict[Any, list[DataRow]] = {}
+    for row in table.read():
+        rows = by_filter.setdefault(row.values.get("filter"), [])
+        rows.append(DataRow(len(rows), row.location, _convert_lm_eval_sample(row, targets)))
+    return _build_table(max(by_filter.values(), key=lambda rows: sum(row.values["prediction"] != NONE for row in rows)))
 
 
-def _convert_lm_eval_sample(row: DataRow) -> dict[str, Any]:
+def _convert_lm_eval_sample(row: DataRow, targets: Collection[str]) -> dict[str, Any]:
     values = row.values
     if not isinstance(values.get("doc"), Mapping):
         raise DataError(
@@ -85,7 +86,7 @@ def _convert_lm_eval_sample(row: DataRow) -> dict[str, Any]:
         prediction = choices[max(range(len(logs)), key=lambda place: logs[place] or 0.0)]
         target = choices[int(target)] if target.isdecimal() and int(target) < len(choices) else target
     else:
-        prediction = _parse_answer(answers[0] if answers else "")
+        prediction = _parse_answer(answers[0] if answers else "", {each: (each,) for each in targets})
     return {
         **_keep_cells(values["doc"]),
         "index": values.get("doc_id", row.number),
@@ -123,8 +124,9 @@ def open_inspect_log(path: Path) -> DataTable | None:
         samples = log["samples"]
     else:
         return None
+    targets = {_find_target(sample) for sample in samples if isinstance(sample, dict)}
     rows = [
-        DataRow(number, f"{path}, sample {number}", _convert_inspect_sample(sample))
+        DataRow(number, f"{path}, sample {number}", _convert_inspect_sample(sample, targets))
         for number, sample in enumerate(samples)
         if isinstance(sample, dict) and sample.get("epoch", 1) == 1
     ]
@@ -151,10 +153,15 @@ def _read_archive(path: Path) -> list[Any]:
         ) from None
 
 
-def _convert_inspect_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
-    choices = [str(each) for each in _list(sample.get("choices"))]
+def _find_target(sample: Mapping[str, Any]) -> str:
     target = sample.get("target")
-    target = target[0] if isinstance(target, list) and target else target
+    return str((target[0] if isinstance(target, list) and target else target) or "").strip()
+
+
+def _convert_inspect_sample(sample: Mapping[str, Any], targets: Collection[str]) -> dict[str, Any]:
+    choices = [str(each) for each in _list(sample.get("choices"))]
+    # Without choices, the targets of the log are the words of the answers.
+    words = {each: (chr(65 + n),) for n, each in enumerate(choices)} or {each: (each,) for each in targets}
     scores = _list(sample.get("scores"))
     answer = scores[0].get("answer") if scores and isinstance(scores[0], Mapping) else None
     if answer in (None, ""):
@@ -169,8 +176,8 @@ def _convert_inspect_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **kept,
         "id": sample.get("id"),
-        "target": _name_choice(target, choices),
-        "prediction": _name_choice(answer, choices),
+        "target": _name_choice(_find_target(sample), words),
+        "prediction": _name_choice(answer, words),
     }
 
 
@@ -205,24 +212,21 @@ def _keep_cells(values: Any) -> dict[str, Any]:
     return {name: value for name, value in cells if isinstance(value, str | int | float) and name != "label"}
 
 
-def _name_choice(answer: Any, choices: Sequence[str]) -> str:
+def _name_choice(answer: Any, words: Words) -> str:
     """Convert an answer to the text of a choice, or to a label; `none` if it is neither."""
     text = str(answer or "").strip()
-    place = ord(text.upper()) - ord("A") if len(text) == 1 else -1
-    if 0 <= place < len(choices):
-        return choices[place]
-    return text if text.isdecimal() else _parse_answer(text)
+    return text if text.isdecimal() else _parse_answer(text, words)
 
 
-def _parse_answer(answer: Any) -> str:
-    """Find the label in a generated answer; `none` if it has none."""
+def _parse_answer(answer: Any, words: Words) -> str:
+    """Find the label in a generated answer, or else one of the words of the log; `none` if it has none."""
     while isinstance(answer, list) and answer:
         answer = answer[0]
     text = str(answer).strip()
     try:
         return resolve_label(text.strip(" .*\"'"))
     except LabelError:
-        return parse_label(text, _WORDS) or NONE
+        return parse_label(text, _WORDS) or parse_label(text, words) or NONE
 
 
 def _build_table(rows: Sequence[DataRow]) -> LogTable:
