@@ -209,6 +209,16 @@ def test_constant_and_ranker_scores_are_not_reported():
     assert (report.best, report.ranked_declared, report.mislabelled) == (TWO_WAY, 32, False)
 
 
+@pytest.mark.parametrize(("threshold", "is_reported"), [(0.5, True), (0.6225, False), ("break-even", False)])
+def test_outputs_that_are_probabilities_get_a_warning_with_advice_that_works(threshold, is_reported):
+    """A regression head predicts 0.9 for entailed pairs and 0.2 for others; their sigmoids are 0.711 and 0.550."""
+    model = _ScoreModel(TWO_WAY, lambda label: 1 / (1 + np.exp(-(0.9 if label == ENTAILMENT else 0.2))))
+    model.threshold = threshold
+    report = run_label_probe(model)
+    assert report.right_declared == (4 if is_reported else 12)
+    assert ("pass the sigmoid of the threshold" in str(report.warning)) == is_reported
+
+
 def test_one_output_false_alarm_rate_equals_docstring():
     """Enumerate all orders of twelve scores without ties."""
     alarms = total = 0

@@ -72,6 +72,8 @@ def test_output_for_other_label_keeps_its_name(scorer, make_model):
     np.testing.assert_allclose(turned.predict(PREMISES, HYPOTHESES), plain[:, ::-1], atol=1e-6)
     named = TransformerPredictor.load(make_model(order=("contradiction",)), threshold=0.5)
     assert named.order == ("contradiction", "not_contradiction")
+    named = TransformerPredictor.load(make_model(order=("hallucinated",)), threshold=0.5)
+    assert named.order == ("not_entailment", "entailment"), "a high score of this name means not supported"
     with pytest.raises(LabelError, match="for a model with one output, got 0=entailment"):
         TransformerPredictor.load(scorer, threshold=0.5, label_map={"0": "entailment"})
 

@@ -138,7 +138,7 @@ def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_work
     assert not encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))["token_type_ids"].any()
 
 
-def export_graph(folder, network, names, *, fixed=False):
+def export_graph(folder, network, names, *, fixed=False, has_softmax=False):
     """Export a network to `model.onnx`, for batches of 2 with 96 tokens if `fixed`, and remove its weights."""
     pytest.importorskip("onnx", reason="needs the dev group")
     pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
@@ -152,7 +152,8 @@ def export_graph(folder, network, names, *, fixed=False):
             self.network = network
 
         def forward(self, *inputs):
-            return self.network(**dict(zip(names, inputs, strict=True))).logits
+            logits = self.network(**dict(zip(names, inputs, strict=True))).logits
+            return logits.softmax(dim=-1) if has_softmax else logits
 
     torch.onnx.export(
         Graph().eval(),
@@ -185,6 +186,15 @@ def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp
         assert predictor.truncated == 1
         with pytest.raises(ModelError, match="expected 1 to 96 tokens"):
             load_predictor(str(tmp_path), max_length=97)
+
+
+def test_exported_graph_that_ends_with_a_softmax_gives_its_probabilities(tmp_path):
+    network, tokenizer = save_model(tmp_path, *CASES[0])
+    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
+    assert np.ptp(expected, axis=1).max() > 0.1, "a second softmax would flatten them"
+    export_graph(tmp_path, network, INPUTS, has_softmax=True)
+    predictor, _ = load_predictor(str(tmp_path))
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["Albert", "XLNet"])

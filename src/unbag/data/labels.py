@@ -314,8 +314,8 @@ def _two_label_advice(order: Sequence[str]) -> str:
 def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Resolve the two labels of a single-output model: first the label above the threshold, then the label below it.
 
-    By default, a high score means entailment. It means contradiction if the output is named `contradiction`, or the
-    label that the map `{"0": HIGH, "1": LOW}` assigns.
+    By default, a high score means entailment. It means contradiction if the output is named `contradiction`,
+    not_entailment for names such as `hallucination`, or the label that the map `{"0": HIGH, "1": LOW}` assigns.
 
     >>> resolve_single_output_labels("LABEL_0"), resolve_single_output_labels("CONTRADICTION")
     (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
@@ -331,7 +331,7 @@ def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None 
     try:
         high = resolve_label(name)
     except LabelError:  # names such as LABEL_0, relevant, consistent
-        high = ENTAILMENT
+        high = NOT_ENTAILMENT if find_flag_direction(name) is False else ENTAILMENT
     return next((order for order in orders if order[0] == high), TWO_WAY[::-1])
 
 

@@ -98,7 +98,12 @@ class LabelCheckedModel:
         elif report.warning and is_same_language:  # accuracy in another language does not matter
             # A quantized file may load without an error and predict at random, on some processors only.
             advice = "; no label order fits clearly better than chance: check the export, or this processor"
-            logger.warning("%s %s%s", self.name, report.warning, advice if self.label_source == "config" else "")
+            logger.warning(
+                "%s %s%s",
+                self.name,
+                report.warning,
+                advice if report.at_chance and self.label_source == "config" else "",
+            )
         return report
 
 

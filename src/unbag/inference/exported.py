@@ -78,18 +78,22 @@ class ExportedPredictor(PairClassifier):
                 "export the model for text classification"
             )
         self._inputs = inputs
+        self._has_softmax = False
         if not takes_types and has_segment_ids(self._network) and distinguishes_segments(self.tokenizer):
             raise ModelError(
                 f"{file}: expected the input token_type_ids, by which the network distinguishes premise and "
                 "hypothesis, got a graph without it; export the model again with this input, or, if the model was "
                 "trained without segments, set type_vocab_size to 1 in config.json"
             )
-        if batch_tokens is None and not single:
-            premises, hypotheses = zip(*TEST_PAIRS, strict=True)
-            encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-            validate_token_ids(encoded.input_ids, self._network, self.tokenizer)
-            if self._reads_padding(encoded, _PADDING_TOLERANCE):
-                self.batch_tokens = _SINGLE_PAIRS
+        premises, hypotheses = zip(*TEST_PAIRS, strict=True)
+        encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        validate_token_ids(encoded.input_ids, self._network, self.tokenizer)
+        outputs = self._logits(encoded, range(len(premises)))
+        # Some graphs end with a softmax, whose logarithm has the same softmax.
+        is_distribution = (outputs >= 0).all() and ((outputs.sum(dim=-1) - 1).abs() < 1e-3).all()
+        self._has_softmax = self.n_outputs > 1 and bool(is_distribution)
+        if batch_tokens is None and not single and self._reads_padding(encoded, _PADDING_TOLERANCE):
+            self.batch_tokens = _SINGLE_PAIRS
         self.identity: Mapping[str, str] = {
             "kind": "onnx" if path.suffix == ".onnx" else "openvino",
             "model": classifier.name,
@@ -103,6 +107,7 @@ class ExportedPredictor(PairClassifier):
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
             **({"segment_ids": "supplied"} if classifier.supplies_segments and takes_types else {}),
+            **({"outputs": "probabilities"} if self._has_softmax else {}),
         }
 
     @classmethod
@@ -160,7 +165,7 @@ class ExportedPredictor(PairClassifier):
                 f"exported model: expected logits of shape {(len(rows), self.n_outputs)}, got {tuple(logits.shape)}; "
                 "export the model for text classification, with the labels of its config.json"
             )
-        return logits
+        return logits.log() if self._has_softmax else logits
 
     def _fit(self, name: str, array: NDArray[np.int64]) -> NDArray[np.int64]:
         """Pad an input to the batch size and the length that the graph declares, if it declares any."""

@@ -26,7 +26,7 @@ from unbag.data.labels import (
 from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import apply_threshold
+from unbag.inference.single_output import BREAK_EVEN, apply_threshold
 from unbag.scoring.log_odds import compute_log_odds
 from unbag.scoring.ranking import compute_auroc
 
@@ -81,6 +81,9 @@ ENOUGH_COUPLES: Final = 30
 MARGIN_OF_COUPLES: Final = 6
 """Minimum number of additional correctly ranked couples compared with the declared order."""
 
+LEAST_SPREAD: Final = 0.2
+"""For one output: minimum range of the outputs, since those of an untrained model are all close to 0."""
+
 LEAST_CHANCE: Final = 0.05
 """Minimum probability that random predictions are as good, for a warning: 7 of 12 right with three labels (0.066)."""
 
@@ -107,6 +110,8 @@ class ProbeReport:
     # declared order, a tie counting half. None for other models. `best` is then the order that ranks the most right.
     ranked_declared: float | None = None
     ranked_best: float | None = None
+    # Whether the only output is from 0 to 1 for every pair, like a probability, so that its sigmoid is at least 0.5.
+    is_share: bool = False
 
     @property
     def finding(self) -> str:
@@ -125,7 +130,13 @@ class ProbeReport:
 
     @property
     def warning(self) -> str | None:
-        """Warning if the model is no better than a constant or a random prediction on the probe pairs, or None."""
+        """Warning if the outputs are no logits, or no better than a constant or random prediction, or None."""
+        if self.is_share:
+            return (
+                f"has outputs from 0 to 1 on all of {self.pairs} obvious pairs, like probabilities, so that their "
+                f"sigmoid is at least 0.5: pass the sigmoid of the threshold of the model's card, such as --threshold "
+                f"0.6225 for 0.5, or --threshold {BREAK_EVEN}"
+            )
         if not self.at_chance:
             return None
         n_labels = len(self.declared)
@@ -214,6 +225,10 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     threshold = getattr(predictor, "threshold", None) if getattr(predictor, "n_outputs", None) == 1 else None
     ids = getattr(predictor, "output_kind", None) == "ids"
     couples = _couples(answers, golds, declared) if len(declared) == 2 else None
+    is_share = False
+    if threshold not in (None, BREAK_EVEN) and declared == tuple(space) and float(threshold) <= 0.5:
+        odds = compute_log_odds(*answers.probabilities.T)
+        is_share = bool(((odds >= 0) & (odds <= 1)).all() and np.ptp(odds) >= LEAST_SPREAD)
     if threshold is not None:  # predict by the threshold or by rank, as on a set
         answers, _, _ = apply_threshold(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
@@ -245,6 +260,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         and not (couples is not None and couples[declared] >= ENOUGH_COUPLES),
         ranked_declared=couples[declared] if couples is not None and is_ranked else None,
         ranked_best=couples[best] if couples is not None and is_ranked else None,
+        is_share=is_share,
     )
 
 
