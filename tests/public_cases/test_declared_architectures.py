@@ -50,6 +50,21 @@ def test_other_architecture_is_refused_by_name(head, kind, tmp_path):
         load_predictor(folder, threshold=0.5)
 
 
+@pytest.mark.parametrize(
+    ("file", "advice"), [("adapter_config.json", "merge the adapter"), ("model-Q4_K_M.gguf", "serve the GGUF file")]
+)
+def test_weights_in_other_formats_are_named(file, advice, tmp_path):
+    folder = save_bert(tmp_path, "ForSequenceClassification", num_labels=1)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / file).write_text('{"base_model_name_or_path": "org/base"}')
+    for model in (folder, tmp_path / file):
+        with pytest.raises(ModelError, match=advice):
+            load_predictor(str(model), threshold=0.5)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ModelError, match=rf"expected a model folder with config\.json.*{advice}"):
+        load_predictor(folder, threshold=0.5)
+
+
 @pytest.fixture(params=["modules", "prompt"])
 def cross_encoder(request, tmp_path):
     """Return a CrossEncoder with a head in modules of its own, or with a default prompt."""

@@ -249,6 +249,10 @@ def validate_model(model: Model) -> None:
             from unbag.inference.hub_files import resolve_origin
 
             resolve_origin(path, None)  # raises; the message depends on the files
+    elif path.is_file():
+        from unbag.inference.hub_files import resolve_origin
+
+        resolve_origin(name, None)  # raises
     elif path.exists() or not is_model_name(name):
         raise ValueError(
             f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name"

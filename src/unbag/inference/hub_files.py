@@ -170,6 +170,9 @@ def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code
 def _folder(model: str | Path, revision: str | None) -> Path | None:
     """Find the folder of a model. Return None if the name is a Hub id."""
     path = Path(model).expanduser()
+    if path.is_file():
+        advice = advise_on_other_weights(path.parent) or "pass the folder of the file"
+        raise ModelError(f"{path}: expected a model folder or a Hub id such as org/name, got a file; {advice}")
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
             raise ModelError(
@@ -179,12 +182,10 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
         return None
     if not (path / "config.json").is_file():
         names = sorted(entry.name for entry in path.iterdir())
-        if "adapter_config.json" in names:
-            advice = "merge the adapter with its base model (merge_and_unload), and pass the folder of the merged model"
-        elif any(name.endswith((".onnx", ".xml")) or name in ("onnx", "openvino") for name in names):
+        if any(name.endswith((".onnx", ".xml")) or name in ("onnx", "openvino") for name in names):
             advice = "copy config.json and the tokenizer files of the model from which the file was exported"
         else:
-            advice = "pass a folder written by save_pretrained"
+            advice = advise_on_other_weights(path) or "pass a folder written by save_pretrained"
         raise ModelError(f"{path}: expected a model folder with config.json, got only {names[:10]}; {advice}")
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
@@ -192,6 +193,18 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
     if revision is not None:
         raise ModelError(f"{path}: expected no revision for a folder, got {revision!r}; omit the revision")
     return path
+
+
+def advise_on_other_weights(folder: Path) -> str:
+    """Build the advice for a folder that has weights in other formats only; "" for other folders."""
+    names = [entry.name for entry in folder.iterdir()]
+    if any(name.endswith((".safetensors", ".bin")) and not name.startswith("adapter_") for name in names):
+        return ""
+    if "adapter_config.json" in names:
+        return "merge the adapter with its base model (merge_and_unload), and pass the folder of the merged model"
+    if any(name.endswith(".gguf") for name in names):
+        return "serve the GGUF file, for example with llama-server, and pass endpoint:NAME and --base-url"
+    return ""
 
 
 def _commit(source: str, revision: str | None) -> str:

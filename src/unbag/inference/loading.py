@@ -23,7 +23,7 @@ from transformers import (
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
-from unbag.inference.hub_files import ModelOrigin, list_custom_classes, resolve_origin
+from unbag.inference.hub_files import ModelOrigin, advise_on_other_weights, list_custom_classes, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompt_file import RECIPES
 from unbag.inference.predictor import ModelError
@@ -155,7 +155,8 @@ def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **opt
         network, info = auto_class.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
     except Exception as error:  # a wrong shape, a truncated file, a Git LFS pointer in place of a weight file, …
         _raise_if_untrusted_code(origin, folder)
-        raise ModelError(f"cannot load {origin} as {_KINDS[auto_class]}: {_reason(error)}") from error
+        reason = "; ".join(filter(None, [_reason(error).rstrip("."), advise_on_other_weights(folder)]))
+        raise ModelError(f"cannot load {origin} as {_KINDS[auto_class]}: {reason}") from error
     return network, sorted(info["missing_keys"])
 
 
