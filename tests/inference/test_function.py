@@ -38,6 +38,15 @@ def test_dicts_are_read_by_label_name():
     np.testing.assert_allclose(predict_with(answer), [[0.1, 0.2, 0.7]] * 3, atol=1e-7)
 
 
+def test_output_of_a_pipeline_is_read():
+    """With `top_k=None`, a text-classification pipeline returns all labels, the most probable one first."""
+    scores = {"CONTRADICTION": 0.7, "NEUTRAL": 0.2, "ENTAILMENT": 0.1}
+    every = [{"label": label, "score": score} for label, score in scores.items()]
+    np.testing.assert_allclose(predict_with([every] * 3), [[0.1, 0.2, 0.7]] * 3, atol=1e-7)
+    for best in (every[0], every[:1]):
+        assert predict_with([best] * 3).tolist() == [[0, 0, 1]] * 3
+
+
 def test_two_labels():
     assert predict_with(["not_entailment", "entailment", "non-entailment"], label_space=TWO_WAY).tolist() == [
         [0, 1],

@@ -137,7 +137,7 @@ class CallablePredictor:
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
-        answers = self.call_function(premises, hypotheses)
+        answers = _convert_pipeline_output(self.call_function(premises, hypotheses))
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
             raise ValueError(
@@ -224,6 +224,18 @@ class CallablePredictor:
         if len(by_column) != len(self.label_space) or len(answer) != len(self.label_space):
             raise ValueError(f"expected a probability for each of {list(self.label_space)}, got {dict(answer)}")
         return [by_column[column] for column in range(len(self.label_space))]
+
+
+def _convert_pipeline_output(answers: Any) -> Any:
+    """Convert the output of a text-classification pipeline to names or, with the scores of all labels, to dicts."""
+    rows = [each if isinstance(each, list) else [each] for each in answers] if isinstance(answers, list) else []
+    if not rows or not all(
+        isinstance(each, Mapping) and each.keys() == {"label", "score"} for row in rows for each in row
+    ):
+        return answers
+    if all(len(row) == 1 for row in rows):
+        return [row[0]["label"] for row in rows]
+    return [{each["label"]: each["score"] for each in row} for row in rows]
 
 
 def _validate_signature(fn: Callable[..., Any]) -> None:
