@@ -60,8 +60,6 @@ def given(tmp_path):
     pairs.write_text(HEADER + "A man runs.,A man moves.,entailment\n" * 3)
     predictions = tmp_path / "predictions.csv"
     predictions.write_text("id,prediction\na,neutral\n")
-    labelled = tmp_path / "labelled.csv"
-    labelled.write_text("id,prediction\na,maybe\n")
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "folder.svg").mkdir()
@@ -70,7 +68,6 @@ def given(tmp_path):
     words = {
         "PAIRS": pairs,
         "PREDICTIONS": predictions,
-        "LABELLED": labelled,
         "FILE": tmp_path / "file",
         "UNDER": tmp_path / "file" / "below" / "it",
         "EMPTY": tmp_path / "empty",
@@ -169,7 +166,6 @@ evaluate org/model --config nowhere.yaml
 evaluate org/model --cross-domain --sets plain
 evaluate org/model --cross-domain --corpus nope
 score nowhere.csv --set plain --data PAIRS
-score LABELLED --set plain --data PAIRS
 score PREDICTIONS --set nope --data PAIRS
 score PREDICTIONS --set nowhere.parquet
 check org/model --data PAIRS

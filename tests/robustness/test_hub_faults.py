@@ -1,10 +1,11 @@
-"""Tests of lost, invalid and unexpected Hub responses, for every command that reads the Hub, at every request.
+"""Tests of lost, invalid and unexpected Hub responses, for every command that reads the Hub, at a random request.
 
 Three faults in a row are retried. Permanent faults give one error line that names the host and the requested item.
 """
 
 import os
 import random
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tests.robustness.tiny_model import save_tiny_model
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 
 _QUICK = ("build", "lexical score", "models init, vectors", "publish dataset")
-"""Commands of the suite, which share the kinds of faults, each at one request; the whole attack gives all to all."""
+"""Commands of the suite, which share the kinds of faults; in the whole attack, each command has each kind."""
 
 
 @pytest.fixture(scope="module")
@@ -56,63 +57,50 @@ def client(stocked_hub, tmp_path_factory):
         yield process
 
 
-def reads(hub, name):
-    """Return the number of requests of a command, which must succeed."""
+def draw_request(hub, name, fault):
+    """Draw the request of a command to break. Without a fault, the command must succeed."""
     os.chdir(os.environ["CLIENT_HOME"])
     before = len(hub.requests())
     done = run_hub_command(name)
     assert done.code == 0, done.said
-    return sum(request.method in ("GET", "HEAD") for request in hub.requests()[before:])
+    n = sum(request.method in ("GET", "HEAD") for request in hub.requests()[before:])
+    return random.Random(f"{name}{fault}").randrange(n)
 
 
-def sample_inputs(n, seed):
-    """Return the positions of requests to break: one, or all in the whole attack."""
-    return range(n) if ALL else [random.Random(seed).randrange(n)]
-
-
-def shared(kinds, name):
-    """Return the faults for a command by kind: a part of them, or all in the whole attack."""
-    if ALL:
-        return kinds
-    return dict(list(kinds.items())[_QUICK.index(name) :: len(_QUICK)])
+def pair_with_commands(kinds):
+    """Pair each kind of fault with all commands in the whole attack, otherwise with one."""
+    return list(product(COMMANDS, kinds)) if ALL else [(_QUICK[n % len(_QUICK)], kind) for n, kind in enumerate(kinds)]
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
+@pytest.mark.parametrize(("name", "fault"), pair_with_commands(PASSING))
 @runs_in("client")
-def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str) -> None:
-    n = reads(stocked_hub, name)
-    for fault, made in shared(PASSING, name).items():
-        for after in sample_inputs(n, f"{name}{fault}"):
-            with stocked_hub.broken_by(made(after)):
-                done = run_hub_command(name)
-            assert done.code == 0, (fault, after, done.said)
-            assert done.waited < 60, (fault, after)
+def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str, fault: str) -> None:
+    after = draw_request(stocked_hub, name, fault)
+    with stocked_hub.broken_by(PASSING[fault](after)):
+        done = run_hub_command(name)
+    assert done.code == 0, (after, done.said)
+    assert done.waited < 60, after
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
+@pytest.mark.parametrize(("name", "fault"), pair_with_commands(LASTING))
 @runs_in("client")
-def test_permanent_fault_is_one_line_with_host(stocked_hub: RunningHub, name: str) -> None:
-    n = reads(stocked_hub, name)
-    for fault, made in shared(LASTING, name).items():
-        for after in sample_inputs(n, f"{name}{fault}"):
-            with stocked_hub.broken_by(made(after)):
-                done = run_hub_command(name)
-            assert done.waited < 300, (fault, after)
-            if done.code == 0:  # optional requests, for example for a file that may be missing
-                continue
-            [line] = done.said
-            said = line if name != "prefetch" else done.printed  # which prints one line per item
-            assert done.code == 1, (fault, after, said)
-            assert any(told in said for told in ("stanfordnlp/snli", "alice/")), (fault, after, said)
-            assert not list(Path("out").rglob("*.parquet")), (fault, after)
-            if fault != "another answer":  # this answer may mean that the item does not exist
-                assert "127.0.0.1" in said or "localhost" in said, (fault, after, said)
-                assert any(told in said for told in ("HF_ENDPOINT", "rerun the command", "run the command again")), (
-                    fault,
-                    after,
-                    said,
-                )
+def test_permanent_fault_is_one_line_with_host(stocked_hub: RunningHub, name: str, fault: str) -> None:
+    after = draw_request(stocked_hub, name, fault)
+    with stocked_hub.broken_by(LASTING[fault](after)):
+        done = run_hub_command(name)
+    assert done.waited < 300, after
+    if done.code == 0:  # optional requests, for example for a file that may be missing
+        return
+    [line] = done.said
+    said = line if name != "prefetch" else done.printed  # which prints one line per item
+    assert done.code == 1, (after, said)
+    assert any(told in said for told in ("stanfordnlp/snli", "alice/")), (after, said)
+    assert not list(Path("out").rglob("*.parquet")), after
+    if fault != "another answer":  # this answer may mean that the item does not exist
+        assert "127.0.0.1" in said or "localhost" in said, (after, said)
+        advice = ("HF_ENDPOINT", "rerun the command", "run the command again")
+        assert any(told in said for told in advice), (after, said)
