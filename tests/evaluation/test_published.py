@@ -150,6 +150,12 @@ def test_labels_and_columns_describe_predictions_beside_own_data(data, meanings,
     assert report[0].scores["accuracy"].value == pytest.approx(59 / 60), "the first of 60 answers is wrong"
 
 
+def test_two_names_of_labels_are_those_of_false_and_true(score):
+    flags = [label != "entailment" for *_, label in PAIRS]
+    [result] = score(build_columns(prediction=[not flags[0], *flags[1:]]), labels=["entailment", "not_entailment"])
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+
+
 def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_path):
     values = [[0.7, 0.2, 0.1], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]]
     rows = [values[row % 3] for row in range(N)]

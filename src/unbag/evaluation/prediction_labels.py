@@ -23,6 +23,7 @@ from unbag.data.labels import (
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
+    parse_truth_value,
     resolve_gold_label,
     resolve_label,
 )
@@ -119,6 +120,8 @@ def resolve_answers(
     inferred = _infer_meanings(known_golds)
     stored = [_resolve(name, resolve_gold_label) for name in published.id_names or ()]
     stated = _parse_labels(labels) or {str(number): name for number, name in enumerate(stored) if name}
+    if set(stated) == {"0", "1"}:  # two names are also those of false and true, as for the data
+        stated |= {each: stated[str(int(truth))] for each in distinct if (truth := parse_truth_value(each)) is not None}
     named = {each: label for each in distinct if (label := _find_name(each, distinct))}
     # Explicit meanings override names, and names override what the gold labels suggest.
     meanings = {each: inferred[each] for each in distinct if each in inferred} | named | stated
