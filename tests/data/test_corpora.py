@@ -50,17 +50,6 @@ def test_streamed_corpus_has_same_pairs():
 
 
 @runs_in("shared_hub_client")
-def test_row_range_has_ids_of_whole_corpus():
-    from itertools import islice
-
-    from unbag.data.corpora import CORPORA
-    from unbag.data.sources import open_corpus
-
-    source = open_corpus(CORPORA["mnli"])
-    assert list(source.iter_examples(100, 110)) == list(islice(source.iter_examples(), 100, 110))
-
-
-@runs_in("shared_hub_client")
 def test_changed_content_is_rejected():
     from dataclasses import replace
 

@@ -3,11 +3,9 @@
 import os
 import re
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer import BadParameter
 
 from tests.fake_hub.client_process import ClientProcess, runs_in
 from tests.fake_hub.mounts import list_mirrored_corpora
@@ -15,9 +13,8 @@ from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, create_validated_builder
-from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.data.labels import LABELS, LabelError, get_gold_id, get_label_id
-from unbag.data.predictions import SetPredictions
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
 
 SENTENCES = {
     "de": ("Zwei große Hunde laufen heute schnell über das Feld.", "Einige Tiere sind heute draußen auf dem Feld."),
@@ -156,23 +153,6 @@ def test_english_set_rejects_german_in_one_line(name):
         loading.create_builder(name, "xnli_de-test")
 
 
-def test_lexical_baseline_rejects_two_labels():
-    assert get_gold_id("not_entailment") == 1
-    with pytest.raises(LabelError, match="use two-label pairs only for sets"):
-        get_label_id("not_entailment")
-
-
-def test_folded_predictions_sum_non_entailment():
-    answers = SetPredictions(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
-    assert answers.align_to_gold(LABELS) is answers
-    assert answers.align_to_gold(["entailment", "not_entailment"]).label_names.tolist() == ["not_entailment"]
-
-
-def test_every_xnli_language_is_corpus():
-    assert {corpus.language for corpus in CORPORA.values() if corpus.name.startswith("xnli_")} == set(LANGUAGES)
-    assert len(LANGUAGES) == 15
-
-
 def test_corpus_all_selects_corpora_of_papers():
     from unbag.cli.options import PairOptions, build_selected_requests
     from unbag.data.corpora import PAPER_CORPORA
@@ -199,15 +179,6 @@ def test_corpus_all_with_file_adds_official_pairs_once(given, names):
         name for name in ("breaking_nli", "sicck") if name in (names or [name])
     ]
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
-
-
-def test_corpus_all_with_unused_file_is_rejected():
-    from unbag.cli.options import PairOptions, build_selected_requests
-
-    with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
-        build_selected_requests(
-            PairOptions(corpus=["all"], official_file="folder"), ["plain"], full=False, on_failure=pytest.fail
-        )
 
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])

@@ -1,4 +1,3 @@
-import itertools
 import re
 
 import pytest
@@ -10,7 +9,6 @@ from unbag.data.labels import (
     TWO_WAY,
     LabelError,
     find_label_space,
-    is_missing_label,
     map_label_to_space,
     parse_label_map,
     resolve_gold_label,
@@ -29,18 +27,6 @@ from unbag.data.labels import (
 @pytest.mark.parametrize("spell", [str, str.upper, str.title])
 def test_common_label_orders_are_read_ignoring_case(order, spell):
     assert resolve_output_labels({i: spell(name) for i, name in enumerate(order)}) == order
-
-
-def test_contradictory_is_read_as_contradiction():
-    assert resolve_output_labels({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
-        "contradiction",
-        "entailment",
-        "neutral",
-    )
-
-
-def test_output_order_follows_ids():
-    assert resolve_output_labels({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
 
 
 @pytest.mark.parametrize(
@@ -83,12 +69,6 @@ def test_gold_label_spellings_are_rejected_for_models(names):
 )
 def test_fact_checking_gold_labels_are_read_ignoring_case(label, spellings):
     assert {resolve_gold_label(spelling) for spelling in spellings} == {label}
-
-
-@pytest.mark.parametrize("name", ["yes", "True", "no", "1", "hallucinated"])
-def test_ambiguous_gold_label_is_rejected(name):
-    with pytest.raises(LabelError, match="expected a label such as"):
-        resolve_gold_label(name)
 
 
 def test_incomplete_label_map_is_rejected():
@@ -165,18 +145,3 @@ def test_ambiguous_label_space_error_suggests_label_maps(names, advice):
     with pytest.raises(LabelError) as caught:
         resolve_output_labels(dict(enumerate(names)))
     assert str(caught.value).endswith(advice)
-
-
-def test_every_order_of_three_labels_is_read():
-    orders = list(itertools.permutations(LABELS))
-    assert [resolve_output_labels(dict(enumerate(order))) for order in orders] == orders
-
-
-@pytest.mark.parametrize("value", [-1, "-1", "-", "", " ", None])
-def test_missing_agreement_is_unlabelled(value):
-    assert is_missing_label(value)
-
-
-@pytest.mark.parametrize("value", [0, 2, "neutral", "0"])
-def test_label_is_not_unlabelled(value):
-    assert not is_missing_label(value)

@@ -48,12 +48,6 @@ def test_quotes_follow_csv_and_tsv_rules(tmp_path):
     assert _read_pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
 
 
-def test_byte_order_mark_is_ignored(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes("\ufeffpremise,hypothesis,label\nA man.,A dog.,neutral\n".encode())
-    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
-
-
 def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["A man.,A dog.,-", "A man.,A dog.,neutral", "A man.,A dog.,-1", "A man.,A dog.,"]
@@ -173,18 +167,6 @@ def test_missing_columns_are_all_named(tmp_path, columns, wanted):
         open_data(path, columns=columns, has_options=False)
 
 
-def test_cells_separated_by_semicolons_are_read(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text('premise;hypothesis;label\n"A man; his dog, too.";A dog, a "big" one.;neutral\n')
-    pair = ("A man; his dog, too.", 'A dog, a "big" one.', "neutral")
-    assert _read_pairs(open_data(path)) == [pair]
-
-
-def test_header_with_comma_and_semicolon_uses_comma(tmp_path):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,1"], "premise,hypothesis,label,a;b")
-    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
-
-
 @pytest.mark.parametrize(
     ("theirs", "remedy"),
     [
@@ -213,17 +195,6 @@ def test_label_meanings_are_applied(tmp_path):
         "entailment",
         "contradiction",
         "neutral",
-        "neutral",
-    ]
-
-
-def test_label_meanings_apply_to_padded_labels_and_floats(tmp_path):
-    """pandas writes the integers of a column with missing values as floats."""
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,1.0", "A man.,A dog., E ", "A man.,A dog.,0"])
-    meanings = ["1=entailment", "E=entailment", "0=neutral"]
-    assert [label for _, _, label in _read_pairs(open_data(path, labels=meanings))] == [
-        "entailment",
-        "entailment",
         "neutral",
     ]
 
@@ -257,13 +228,6 @@ def test_invalid_utf8_error_names_line(tmp_path):
         open_data(path).count_rows()
 
 
-def test_invalid_json_error_names_line(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": \n')
-    with pytest.raises(DataError, match="line 2: expected JSON"):
-        open_data(path).count_rows()
-
-
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 def test_duplicate_column_is_rejected(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
@@ -280,20 +244,6 @@ def test_duplicate_column_is_rejected(tmp_path, ending):
         DataError, match=rf"a\.{ending}(, line 1)?: expected unique column names, got 'label' repeatedly"
     ):
         open_data(path).count_rows()
-
-
-def test_duplicate_json_key_in_later_line_error_names_line(tmp_path):
-    path = tmp_path / "a.jsonl"
-    good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
-    path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
-    with pytest.raises(DataError, match="line 2: expected unique column names, got 'premise' repeatedly"):
-        open_data(path).count_rows()
-
-
-def test_several_unnamed_columns_are_accepted(tmp_path):
-    # as in files of spreadsheets
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,")
-    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 
 def test_json_line_without_column_error_names_line(tmp_path):

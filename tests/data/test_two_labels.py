@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
@@ -129,15 +128,6 @@ def test_numeric_labels_are_rejected_without_names(tmp_path, ending):
         assert _read_labels(source) == expected
 
 
-def test_whole_floats_are_label_ids_in_csv(tmp_path):
-    path = _write_csv(
-        tmp_path / "a.csv", ["1.0", "", "0.0"]
-    )  # as pandas writes integers in a column with a missing value
-    with pytest.raises(DataError, match=f"got the number 1, .*{TO_TRUE} if 1 means"):
-        _read_labels(open_data(path))
-    assert _read_labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
-
-
 @pytest.mark.parametrize("name", ["supported", "is_supported", "Supported"])
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_booleans_in_support_column_are_read(tmp_path, name, ending):
@@ -166,11 +156,6 @@ def test_booleans_in_other_column_need_names(tmp_path, column, values):
     meanings = [f"{str(value).lower()}={label}" for value, label in zip(values, TWO_WAY, strict=True)]
     source = open_data(path, columns={"label": column}, labels=meanings)
     assert _read_labels(source) == ["entailment", "not_entailment"]
-
-
-def test_label_names_of_user_override_column_name(tmp_path):
-    path = _write_jsonl(tmp_path / "a.jsonl", [True, False], label="supported")
-    assert _read_labels(open_data(path, labels=TWO_WAY)) == ["not_entailment", "entailment"]
 
 
 @pytest.mark.parametrize(
@@ -250,15 +235,6 @@ def test_long_premises_are_excluded_only_if_truncated(tmp_path):
     assert permuted.rows.features["label"].names == list(TWO_WAY)
 
 
-@pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
-def test_set_with_three_labels_rejects_two_labels(tmp_path, name):
-    path = _write_csv(tmp_path / "a.csv", ["supported", "unsupported"])
-    builder = loading.create_builder(name, data=str(path))
-    expected = r"a\.csv: expected three labels, to identify contradictions"
-    with pytest.raises(loading.UnsuitablePairsError, match=expected):
-        builder.open_sources()
-
-
 def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
     """Twenty documents with four claims each: 80 examples of 20 sources. Samples are of examples, not of documents."""
     path = tmp_path / "claims.jsonl"
@@ -285,14 +261,3 @@ def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
     assert by_document["accuracy"].value == by_pair["accuracy"].value == 0.5
     assert width(by_document) / width(by_pair) == pytest.approx(2, abs=0.2), "the root of the design effect, 4"
     assert by_document["skill"]["n_sources"] == 20
-
-
-def test_rows_of_document_keep_annotator_agreement(tmp_path):
-    path = tmp_path / "votes.jsonl"
-    rows = [
-        {"premise": DOCUMENT, "hypothesis": claim, "label": "entailment", "annotator_labels": ["entailment", vote]}
-        for claim, vote in zip(CLAIMS, ("entailment", "neutral"), strict=True)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    people = build_requested_set(SetRequest("plain", options={"data": str(path)})).data["human"]
-    assert (people["share"], people["pairs"]) == (0.75, 2)

@@ -7,8 +7,8 @@ from unbag.challenge_sets import list_text_set_names, loading, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
-from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
-from unbag.data.text.sentences import find_character_exclusion_reason, is_english, split_english_sentences
+from unbag.data.text.paragraphs import iter_markdown_paragraphs
+from unbag.data.text.sentences import find_character_exclusion_reason
 from unbag.data.user_text import list_text_files, open_text
 from unbag.hub.dataset import build_dataset_upload, choose_config_name
 from unbag.utils.safe_io import DataError
@@ -60,26 +60,10 @@ def test_markdown_code_headings_and_tables_are_dropped():
     ]
 
 
-def test_plain_paragraphs_keep_every_word():
-    lines = ["A dog sleeps in the", "garden.", "", "It rains."]
-    assert " ".join(iter_plain_paragraphs(lines)).split() == " ".join(lines).split()
-
-
-def test_abbreviations_do_not_end_sentence():
-    text = "Mr. J. Smith met Dr. Jones at 3.5 km. They left."
-    assert split_english_sentences(text) == ["Mr. J. Smith met Dr. Jones at 3.5 km.", "They left."]
-    assert " ".join(split_english_sentences(text)) == text
-
-
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
 def test_form_exclusion_limits_number_of_words(words, is_used):
     sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
     assert (find_character_exclusion_reason(sentence) is None) == is_used
-
-
-def test_is_english_rejects_german():
-    assert not is_english(["Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht."] * 5)
-    assert is_english(KEPT * 5)
 
 
 def test_markdown_file_gives_sentences_and_exclusion_counts(pipeline, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.models.test_recipes_and_sets import BAGS, save_undecided_model
+
 from unbag import challenge_sets
 from unbag.challenge_sets.request import read_exported_set
 from unbag.data import demo

@@ -80,10 +80,10 @@ def _options(name, data):
     [
         # ReSNLI builds its rows differently from all other sets.
         *(
-            pytest.param(name, "jsonl", marks=() if name in ("swapped", "resnli") else pytest.mark.nightly)
+            pytest.param(name, "parquet", marks=() if name in ("swapped", "resnli") else pytest.mark.nightly)
             for name in SETS
         ),
-        *(pytest.param("swapped", kind, marks=pytest.mark.nightly) for kind in ("csv", "parquet")),
+        pytest.param("swapped", "csv", marks=pytest.mark.nightly),
     ],
 )
 def test_set_bytes_do_not_depend_on_processes_or_spans(tmp_path, monkeypatch, name, kind):
@@ -93,7 +93,7 @@ def test_set_bytes_do_not_depend_on_processes_or_spans(tmp_path, monkeypatch, na
         monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", span)
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
-        assert len(open_data(data).spans) > num_proc or span == 500
+        assert len(open_data(data).spans) > num_proc or span == 500 or kind == "csv"
         with parallel.set_num_proc(num_proc):
             record = export_challenge_set(SetRequest(name, options=_options(name, data)), tmp_path / f"{number}")
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}

@@ -1,16 +1,16 @@
 """Readers for csv, tsv, jsonl, json, Parquet and Arrow files, for folders of `datasets`, and for Hub datasets.
 
 Each row has its number and, for error messages, its location. Malformed or unreadable data raises `DataError` with the
-location. Several processes can read different ranges of one text file: one pass over the file finds the starts of rows.
+location. Several processes can read different ranges of a Parquet file or a Hub dataset. A text file is one range, read
+from its start.
 """
 
 import csv
 import json
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from math import ceil
@@ -31,7 +31,7 @@ from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import has_reached_server
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, iter_lines, parse_json, read_limited_bytes, validate_file
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, parse_json, read_limited_bytes, validate_file
 
 
 class DataRow(NamedTuple):
@@ -108,64 +108,12 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
     return values
 
 
-class RowStart(NamedTuple):
-    """Start of a row: row number from 0, and the numbers of preceding lines and bytes."""
-
-    row: int
-    lines: int
-    bytes: int
-
-
-FIRST_ROW_START: Final = RowStart(0, 0, 0)
-"""Start of the first row of a file."""
-
-
-def iter_row_starts(path: Path, interval: int, layout: TextLayout) -> Iterator[RowStart]:
-    """Iterate over the start positions of rows `interval`, `2 * interval`, … in a csv, tsv or jsonl file.
-
-    The iteration stops at malformed csv. The reader that continues from the last start reports the error.
-    """
-    is_jsonl = get_file_extension(path) == ".jsonl"
-    lines = n_bytes = 0
-
-    def texts() -> Iterator[str]:
-        nonlocal lines, n_bytes
-        for lines, line in iter_lines(path):
-            n_bytes += len(line)
-            if is_jsonl and line.startswith(b"{"):  # nearly all lines; they need no decoding
-                yield "{"
-            else:  # the reader of the row reports invalid UTF-8
-                yield line.decode("utf-8-sig" if lines == 1 else "utf-8", errors="replace")
-
-    # The csv reader requests the lines of a row only, since a quoted cell may contain line breaks.
-    rows: Iterator[Any] = filter(str.strip, texts()) if is_jsonl else filter(None, _open_csv(texts(), layout))
-    header = 0 if is_jsonl else 1
-    start: RowStart | None = None
-    try:
-        for number, _ in enumerate(rows, start=1 - header):
-            if start is not None:
-                yield start
-            start = RowStart(number, lines, n_bytes) if number and number % interval == 0 else None
-    except csv.Error:
-        return
-
-
-def _open_csv(texts: Iterator[str], layout: TextLayout) -> Any:
-    """Open a csv file. The first row that is not empty is the header."""
-    if layout.has_separator_line:
-        next(texts, None)
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
-    # Without `strict`, the csv module accepts text after a closing quotation mark.
-    return csv.reader(texts, delimiter=layout.delimiter, quoting=quoting, strict=True)
-
-
-def _read_jsonl(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
-    """Iterate over the rows of a jsonl file, starting at `start`."""
+def _read_jsonl(path: Path, layout: TextLayout) -> Iterator[DataRow]:
+    """Iterate over the rows of a jsonl file."""
     # By default, the decoder silently keeps the last of several equal keys.
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
-    lines = iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
-    filled = ((number, text) for number, text in lines if text.strip())
-    for row_number, (line_number, line) in enumerate(filled, start=start.row):
+    filled = ((number, text) for number, text in iter_decoded_lines(path, layout) if text.strip())
+    for row_number, (line_number, line) in enumerate(filled):
         location = f"{path}, line {line_number}"
         try:
             values = parse_json(line, decode)
@@ -179,7 +127,7 @@ def _read_jsonl(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_STAR
         yield DataRow(row_number, location, values)
 
 
-def _read_json(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
+def _read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
     """Iterate over the rows of a json file: an array of objects, or columns, or one object per line."""
     # Not line by line, since programs write an array as one line of any length.
     if (content := read_limited_bytes(path, _LARGEST_JSON)) is None:
@@ -235,35 +183,31 @@ def _find_records(content: Any) -> Sequence[Any] | None:
     return arrays[0] if len(arrays) == 1 else None
 
 
-def _read_separated(path: Path, layout: TextLayout, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
-    """Iterate over the rows of a csv or tsv file, starting at `start`."""
-    # The header is read first, even if the wanted rows start in the middle of the file.
-    reader = _open_csv((line for _, line in iter_decoded_lines(path, layout)), layout)
-    before = int(layout.has_separator_line)
+def _read_separated(path: Path, layout: TextLayout) -> Iterator[DataRow]:
+    """Iterate over the rows of a csv or tsv file. The first row that is not empty is the header."""
+    lines = (line for _, line in iter_decoded_lines(path, layout))
+    if layout.has_separator_line:
+        next(lines, None)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.is_quoted else csv.QUOTE_NONE
+    # Without `strict`, the csv module accepts text after a closing quotation mark.
+    reader = csv.reader(lines, delimiter=layout.delimiter, quoting=quoting, strict=True)
 
-    def line() -> str:
-        return f"{path}, line {before + reader.line_num}"
+    def location() -> str:
+        return f"{path}, line {layout.has_separator_line + reader.line_num}"
 
+    rows = filter(None, reader)
     try:
-        header = next((row for row in reader if row), None)
-        if header is None:
-            return
-        header = [normalise_column_name(name) for name in header]
+        header = [normalise_column_name(name) for name in next(rows, [])]
         validate_unique_columns(header, path)
-        if start.row:
-            lines = iter_decoded_lines(path, layout, start=start.bytes, skipped_lines=start.lines)
-            reader = _open_csv((line for _, line in lines), layout._replace(has_separator_line=False))
-            before = start.lines
-        for number, cells in enumerate((row for row in reader if row), start=start.row):
-            if len(cells) != len(header):
-                cells = fit_cells(cells, header)
+        for number, row in enumerate(rows):
+            cells = row if len(row) == len(header) else fit_cells(row, header)
             if len(cells) != len(header):
                 raise DataError(
-                    f"{line()}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
+                    f"{location()}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
                 )
-            yield DataRow(number, line(), dict(zip(header, cells, strict=True)))
+            yield DataRow(number, location(), dict(zip(header, cells, strict=True)))
     except csv.Error as error:
-        raise DataError(f"{line()}: {error}") from None
+        raise DataError(f"{location()}: {error}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -278,7 +222,7 @@ _RANGES_PER_GROUP: Final = 16
 """Maximum number of ranges of a row group, whose preceding rows are decoded to reach the start of each range."""
 _PARQUET: Final = ".parquet"
 _ARROW: Final = (".arrow", ".feather")
-_TEXT: Final[Mapping[str, Callable[[Path, TextLayout, RowStart], Iterator[DataRow]]]] = {
+_TEXT: Final[Mapping[str, Callable[[Path, TextLayout], Iterator[DataRow]]]] = {
     ".csv": _read_separated,
     ".tsv": _read_separated,
     ".jsonl": _read_jsonl,
@@ -298,7 +242,6 @@ class DataFile:
     columns: Sequence[str]
     encoding: str | None = None  # of a text file without a byte-order mark (default: UTF-8)
     has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
-    _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `split_ranges`
 
     @cached_property
     def layout(self) -> TextLayout:
@@ -306,20 +249,14 @@ class DataFile:
         return detect_text_layout(self.path, get_file_extension(self.path), self.encoding, has_option=self.has_option)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
-        """Iterate over a range of rows.
-
-        Reads all preceding lines of a text file, unless `split_ranges` was called before.
-        """
+        """Iterate over a range of rows. Reads all preceding lines of a text file."""
         read = _TEXT.get(get_file_extension(self.path))
         if read is None:
             return _read_table(self.path, start, stop)
-        # Rows between the nearest known start and the first wanted row are read and skipped.
-        nearest = bisect_right(self._starts, start, key=lambda at: at.row)
-        begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
-        rows = read(self.path, self.layout, begin)
+        rows = read(self.path, self.layout)
         if read is not _read_separated:
             rows = (row._replace(values=_add_nested_columns(row.values)) for row in rows)
-        return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
+        return islice(rows, start, None if stop is None else max(start, stop))
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
         """Look up the names of a `ClassLabel` column, which `datasets` stores in Parquet and Arrow files."""
@@ -330,22 +267,16 @@ class DataFile:
         return parquet.find_class_label_names(self.path, column)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of `size` rows. A Parquet file with larger row groups has larger ranges.
+        """Split a Parquet file into ranges of `size` rows, or of more rows if its row groups are large.
 
-        A file without random access (`.gz`, `.json`, Arrow, UTF-16) has a single open-ended range.
+        Another file has a single open-ended range.
         """
-        extension = get_file_extension(self.path)
-        if extension == _PARQUET:
-            from unbag.data import parquet
-
-            groups = parquet.read_row_group_sizes(self.path)
-            return _split_rows(sum(groups), max(size, ceil(max(groups, default=0) / _RANGES_PER_GROUP)))
-        # A compressed file cannot be read from the middle.
-        if self.path.suffix == ".gz" or extension in (".json", *_ARROW) or not self.layout.is_seekable:
+        if get_file_extension(self.path) != _PARQUET:
             return ((0, None),)
-        self._starts[:] = iter_row_starts(self.path, size, self.layout)
-        firsts = [at.row for at in self._starts]
-        return tuple(zip([0, *firsts], [*firsts, None], strict=True))
+        from unbag.data import parquet
+
+        groups = parquet.read_row_group_sizes(self.path)
+        return _split_rows(sum(groups), max(size, ceil(max(groups, default=0) / _RANGES_PER_GROUP)))
 
     def sha256(self) -> str:
         """Compute the SHA-256 hash of the file's content."""

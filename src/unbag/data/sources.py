@@ -108,9 +108,8 @@ class PairSource:
     def spans(self) -> Spans:
         """Row ranges that cover the source, so that several processes can share the work.
 
-        Without random access, there is a single open-ended range.
-
-        The property is lazy, because computing the ranges of a text file requires a pass over the file.
+        A text file or a stream has a single open-ended range. The property is lazy, because the sentences of a text are
+        parsed before their number is known.
         """
         return self._spans()
 

@@ -36,7 +36,7 @@ _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?[,;\t| ]*', re.IGNORECASE)  # f
 class TextLayout(NamedTuple):
     """Layout of a text file."""
 
-    encoding: str = UTF_8  # codec; only UTF-8 with ordinary line ends can be read from the middle
+    encoding: str = UTF_8  # codec
     has_old_line_ends: bool = False  # whether lines end with a carriage return, as on old Macs
     delimiter: str = ","
     is_quoted: bool = True  # whether quotation marks enclose cells, which may then contain delimiters and line breaks
@@ -44,8 +44,8 @@ class TextLayout(NamedTuple):
     has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
 
     @property
-    def is_seekable(self) -> bool:
-        """Whether every line feed in the bytes of the file ends a line."""
+    def has_byte_lines(self) -> bool:
+        """Whether the bytes of the file can be split into lines before they are decoded, so that errors name a byte."""
         return self.encoding == UTF_8 and not self.has_old_line_ends
 
 
@@ -95,16 +95,9 @@ def _guess_wide_encoding(sample: bytes) -> str:
     return "utf-16-le" if second > 0.4 and first < 0.1 else "utf-16-be" if first > 0.4 and second < 0.1 else ""
 
 
-def iter_decoded_lines(
-    path: Path, layout: TextLayout, *, start: int = 0, skipped_lines: int = 0
-) -> Iterator[tuple[int, str]]:
-    """Iterate over line numbers (from 1) and decoded lines. Errors name the line.
-
-    Args:
-        start: Number of bytes to skip (default: 0; always 0 if the layout is not seekable).
-        skipped_lines: Number of lines in the skipped bytes (default: 0).
-    """
-    if not layout.is_seekable:
+def iter_decoded_lines(path: Path, layout: TextLayout) -> Iterator[tuple[int, str]]:
+    """Iterate over line numbers (from 1) and decoded lines. Errors name the line."""
+    if not layout.has_byte_lines:
         number = 0
         try:
             for number, text in iter_text_lines(path, layout.encoding):
@@ -115,7 +108,7 @@ def iter_decoded_lines(
                 f"({error}); {_encoding_advice('NAME', has_option=layout.has_option)}"
             ) from None
         return
-    for number, line in iter_lines(path, start=start, skipped_lines=skipped_lines):
+    for number, line in iter_lines(path):
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else UTF_8)
         except UnicodeDecodeError as error:

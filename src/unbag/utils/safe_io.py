@@ -31,7 +31,6 @@ MOST_UNPACKED: Final = 200
 GIGABYTE: Final = 1 << 30
 """Number of decompressed bytes up to which the compression ratio is not limited."""
 
-_CHUNK: Final = 1 << 20
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.]+:/")  # `s3://…`; Path reduces the two slashes to one
 _KINDS: Final = {
     stat.S_IFDIR: "a folder",
@@ -72,16 +71,11 @@ def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
     return path
 
 
-def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`).
-
-    `start` skips bytes up to the start of a line (not in a `.gz` file), and `skipped_lines` is the number of lines in
-    them.
-    """
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`)."""
     size = validate_file(path).stat().st_size
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        file.seek(start)
-        yield from iter_limited_lines(cast("IO[bytes]", file), path, size, skipped_lines=skipped_lines)
+        yield from iter_limited_lines(cast("IO[bytes]", file), path, size)
 
 
 def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -109,15 +103,12 @@ def read_limited_bytes(path: Path, limit: int) -> bytes | None:
     return content if len(content) <= limit else None
 
 
-def iter_limited_lines(
-    file: IO[AnyStr], name: object, stored_bytes: int, *, skipped_lines: int = 0
-) -> Iterator[tuple[int, AnyStr]]:
+def iter_limited_lines(file: IO[AnyStr], name: object, stored_bytes: int) -> Iterator[tuple[int, AnyStr]]:
     """Yield the number (from 1) and content of each line in an open file, which may decompress as it reads.
 
-    `name` is for error messages, `stored_bytes` is the size of the stored file, which limits the decompressed size, and
-    `skipped_lines` is the number of lines before the position.
+    `name` is for error messages, and `stored_bytes` is the size of the stored file, which limits the decompressed size.
     """
-    number, done = skipped_lines, 0
+    number, done = 0, 0
     try:
         # `readline` without a limit would load a file without line breaks into memory.
         while line := file.readline(LONGEST_LINE + 1):
@@ -126,39 +117,13 @@ def iter_limited_lines(
             if len(line) > LONGEST_LINE:
                 raise DataError(f"{name}, line {number}: expected at most {LONGEST_LINE:,} bytes per line, got more")
             if done > GIGABYTE and done > MOST_UNPACKED * stored_bytes:
-                raise _expands(name, number, MOST_UNPACKED, stored_bytes)
+                raise DataError(
+                    f"{name}, line {number}: expected at most {MOST_UNPACKED} times the file size of {stored_bytes:,} "
+                    "bytes, got more; decompress the file yourself if you trust it"
+                )
             yield number, line
     except (EOFError, OSError, zlib.error) as error:
         raise _unreadable(error, name, number + 1, stored_bytes) from None
-
-
-def count_lines(file: IO[bytes], name: object, stored_bytes: int, *, unlimited_bytes: int, max_ratio: int) -> int:
-    """Count the lines of an open file, which may decompress as it reads.
-
-    Args:
-        name: Name of the file for error messages.
-        stored_bytes: Bytes of the stored file, compressed.
-        unlimited_bytes: Number of decompressed bytes up to which the compression ratio is not limited.
-        max_ratio: Maximum compression ratio above this number.
-    """
-    count, done, last = 0, 0, b"\n"
-    try:
-        while chunk := file.read(_CHUNK):
-            count += chunk.count(b"\n")
-            done += len(chunk)
-            last = chunk[-1:]
-            if done > unlimited_bytes and done > max_ratio * stored_bytes:
-                raise _expands(name, count + 1, max_ratio, stored_bytes)
-    except (EOFError, OSError, zlib.error) as error:
-        raise _unreadable(error, name, count + 1, stored_bytes) from None
-    return count + (last != b"\n")
-
-
-def _expands(place: object, number: int, times: int, size: int) -> DataError:
-    return DataError(
-        f"{place}, line {number}: expected at most {times} times the file size of {size:,} bytes, got more; "
-        "decompress the file yourself if you trust it"
-    )
 
 
 def _unreadable(error: Exception, place: object, number: int, size: int) -> DataError:

@@ -47,13 +47,6 @@ def test_text_profile_is_mean_over_occurrences(trees_of_text):
     assert "unheard-of" not in trees_of_code
 
 
-def test_many_words_are_counted(trees_of_code):
-    for i in range(3000):
-        trees_of_code.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
-    assert trees_of_code.compute_tag_distributions(["w2999"])[0, TAGS.index("VERB")] == 1
-    assert trees_of_code.compute_tag_distributions(["sleeps"])[0, TAGS.index("DET")] == 0.5
-
-
 def test_vectorized_permutations_equal_single_ones(trees_of_text):
     trees_of_code = trees_of_text
     rng = np.random.default_rng(0)
@@ -138,17 +131,3 @@ def test_corpus_can_be_streamed(shared, tmp_path):
         by_hand.add(tagger.tag([sentence])[sentence])
     assert trees_of_code.compute_table() == by_hand.compute_table()
     assert trees_of_code.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
-
-
-def test_permuted_texts_have_signatures(shared, tmp_path):
-    from unbag.challenge_sets.perturbations.permutation import Permuter
-    from unbag.data.text.tokens import tokenize
-
-    tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
-    pair = ["Two dogs, both brown, don't chase the red ball.", "Some animals play with the toy today."]
-    sides = Permuter(q=5).permute_pair("a", *map(tokenize, pair))
-    for sentence, side in zip(pair, sides, strict=True):
-        tagged = tagger.tag([sentence])[sentence]
-        orders = side.orders
-        assert [text.split() for text in side.texts] == [[tagged[place][0] for place in order] for order in orders]
-        assert sorted(orders[0].tolist()) == list(range(len(tagged)))

@@ -51,10 +51,6 @@ def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
     assert parses(afterwards) == parses(alone) != []
 
 
-def test_tag_ahead_with_one_process_does_nothing(tmp_path):
-    precompute_tags("no/pipeline", iter(["A dog."]), cache=tmp_path)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot fork safely")
 def test_annotation_in_script_without_main_guard_runs_once(tmp_path):
     script = tmp_path / "script.py"
@@ -96,21 +92,9 @@ def _build_exiting_reader():
     return lambda sentences: os._exit(1)
 
 
-def _build_failing_reader():
-    def read(sentences):
-        raise ValueError("no such pipeline")
-
-    return read
-
-
 def test_killed_annotation_process_error_names_num_proc():
     with (
         parallel.set_num_proc(2),
         pytest.raises(ValueError, match=r"--num-proc: expected all tagging or parsing processes to finish"),
     ):
         tagging.precompute_annotations(_build_exiting_reader, ["A dog."] * 9)
-
-
-def test_annotation_process_error_is_raised():
-    with parallel.set_num_proc(2), pytest.raises(ValueError, match="no such pipeline"):
-        tagging.precompute_annotations(_build_failing_reader, ["A dog."] * 9)

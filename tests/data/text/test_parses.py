@@ -1,8 +1,6 @@
-import sqlite3
-
 import pytest
 
-from unbag.data.text.parses import Parse, Parser
+from unbag.data.text.parses import Parser
 
 SENTENCE = "A man's T-shirt  has two\nholes, hasn't it?"
 
@@ -16,19 +14,6 @@ def pipeline(shared):
 @pytest.fixture(scope="module")
 def parser(pipeline, tmp_path_factory):
     return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
-
-
-def test_parse_contains_annotations_of_spacy(parser):
-    [parse] = parser.parse(["Two dogs chase him."])
-    assert parse == Parse(
-        words=("Two", "dogs", "chase", "him", "."),
-        spaces=(True, True, True, False, False),
-        lemmas=("two", "dog", "chase", "he", "."),
-        pos=("NUM", "NOUN", "VERB", "PRON", "PUNCT"),
-        tags=("CD", "NNS", "VBP", "PRP", "."),
-        heads=(1, 2, 2, 2, 2),
-        deps=("nummod", "nsubj", "ROOT", "dobj", "punct"),
-    )
 
 
 def test_parse_equals_spacy_for_each_token(pipeline, parser):
@@ -61,6 +46,20 @@ def test_parses_keep_order_and_are_cached(pipeline, tmp_path, monkeypatch):
     assert asked == []
 
 
+def _record_pipeline_calls(parser, monkeypatch):
+    """Record the sentences that a pipeline only tags, and those that it parses, in two lists."""
+    tagged, parsed = [], []
+    pipe = parser._nlp.pipe
+
+    def watched(texts, **how):
+        for doc in pipe(texts, **how):
+            (parsed if len(doc) and doc.has_annotation("DEP") else tagged).append(doc.text)
+            yield doc
+
+    monkeypatch.setattr(parser._nlp, "pipe", watched)
+    return tagged, parsed
+
+
 def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatch):
     red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
     full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parse(sentences), strict=True))
@@ -86,38 +85,6 @@ def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, mon
     sentences = ["A red dog runs.", "A man sleeps."]
     assert [str(parse) for parse in parser.parse(sentences, tag="JJ")] == ["A red dog runs."]
     assert set(parsed) == set(sentences)
-
-
-def _record_pipeline_calls(parser, monkeypatch):
-    """Record the sentences that a pipeline only tags, and those that it parses, in two lists."""
-    tagged, parsed = [], []
-    pipe = parser._nlp.pipe
-
-    def watched(texts, **how):
-        for doc in pipe(texts, **how):
-            (parsed if len(doc) and doc.has_annotation("DEP") else tagged).append(doc.text)
-            yield doc
-
-    monkeypatch.setattr(parser._nlp, "pipe", watched)
-    return tagged, parsed
-
-
-def test_parses_is_lazy(parser, monkeypatch):
-    monkeypatch.setattr("unbag.data.text.tagging.Annotator.commit_size", 2)
-    taken = []
-    stream = parser.parse(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
-    next(stream)
-    assert len(taken) == 2
-    assert [str(parse) for parse in stream] == [f"Dog {n} sleeps." for n in range(1, 6)]
-
-
-def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
-    list(Parser(pipeline, cache=tmp_path).parse(["A man sleeps."]))
-    monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
-    list(Parser(pipeline, cache=tmp_path).parse(["A dog runs."]))
-    files = list(tmp_path.glob("*.sqlite"))
-    assert len(files) == 2
-    assert all(sqlite3.connect(file).execute("SELECT count(*) FROM parses").fetchone() == (1,) for file in files)
 
 
 def test_pipeline_without_parser_raises(tmp_path):

@@ -63,13 +63,6 @@ def test_attribute_ruler_that_sets_fine_tags_is_used(pipeline, tmp_path):
     assert ("dogs", "NN") in tagged
 
 
-def test_many_sentences_exceed_query_limit(pipeline, tmp_path):
-    sentences = [f"The dog has {n} balls." for n in range(1200)]
-    tagger = Tagger(pipeline, cache=tmp_path)
-    assert tagger.tag(sentences) == tagger.tag(sentences)
-    assert len(tagger.tag(sentences)) == 1200
-
-
 def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
     Tagger(pipeline, cache=tmp_path).tag(["A man sleeps."])
     monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")

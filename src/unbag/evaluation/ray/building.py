@@ -223,10 +223,7 @@ def _open_builder(builder_spec: str) -> tuple[Any, tuple[PairSource, ...]]:
     """Open a builder and its sources, once per process."""
     name, config, options = json.loads(builder_spec)
     builder = loading.create_builder(name, config, **options)
-    sources = tuple(builder.open_sources())
-    for source in sources:
-        _ = source.spans  # indexes the rows of a text file, so that a part does not read all preceding lines
-    return builder, sources
+    return builder, tuple(builder.open_sources())
 
 
 _FOLDER: Final = "rows.incomplete"  # the name that `datasets` gives to folders of unfinished builds
