@@ -8,12 +8,13 @@ from tests.robustness.command import sample_inputs
 from tests.robustness.damage import apply_damage, flip_bit, make_empty, make_lfs_pointer, truncate
 from tests.training.conftest import (  # noqa: F401  (fixtures)
     finetune,
+    lexical_cache,
     make_model,
     options,
     pairs_path,
     pretrained,
-    recipe,
     tiny_bert,
+    train,
 )
 
 FILES = (

@@ -12,7 +12,14 @@ import torch
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.tiny_model import save_tiny_model
-from tests.training.conftest import finetune, options, pairs_path, pretrained, recipe  # noqa: F401  (fixtures)
+from tests.training.conftest import (  # noqa: F401  (fixtures)
+    finetune,
+    lexical_cache,
+    options,
+    pairs_path,
+    pretrained,
+    train,
+)
 from unbag.data import demo
 from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.memory import OutOfMemoryError

@@ -27,7 +27,6 @@ from unbag.baselines.lexical.words import (
     TypeWordSelector,
     build_model_word_selector,
     build_word_selector,
-    find_most_frequent_tag,
     select_content_words,
 )
 from unbag.challenge_sets.perturbations.permutation import Permuter
@@ -78,17 +77,6 @@ def test_word_has_its_most_frequent_tag(monkeypatch):
     assert reader.select_words([sentence]) == {sentence: ("dog", "left", "not")}, "a word without a tag does not count"
     reader.count_tags(["I_PRP like_VBP", "I_PRP like_VBP"])
     assert reader.select_words(["I like it"]) == {"I like it": ("like",)}
-
-
-def test_repeated_sentences_are_counted_each_time(monkeypatch):
-    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
-    reader = TypeWordSelector("any", "en")
-    reader.count_tags(["run_NN", "run_IN", "run_IN"])
-    assert reader.select_words(["run"]) == {"run": ()}
-
-
-def test_tied_tags_are_ordered_alphabetically():
-    assert find_most_frequent_tag({"VB": 2, "IN": 2, "NN": 1}) == "IN"
 
 
 def test_type_model_needs_no_tagger(monkeypatch):
@@ -144,11 +132,6 @@ def test_default_words_of_language_without_pipeline_are_all_words():
     selector = build_word_selector(None, "de")
     assert selector.identity == build_word_selector(ALL, "de").identity
     assert selector.select_words(["Ein Mann schläft."]) == {"Ein Mann schläft.": ("ein", "mann", "schläft")}
-
-
-def test_content_words_are_selected_once():
-    tagged = (("The", "DT"), ("Dogs", "NNS"), ("dogs", "NNS"), ("in", "IN"), ("Rome", "NNP"), ("quickly", "RB"))
-    assert select_content_words(tagged) == ("dogs", "quickly", "rome")
 
 
 def test_not_there_and_auxiliaries_are_content_words():
@@ -254,13 +237,6 @@ def test_matrix_ignores_words_outside_vocabulary():
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
     assert set(vocabulary.get_features(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
     assert len(vocabulary) == 3
-
-
-def test_vocabulary_is_rebuilt_from_words_and_codes():
-    pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
-    vocabulary, matrix = FeatureVocabulary.fit(pairs)
-    again = FeatureVocabulary(vocabulary.words, vocabulary.codes)
-    assert (again.matrix(pairs) != matrix).nnz == 0
 
 
 @pytest.mark.nightly

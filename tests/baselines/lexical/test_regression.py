@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.baselines.lexical.optimizer import InverseHessian, NotConvergedError, minimize
+from unbag.baselines.lexical.optimizer import NotConvergedError, minimize
 from unbag.baselines.lexical.regression import (
     PenalizedCrossEntropy,
     compute_lms,
@@ -57,49 +57,6 @@ def test_block_size_changes_only_rounding(problem, monkeypatch):
 
 
 RNG = np.random.default_rng(5)
-
-
-def sample_steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Build random steps and the corresponding changes of the gradient of a quadratic function."""
-    root = RNG.normal(size=(variables, variables))
-    hessian = root @ root.T + np.eye(variables)
-    steps = [RNG.normal(size=variables) for _ in range(n)]
-    return [(step, (hessian @ step)) for step in steps]
-
-
-def compute_dense_inverse_hessian(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Compute the inverse Hessian by dense BFGS updates (Nocedal & Wright 2006, equation 6.17)."""
-    last_step, last_change = pairs[-1]
-    identity = np.eye(len(last_step))
-    inverse = identity * (last_step @ last_change) / (last_change @ last_change)
-    for step, change in pairs:
-        rho = 1 / (step.astype(float) @ change)
-        left = identity - rho * np.outer(step, change)
-        inverse = left @ inverse @ left.T + rho * np.outer(step, step)
-    return inverse
-
-
-@pytest.mark.parametrize("n", [1, 3, 4, 9])  # four of which are stored
-def test_compact_form_equals_dense_bfgs_updates(n: int) -> None:
-    pairs = sample_steps_and_changes(n, 6)
-    gradient = RNG.normal(size=6)
-    inverse = InverseHessian(gradient, memory=4)
-    for step, change in pairs:
-        gradient = gradient + change
-        inverse.update(step, gradient)
-    expected = compute_dense_inverse_hessian(pairs[-4:]) @ gradient
-    np.testing.assert_allclose(inverse.multiply_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-
-
-def test_inverse_hessian_without_steps_is_identity() -> None:
-    vector = RNG.normal(size=3)
-    np.testing.assert_array_equal(InverseHessian(vector).multiply_gradient(), vector)
-
-
-def test_step_of_concave_curvature_is_skipped() -> None:
-    inverse = InverseHessian(np.ones(2))
-    inverse.update(np.ones(2), np.full(2, 0.5))
-    np.testing.assert_array_equal(inverse.multiply_gradient(), np.full(2, 0.5))
 
 
 def test_minimum_of_quadratic_is_found() -> None:
@@ -172,19 +129,6 @@ def test_gradient_is_zero_at_fit():
     assert np.abs(error.sum(axis=0)).max() < 1e-10, "the bias is not penalised"
 
 
-def test_fit_is_deterministic():
-    matrix, gold = _sample_data()
-    first, second = fit_softmax_regression(matrix, gold, l2=1.0), fit_softmax_regression(matrix, gold, l2=1.0)
-    assert first.weights.tobytes() == second.weights.tobytes()
-    assert first.bias.tobytes() == second.bias.tobytes()
-
-
-def test_fit_ends_at_float64_precision():
-    matrix, gold = _sample_data()
-    error = fit_softmax_regression(matrix, gold, l2=2.0, tolerance=1e-30).probabilities(matrix) - np.eye(3)[gold]
-    assert np.abs(error.sum(axis=0)).max() < 1e-9
-
-
 def test_few_pairs_are_fitted():
     """The optimizer must stop although the relative rounding error of a small loss is large."""
     for seed in range(40):
@@ -194,13 +138,6 @@ def test_few_pairs_are_fitted():
         gradient = matrix.T @ error + 0.3 * model.weights
         assert np.abs(gradient).max() < 1e-9
         assert model.steps < 500
-
-
-def test_fit_without_features_predicts_label_frequencies():
-    model = fit_softmax_regression(
-        sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0
-    )
-    assert model.probabilities(sparse.csr_matrix((1, 4)))[0] == pytest.approx([0.5, 0.3, 0.2], abs=1e-9)
 
 
 def test_lms_is_probability_of_likeliest_wrong_label():

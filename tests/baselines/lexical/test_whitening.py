@@ -34,14 +34,6 @@ def test_fit_equals_hand_computed_value():
     assert model.compute_uncertainty(counts, gold) == pytest.approx(expected, abs=1e-7)
 
 
-def test_mixed_pair_has_softmax_of_mean():
-    counts, vectors, gold = _sample_data()
-    model = fit_mean_embedding_model(counts, vectors, gold)
-    row = sparse.csr_matrix(np.eye(1, 200, 3, dtype=np.float32) * 2 + np.eye(1, 200, 7, dtype=np.float32))
-    logits = (2 * vectors[3].astype(float) + vectors[7]) / 3 @ model.weights
-    assert model.probabilities(row)[0] == pytest.approx(np.exp(logits) / np.exp(logits).sum())
-
-
 @pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
 def test_fit_equals_other_solver_without_whitening(seed, labels):
     counts, vectors, gold = _sample_data(seed, labels=labels)
@@ -55,52 +47,26 @@ def test_fit_equals_other_solver_without_whitening(seed, labels):
     )
 
 
-def test_invertible_map_of_embeddings_has_no_effect():
+CHANGES = {
+    "invertible map": lambda counts, vectors: (counts, vectors @ np.random.default_rng(5).normal(size=(12, 12))),
+    "redundant dimensions": lambda counts, vectors: (
+        counts,
+        np.hstack([vectors, (vectors[:, :3] + vectors[:, 3:6]).astype(np.float32), np.zeros((200, 2))]),
+    ),
+    "small batches": lambda counts, vectors: (counts, vectors),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_change_without_influence_changes_only_rounding(change, monkeypatch):
     counts, vectors, gold = _sample_data()
-    mapped = vectors.astype(float) @ np.random.default_rng(5).normal(size=(12, 12))
-    one, other = (
-        fit_mean_embedding_model(counts, table, gold).compute_uncertainty(counts, gold) for table in (vectors, mapped)
-    )
-    assert np.abs(one - other).max() < 1e-6
-
-
-def test_redundant_dimensions_have_no_effect():
-    counts, vectors, gold = _sample_data()
-    wider = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
-    one, other = (
-        fit_mean_embedding_model(counts, table, gold).compute_uncertainty(counts, gold) for table in (vectors, wider)
-    )
-    assert np.abs(one - other).max() < 1e-5  # the sums are rounded to float32
-
-
-def test_example_order_changes_only_rounding():
-    counts, vectors, gold = _sample_data()
-    order = np.random.default_rng(3).permutation(len(gold))
-    straight = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
-    shuffled = fit_mean_embedding_model(counts[order], vectors, gold[order]).compute_uncertainty(
-        counts[order], gold[order]
-    )
-    assert np.abs(straight[order] - shuffled).max() < 1e-6
-
-
-def test_equal_texts_have_equal_uncertainty():
-    counts, vectors, gold = _sample_data()
-    doubled, labels = sparse.vstack([counts, counts]).tocsr(), np.concatenate([gold, gold])
-    found = fit_mean_embedding_model(doubled, vectors, labels).compute_uncertainty(doubled, labels)
-    assert (found[: len(gold)] == found[len(gold) :]).all()
-    assert (
-        found.tobytes()
-        == fit_mean_embedding_model(doubled, vectors, labels).compute_uncertainty(doubled, labels).tobytes()
-    )
-
-
-def test_fit_does_not_depend_on_batch_size(monkeypatch):
-    counts, vectors, gold = _sample_data()
-    whole = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
-    monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
-    assert (
-        np.abs(fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold) - whole).max() < 1e-6
-    )
+    expected = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
+    if change == "small batches":
+        monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
+    counts, vectors = CHANGES[change](counts, vectors.astype(float))
+    found = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
+    # The sums in redundant dimensions are rounded to float32.
+    assert np.abs(found - expected).max() < (1e-5 if change == "redundant dimensions" else 1e-6)
 
 
 def test_pair_without_known_tokens_has_chance_uncertainty():
@@ -108,13 +74,6 @@ def test_pair_without_known_tokens_has_chance_uncertainty():
     model = fit_mean_embedding_model(counts, vectors, gold)
     nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
     assert model.compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
-
-
-def test_uncertainty_is_a_float64_between_0_and_1():
-    counts, vectors, gold = _sample_data()
-    found = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
-    assert found.dtype == np.float64
-    assert 0 <= found.min() < found.max() <= 1
 
 
 def test_fit_on_separable_labels_raises():
@@ -213,45 +172,11 @@ def _compute_hessians(rows, penalty):
     return hessian, change @ hessian @ change.T
 
 
-def test_whitened_hessian_of_frequent_columns_is_identity(few_columns):
-    hessian, whitened = _compute_hessians(*few_columns)
-    np.testing.assert_allclose(hessian.diagonal(), 1, rtol=1e-4)
-    np.testing.assert_allclose(whitened[:4, :4], np.eye(4), atol=1e-3)
-
-
 def test_other_columns_are_decorrelated_from_neighbors(many_columns, monkeypatch):
     monkeypatch.setattr(whitenings, "_EXACT", 40)
     hessian, whitened = _compute_hessians(*many_columns)
     np.testing.assert_allclose(whitened[:40, :40], np.eye(40), atol=2e-3)
     np.testing.assert_allclose(whitened.diagonal(), 1, atol=2e-3)
-    assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
-
-
-def test_every_column_is_decorrelated_from_bias(few_columns, many_columns, monkeypatch):
-    hessian, whitened = _compute_hessians(*few_columns)
-    assert (hessian[0, 4:] > 0.005).all()
-    np.testing.assert_allclose(whitened[0], np.eye(6)[0], atol=1e-3)
-    monkeypatch.setattr(whitenings, "_EXACT", 40)
-    hessian, whitened = _compute_hessians(*many_columns)
-    assert (hessian[0] > 0.05).all()
-    np.testing.assert_allclose(whitened[0], np.eye(300)[0], atol=2e-3)
-
-
-def test_factor_is_exact_for_columns_with_few_neighbors(monkeypatch):
-    """For a column with fewer neighbors than `_NEAR`, the approximate factor is exact."""
-    monkeypatch.setattr(whitenings, "_EXACT", 20)
-    rng = np.random.default_rng(7)
-    dense = np.zeros((3000, 40))
-    dense[np.arange(3000), rng.integers(20, size=3000)] = 1  # twenty disjoint columns, each with a part of the rows
-    dense[:, 20:] = dense[:, :20] * (rng.random((3000, 20)) < 0.5)
-    _, whitened = _compute_hessians(_scale_columns(dense), np.full(40, PENALTY, dtype=np.float64))
-    np.testing.assert_allclose(whitened, np.eye(40), atol=1e-3)
-
-
-def test_sample_of_rows_is_nearly_as_good(many_columns, monkeypatch):
-    rows, penalty = many_columns
-    monkeypatch.setattr(whitenings, "_ROWS", 3000)
-    hessian, whitened = _compute_hessians(rows, penalty)
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
@@ -270,10 +195,3 @@ def test_gradient_matches_between_weights_and_variables(few_columns):
     step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float64)
     change = (by_weights * whitening.to_weights(step)).sum()
     assert (whitening.to_variable_gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
-
-
-def test_equal_columns_without_penalty_are_factored():
-    column = np.repeat([[0.0], [1.0]], 50, axis=0)
-    none = np.zeros(2, dtype=np.float64)
-    whitening = Whitening(_scale_columns(np.hstack([column, column]), none), none)
-    assert np.isfinite(whitening.to_weights(np.ones((1, 2), dtype=np.float64))).all()

@@ -40,13 +40,6 @@ def test_projectivity_equals_paper(determiner, first, second):
     assert [build_scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
 
 
-@pytest.mark.parametrize("kind", [DeterminerKind.EXACTLY, DeterminerKind.ALL_BUT])
-def test_projection_of_exact_numbers_is_not_monotone(kind):
-    for projection in (build_restrictor_projection(Determiner(kind)), build_scope_projection(Determiner(kind))):
-        assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
-        assert projection(Relation.REVERSE_ENTAILMENT) is Relation.INDEPENDENCE
-
-
 _IN_MODELS = {
     Quantifier.EVERY: EVERY,
     Quantifier.NO: NO,
@@ -96,17 +89,6 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
 )
 def test_determiner_relation_follows_from_conditions(first, second, expected):
     assert compute_determiner_relation(first, second) is expected
-
-
-def test_projections_of_percentage_equal_those_of_most():
-    share, most = Determiner(DeterminerKind.SHARE, 30), Determiner(DeterminerKind.MOST)
-    for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
-        assert (
-            build_restrictor_projection(share)(relation)
-            is build_restrictor_projection(most)(relation)
-            is Relation.INDEPENDENCE
-        )
-        assert build_scope_projection(share)(relation) is build_scope_projection(most)(relation) is relation
 
 
 def test_unknown_determiner_is_not_monotone():

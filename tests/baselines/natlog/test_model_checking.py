@@ -60,40 +60,6 @@ def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
     assert _compute_relation(premise, hypothesis, SUBJECT) is expected
 
 
-def test_label_equals_contradiction_of_paper():
-    """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
-    lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
-    assert _compute_relation(ClauseLogicalForm(EVERY, THE), ClauseLogicalForm(EVERY, THE), lexicon) is R.ALTERNATION
-
-
-@pytest.mark.parametrize(
-    ("modifiers", "expected"),
-    [
-        (((), ("not",)), R.NEGATION),
-        ((("not",), ()), R.NEGATION),
-        (((), ("always",)), R.REVERSE_ENTAILMENT),
-        (((), ("never",)), R.ALTERNATION),
-        ((("always",), ("never",)), R.ALTERNATION),
-        ((("always",), ("not", "always")), R.NEGATION),
-        ((("never",), ("not",)), R.FORWARD_ENTAILMENT),
-    ],
-)
-def test_verb_modifiers_give_expected_relation(modifiers, expected):
-    premise, hypothesis = (ClauseLogicalForm(THE, THE, modifier) for modifier in modifiers)
-    assert _compute_relation(premise, hypothesis) is expected
-
-
-def test_adjectives_and_adverbs_give_expected_relation():
-    green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
-    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(A, A)) is R.FORWARD_ENTAILMENT
-    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
-    assert _compute_relation(ClauseLogicalForm(green, A), ClauseLogicalForm(good, A)) is R.INDEPENDENCE
-    every_green = NounPhrase(Quantifier.EVERY, adjective="green")
-    # No entailment: every man can be there while no man is green, and "every" presupposes members.
-    assert _compute_relation(ClauseLogicalForm(EVERY, A), ClauseLogicalForm(every_green, A)) is R.INDEPENDENCE
-    assert _compute_relation(ClauseLogicalForm(A, A, (), "neatly"), ClauseLogicalForm(A, A)) is R.FORWARD_ENTAILMENT
-
-
 def test_verb_without_object_has_expected_relation():
     """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
     lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
@@ -102,12 +68,6 @@ def test_verb_without_object_has_expected_relation():
     eats = WordRelations(verb=R.FORWARD_ENTAILMENT)
     assert _compute_relation(ClauseLogicalForm(A, A), ClauseLogicalForm(A), eats) is R.FORWARD_ENTAILMENT
     assert _compute_relation(ClauseLogicalForm(A), ClauseLogicalForm(A), eats) is R.FORWARD_ENTAILMENT
-
-
-def test_unknown_relations_give_independence():
-    unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
-    for shape in SHAPES[:100]:
-        assert compute_relation(PairLogicalForm(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
 def test_swapped_sentences_give_converse_relation():
@@ -146,22 +106,6 @@ def test_negating_both_sentences_gives_negated_relation():
     assert turned > 10
 
 
-def test_relation_depends_on_equality_of_adjectives_not_names():
-    def build_pair(first, second):
-        return PairLogicalForm(
-            ClauseLogicalForm(NounPhrase(adjective=first), A),
-            ClauseLogicalForm(NounPhrase(adjective=second), A),
-            SUBJECT,
-        )
-
-    assert (
-        compute_relation(build_pair("green", "green"))
-        is compute_relation(build_pair("sad", "sad"))
-        is R.FORWARD_ENTAILMENT
-    )
-    assert compute_relation(build_pair("green", "sad")) is compute_relation(build_pair("b", "a")) is R.INDEPENDENCE
-
-
 def test_proof_has_line_for_each_pair_of_truth_values():
     shape = PairLogicalForm(ClauseLogicalForm(EVERY, A), ClauseLogicalForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
@@ -196,12 +140,3 @@ def test_proof_of_exchanged_pair_names_agent_and_patient():
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
-
-
-def test_proof_of_verb_without_object_names_no_object():
-    shape = PairLogicalForm(
-        ClauseLogicalForm(A, A), ClauseLogicalForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True)
-    )
-    proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
-    assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
-    assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

@@ -139,12 +139,7 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
         from spacy.strings import get_string_id  # spaCy's keys are hashes of words
 
         return EmbeddingTable(kind, identity, vectors, _words(lambda word: keys.get(get_string_id(word)), language))
-    try:
-        vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
-    except SafetensorError as error:
-        raise ValueError(f"{path / _WEIGHTS}: expected a safetensors file, got another format ({error})") from error
-    if not np.isfinite(vectors).all():
-        raise ValueError(f"{path / _WEIGHTS}: expected finite values, got NaN or infinity")
+    vectors = _read_safetensors(path / _WEIGHTS, kind)
     return EmbeddingTable(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
@@ -312,49 +307,46 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
     return rows
 
 
-def _read_input_layer(folder: Path) -> NDArray[np.float32]:
-    path = folder / "model.safetensors"
-    names = sorted(_tensor_names(path))
-    for layer in _INPUT_LAYERS:
-        for name in names:
-            if f".{name}".endswith(f".{layer}"):
-                return _tensor(path, name, n_dims=2)
-    raise ValueError(
-        f"{path}: expected a tensor name ending in one of {', '.join(_INPUT_LAYERS)}, got "
-        f"{', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
-    )
+def _read_safetensors(path: Path, kind: Kind) -> NDArray[np.float32]:
+    """Load the input layer of a transformer, or the embeddings of a model2vec model with its row mapping and weights.
 
-
-def _read_model2vec(folder: Path) -> NDArray[np.float32]:
-    """Load the embeddings of a model2vec model, and apply its optional row mapping and weights."""
-    path = folder / "model.safetensors"
-    names = _tensor_names(path)
-    if "embeddings" not in names:
-        raise ValueError(f"{path}: expected the tensor 'embeddings', got {', '.join(sorted(names)[:20])}")
-    vectors = _tensor(path, "embeddings", n_dims=2)
-    if "mapping" in names:
-        rows = _tensor(path, "mapping", n_dims=1)
+    The vectors are float32, which is lossless for float16 and bfloat16.
+    """
+    try:
+        with safe_open(validate_file(path), framework="numpy") as file:
+            names = sorted(file.keys())
+        if kind == "model2vec":
+            vectors, rows, weights = (_read_tensor(path, name) for name in ("embeddings", "mapping", "weights"))
+        else:
+            layers = [name for layer in _INPUT_LAYERS for name in names if f".{name}".endswith(f".{layer}")]
+            vectors, rows, weights = _read_tensor(path, layers[0] if layers else ""), None, None
+    except SafetensorError as error:
+        raise ValueError(f"{path}: expected a safetensors file, got another format ({error})") from error
+    if vectors is None:
+        expected = "'embeddings'" if kind == "model2vec" else f"name ending in one of {', '.join(_INPUT_LAYERS)}"
+        raise ValueError(
+            f"{path}: expected the tensor {expected}, got {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
+        )
+    if rows is not None:
         if not ((rows >= 0) & (rows < len(vectors))).all():
             raise ValueError(f"{path}: expected rows of the {len(vectors):,} embeddings in 'mapping', got other rows")
         vectors = vectors[rows.astype(np.int64)]
-    if "weights" in names:
-        weights = _tensor(path, "weights", n_dims=1)
+    if weights is not None:
         if len(weights) != len(vectors):
             raise ValueError(f"{path}: expected {len(vectors):,} weights, one per embedding, got {len(weights):,}")
         vectors = vectors * weights[:, None]
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"{path}: expected finite values, got NaN or infinity")
     return vectors
 
 
-def _tensor_names(path: Path) -> set[str]:
-    with safe_open(validate_file(path), framework="numpy") as file:
-        return set(file.keys())
-
-
-def _tensor(path: Path, name: str, *, n_dims: int) -> NDArray[np.float32]:
-    """Load one tensor as float32, which is lossless for float16 and bfloat16."""
+def _read_tensor(path: Path, name: str) -> NDArray[np.float32] | None:
+    """Load a tensor as float32, or return None if the file has no such tensor."""
     with safe_open(path, framework="numpy") as file:
-        tensor_slice = file.get_slice(name)
-        dtype, shape = tensor_slice.get_dtype(), tensor_slice.get_shape()
+        if name not in file.keys():
+            return None
+        stored = file.get_slice(name)
+        dtype, shape, n_dims = stored.get_dtype(), stored.get_shape(), 1 if name in ("mapping", "weights") else 2
         if dtype not in _DTYPES or len(shape) != n_dims:
             raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got {dtype} {shape}")
         if dtype != "BF16":

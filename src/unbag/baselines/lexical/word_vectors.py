@@ -2,6 +2,7 @@
 
 import gzip
 import zipfile
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,17 +11,10 @@ from typing import IO, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.utils import safe_io
+from unbag.utils.safe_io import iter_limited_lines, validate_file
 
 ENDINGS: Final = (".txt", ".vec")
 """Suffixes of word-vector files, optionally followed by `.gz` or `.zip`."""
-
-_MOST_DIMENSIONS: Final = 10_000  # common tables have a few hundred
-_LONGEST_COUNT: Final = 16  # digits
-_LISTED: Final = 5
-_MOST_UNPACKED: Final = 50
-"""Maximum expansion factor of a compressed file beyond `_FREE` bytes; numbers in text compress to about a third."""
-_FREE: Final = 16 << 20  # bytes, which take a few seconds to read
 
 
 def is_word_vector_file(path: Path) -> bool:
@@ -37,96 +31,74 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
     """Read word vectors from a text file, a gzip file, or a zip archive with one text file.
 
     A first line with two integers (words, dimensions) is a word2vec header. Words may contain spaces (some words in
-    glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used. The lines
-    are counted before they are parsed, so that only the table is in memory.
+    glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used.
 
     Returns:
         Row of each word, and vectors, shape (rows, dimensions).
     """
     try:
         with _opened(path) as (file, place):
-            first = next(_lines(file, place, path), b"")
-        with _opened(path) as (file, place):
-            lines = safe_io.count_lines(
-                file, place, path.stat().st_size, unlimited_bytes=_FREE, max_ratio=_MOST_UNPACKED
-            )
-        with _opened(path) as (file, place):
-            return _parse(_lines(file, place, path), path, first, lines)
+            return _parse(iter_limited_lines(file, place, path.stat().st_size), path)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
         raise ValueError(f"{path}: expected a readable file of word vectors, got an error ({error})") from error
 
 
-def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[str, int], NDArray[np.float32]]:
-    header = _header(first)
-    if header is not None:
-        next(read)
-        lines -= 1
-        if lines != header[0]:
-            raise ValueError(
-                f"{path}: expected {header[0]:,} words according to the first line, got {lines:,}; check whether the "
-                "file is complete"
-            )
-    dimensions = _dimensions(first) if header is None else header[1]
-    if lines == 0 or dimensions == 0:
-        raise ValueError(f"{path}, line 1: expected a word and its numbers, separated by spaces, got {first[:60]!r}")
-    if dimensions > _MOST_DIMENSIONS:
-        raise ValueError(f"{path}, line 1: expected at most {_MOST_DIMENSIONS:,} numbers per word, got {dimensions:,}")
-    rows: dict[str, int] = {}
-    try:
-        vectors = np.empty((lines, dimensions), dtype=np.float32)
-    except MemoryError as error:
-        raise ValueError(
-            f"{path}: expected a table that fits into memory, got {lines:,} lines with {dimensions:,} numbers each; "
-            "use a smaller file"
-        ) from error
+def _parse(lines: Iterator[tuple[int, bytes]], path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
+    words: dict[str, int] = {}
+    numbers, row, dimensions, expected = array("f"), 0, 0, None  # the array grows without a second copy of the table
     # Only newlines separate lines, because other white space, such as a no-break space, may be part of a word.
-    for row, line in enumerate(read):
+    for number, line in lines:
+        if number == 1:
+            fields = line.split()
+            if len(fields) == 2 and len(line) < 20 and all(field.isdigit() for field in fields):
+                expected, dimensions = map(int, fields)
+                continue
+            dimensions = _count_numbers(fields)
         word, *values = line.rstrip().rsplit(b" ", dimensions)
-        location = f"{path}, line {row + (1 if header is None else 2)}"
         try:
-            # The string raises a ValueError; a single number would be broadcast to the whole row.
-            vectors[row] = values if len(values) == dimensions else b"too few"
+            vector = np.array(values, dtype=np.float32)
         except ValueError:
-            raise ValueError(f"{location}: expected a word and {dimensions} numbers, got {line[:60]!r}") from None
-        if not np.isfinite(vectors[row]).all():
-            raise ValueError(f"{location}: expected finite numbers, got NaN or infinity")
+            vector = np.empty(0, dtype=np.float32)
+        if len(vector) != dimensions or not dimensions:
+            count = f"{dimensions} numbers" if dimensions else "its numbers, separated by spaces"
+            raise ValueError(f"{path}, line {number}: expected a word and {count}, got {line[:60]!r}")
+        if not np.isfinite(vector).all():
+            raise ValueError(f"{path}, line {number}: expected finite numbers, got NaN or infinity")
         try:
-            rows.setdefault(word.decode(), row)
+            words.setdefault(word.decode(), row)
         except UnicodeDecodeError:
-            raise ValueError(f"{location}: expected a word in UTF-8, got {word!r}") from None
-    return rows, vectors
+            raise ValueError(f"{path}, line {number}: expected a word in UTF-8, got {word!r}") from None
+        numbers.frombytes(vector.tobytes())
+        row += 1
+    if expected not in (None, row):
+        raise ValueError(
+            f"{path}: expected {expected:,} words according to the first line, got {row:,}; check whether the file is "
+            "complete"
+        )
+    if not row:
+        raise ValueError(f"{path}, line 1: expected a word and its numbers, separated by spaces, got no words")
+    return words, np.frombuffer(numbers, dtype=np.float32).reshape(row, dimensions)
 
 
-def _header(first: bytes) -> tuple[int, int] | None:
-    fields = first.split()
-    return (int(fields[0]), int(fields[1])) if len(fields) == 2 and all(map(_is_count, fields)) else None
-
-
-def _is_count(field: bytes) -> bool:
-    return field.isdigit() and len(field) < _LONGEST_COUNT
-
-
-def _dimensions(first: bytes) -> int:
+def _count_numbers(fields: list[bytes]) -> int:
     """Count the numbers at the end of the first line."""
-    count = 0
-    for value in reversed(first.split()[1:]):
+    for count, value in enumerate(reversed(fields[1:])):
         try:
             float(value)
         except ValueError:
-            break
-        count += 1
-    return count
+            return count
+    return max(len(fields) - 1, 0)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Open a file with decompression, and yield it with its name for error messages."""
-    safe_io.validate_file(path)
+    validate_file(path)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) != 1:
-                names = [member.filename for member in members[:_LISTED]]
+                names = [member.filename for member in members[:5]]
                 raise ValueError(
                     f"{path}: expected one file in the archive, got {names}; extract one and pass its path"
                 )
@@ -135,7 +107,3 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     else:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield cast("IO[bytes]", file), str(path)
-
-
-def _lines(file: IO[bytes], place: str, path: Path) -> Iterator[bytes]:
-    return (line for _, line in safe_io.iter_limited_lines(file, place, path.stat().st_size))
