@@ -17,7 +17,7 @@ or without the command:
 import sys
 
 from unbag.training import config_recipes as options
-from unbag.training.recipes import Recipe, defer
+from unbag.training.recipes import Recipe
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
@@ -103,7 +103,6 @@ RECIPES = tuple(
         f"unbag.training.debiasing:{trainer}",
         config,
         about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
-        pair_features=defer("unbag.training.debiasing:build_bias_features"),
     )
     for name, trainer, config, summary, about in _TABLE
 )

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import MendConfig
-from unbag.training.recipes import Recipe, TrainingProtocol, defer
+from unbag.training.recipes import Recipe, TrainingProtocol
 
 if TYPE_CHECKING:
     from unbag.training.output import Record
@@ -88,7 +88,6 @@ RECIPE = Recipe(
     MendConfig,
     TrainingProtocol(run, build_mend_view, has_one_model=True),
     about=ABOUT,
-    pair_features=defer("unbag.training.debiasing:build_mend_features"),
 )
 
 if __name__ == "__main__":

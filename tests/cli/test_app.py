@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -407,11 +406,9 @@ def test_train_has_command_per_recipe_with_config_help():
     for name, recipe in load_recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
-        for declared in fields(recipe.config):
-            if not declared.init or "help" not in declared.metadata:  # not an option
-                continue
-            assert f"--{declared.name.replace('_', '-')}" in shown.output
-            assert declared.metadata["help"][:40] in shown.output
+        for option in recipe.config.list_options():
+            assert f"--{option.name.replace('_', '-')}" in shown.output
+            assert option.help[:40] in shown.output
 
 
 def test_train_list_accepts_separate_or_comma_separated_values(monkeypatch):

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 
 pytest.importorskip("torch", reason="needs unbag[models]")
+
+import torch
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 
@@ -20,6 +23,8 @@ PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
         ("no {who} is in", "contradiction"),
     )
 ]
+TURNED = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
+SHORT = {"weak_examples": 12, "weak_epochs": 1}
 
 
 @pytest.fixture(scope="session")
@@ -74,24 +79,67 @@ def options(pretrained, pairs_path, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def recipe():
-    """Return the recipe of ordinary fine-tuning."""
-    from unbag import scripts
-
-    return scripts.import_script_file("trainers", "finetune").RECIPE
+def lexical_cache(tmp_path_factory):
+    """Return a cache that all tests share, so that the bags of words are fitted once."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def finetune(options, recipe):
-    """Build a function that trains with some options, and returns the record and the weights."""
+def train(options, monkeypatch, lexical_cache):
+    """Return a function that runs a recipe with some options, and returns the record and the weights."""
     from safetensors.torch import load_file
 
-    from unbag.training.config import TrainConfig
+    from unbag.training.recipes import find_recipe
     from unbag.training.run import run
 
-    def finetune(on_step=None, **changed):
-        config = TrainConfig(**{**options, **changed})
+    monkeypatch.setenv("UNBAG_CACHE", str(lexical_cache))
+
+    def train(name, on_step=None, **changed):
+        recipe = find_recipe(name)
+        short = {key: value for key, value in SHORT.items() if key in recipe.config.__dataclass_fields__}
+        config = recipe.config(**{**options, **short, **changed})
         record = run(recipe, config, on_step=on_step)
         return record, load_file(config.output_dir / "model.safetensors")
 
-    return finetune
+    return train
+
+
+@pytest.fixture
+def finetune(train):
+    """Return a function that fine-tunes with some options, and returns the record and the weights."""
+    return partial(train, "finetune")
+
+
+def train_until(step, train, **changed):
+    """Train until a step is complete, then stop."""
+
+    def stop(done, total, message):
+        if (done, total) == (step, changed.get("max_steps", 12)):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(on_step=stop, **changed)
+
+
+def has_equal_weights(one, other):
+    assert one.keys() == other.keys()
+    assert one
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def has_close_weights(one, other, atol):
+    """Compare all weights except key biases, whose gradient is rounding error because softmax cancels them."""
+    assert one.keys() == other.keys()
+    compared = [name for name in one if not name.endswith("key.bias")]
+    assert compared
+    return max(float((one[name] - other[name]).abs().max()) for name in compared) < atol
+
+
+def compute_accuracy(folder, **how):
+    """Compute the accuracy of a model on `PAIRS`."""
+    from unbag.data.labels import LABELS
+    from unbag.inference import TransformerPredictor
+
+    premises, hypotheses, labels = zip(*PAIRS, strict=True)
+    outputs = TransformerPredictor.load(folder, **how).predict(premises, hypotheses).argmax(axis=1).tolist()
+    return sum(LABELS[output] == label for output, label in zip(outputs, labels, strict=True)) / len(labels)

@@ -9,7 +9,6 @@ import pytest
 
 from tests.training.conftest import write_pairs
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
-from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_vocabulary_half
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import load_classifier_for_training
@@ -86,15 +85,6 @@ def test_pairs_depend_on_seed_and_epoch(build_epoch):
     assert build_epoch(kinds, seed=14)[0] != first
 
 
-def test_half_vocabulary_gives_fewer_pairs(build_epoch):
-    def swaps(words):
-        return {pair[1:3] for pair in build_epoch(("soswap",), words=words)[0]}
-
-    assert ("A man is pushing a red car.", "A red car is pushing a man.") in swaps("training")
-    assert are_in_vocabulary_half(TRAINING, ["man", "push", "car"])
-    assert len(swaps("all")) >= 3
-
-
 SCRIPT = """
 import json, sys
 from unbag.data.sources import Example
@@ -128,23 +118,15 @@ def test_other_process_builds_same_pairs(build_epoch, shared):
 def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
-    kinds = ("swapped=0.5", "soswap=9")
-    record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9
+    kinds, batches = ("swapped=0.5", "soswap=9", "negation=7"), "stratified"
+    record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=8, augment=kinds, augment_batches=batches)
+    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9 + 6, "no part of a group"
+    assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
+    assert record["config"]["augment_batches"] == "stratified"
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
     assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
     assert "wordnet" not in record
-
-
-def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp_path, monkeypatch):
-    monkeypatch.setattr(augmented, "Parser", lambda: parser)
-    file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
-    kinds, batches = ("negation=7", "soswap=4"), "stratified"
-    record, _ = finetune(corpus=(str(file),), max_steps=2, batch_size=8, augment=kinds, augment_batches=batches)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 6 + 4
-    assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
-    assert record["config"]["augment_batches"] == "stratified"
 
 
 @pytest.mark.parametrize("stratified", [False, True])

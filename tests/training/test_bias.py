@@ -6,6 +6,8 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import datasets
+import pyarrow as pa
+import torch
 
 from tests.training.conftest import PAIRS
 from unbag.data.labels import LABELS
@@ -13,39 +15,27 @@ from unbag.data.sources import Example
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
-from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
+from unbag.training.bias import BIAS, WEIGHT, BiasedModel, BiasFeatures
 from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
-from unbag.training.dataset import BatchSampler, PairCollator, TrainingPairs
+from unbag.training.dataset import BatchSampler, EncodedPairArray, PairCollator, TrainingPairs
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
 
-class FixedBias:
-    """Model with fixed predictions by hypothesis, which counts its calls."""
-
-    identity = "told"
-
-    def __init__(self, chance=0.8):
-        self.asked, self.chance = 0, chance
-
-    def compute_log_probabilities(self, examples):
-        self.asked += len(examples)
-        sure = [len(example.hypothesis) % 3 for example in examples]
-        rest = (1 - self.chance) / 2
-        return np.log(np.where(np.arange(3) == np.array(sure)[:, None], self.chance, rest)).astype(np.float32)
+def predict_by_hypothesis(examples):
+    """Return fixed log-probabilities."""
+    sure = [len(example.hypothesis) % 3 for example in examples]
+    return np.log(np.where(np.arange(3) == np.array(sure)[:, None], 0.8, 0.1)).astype(np.float32)
 
 
-def test_product_is_normalized():
-    """(8, 1, 1) / 10 times itself, normalized, is (64, 1, 1) / 66."""
-    found = np.exp(bias.ProductBiasedModel([FixedBias(), FixedBias()]).compute_log_probabilities(EXAMPLES[:1]))
-    assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
+FIXED = BiasedModel("fixed", predict_by_hypothesis)
 
 
 def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     one, other, both = (
-        bias.build_lexical_biased_model(name, EXAMPLES, language="en").compute_log_probabilities(EXAMPLES)
+        bias.build_lexical_biased_model(name, EXAMPLES, language="en").predict(EXAMPLES)
         for name in (bias.LEXICAL, bias.HYPOTHESIS, bias.BOTH)
     )
     product = np.exp(one + other)
@@ -53,26 +43,24 @@ def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
 
 
 def test_cached_bias_predicts_each_pair_once():
-    told = FixedBias()
-    remembered = bias.CachedBiasedModel(told)
+    asked = []
+
+    def predict(examples):
+        asked.extend(examples)
+        return predict_by_hypothesis(examples)
+
+    cached = BiasedModel("counted", predict).with_cache()
     copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
-    found = remembered.compute_log_probabilities(EXAMPLES + copies)
-    assert told.asked == len(EXAMPLES)
+    found = cached.predict(EXAMPLES + copies)
     assert np.array_equal(found[: len(EXAMPLES)], found[len(EXAMPLES) :])
-    assert np.array_equal(remembered.compute_log_probabilities(EXAMPLES[5:6]), found[5:6])
-    assert told.asked == len(EXAMPLES)
-    assert remembered.compute_log_probabilities([]).shape == (0, 3)
-
-
-def test_weak_learner_is_uniform_on_its_training_pairs():
-    found = bias.MaskedBiasedModel(FixedBias(), EXAMPLES[:2]).compute_log_probabilities(EXAMPLES[:4])
-    assert np.exp(found[:2]) == pytest.approx(1 / 3)
-    assert np.array_equal(found[2:], FixedBias().compute_log_probabilities(EXAMPLES[2:4]))
+    assert np.array_equal(cached.predict(EXAMPLES[5:6]), found[5:6])
+    assert [example[1:3] for example in asked] == [example[1:3] for example in EXAMPLES]
+    assert cached.predict([]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("order", ["natural", "permuted"])
 def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
-    monkeypatch.setattr(debiasing, "_network", lambda config, folder: FixedBias())
+    monkeypatch.setattr(bias, "load_network_biased_model", lambda folder, **options: FIXED)
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = PairDataset("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
     features = debiasing.build_bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
@@ -97,36 +85,34 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     expected = np.log(kept.load_probabilities(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
     for folder in (kept.path, tmp_path / "predictions"):
-        stored = bias.PrecomputedBiasedModel(folder)
-        assert stored.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
+        stored = bias.read_biased_predictions(folder)
+        assert stored.predict(EXAMPLES) == pytest.approx(expected, abs=1e-6)
         copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
-        assert np.array_equal(stored.compute_log_probabilities(copies), stored.compute_log_probabilities(EXAMPLES[:3]))
-    network = bias.ClassifierBiasedModel(tiny_bert, tmp_path / "answers")
-    assert network.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
+        assert np.array_equal(stored.predict(copies), stored.predict(EXAMPLES[:3]))
+    network = bias.load_network_biased_model(tiny_bert, tmp_path / "answers")
+    assert network.predict(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(build_rows(EXAMPLES[:5]), predictor, tmp_path / "predictions")
     with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
-        bias.PrecomputedBiasedModel(tmp_path / "predictions")
+        bias.read_biased_predictions(tmp_path / "predictions")
 
 
 def test_prediction_file_is_accepted(tmp_path):
     file = tmp_path / "weak.csv"
     lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
-    assert np.exp(bias.PrecomputedBiasedModel(file).compute_log_probabilities(EXAMPLES[3:4]))[
-        0
-    ].tolist() == pytest.approx([0.5, 0.3, 0.2])
+    assert np.exp(bias.read_biased_predictions(file).predict(EXAMPLES[3:4]))[0].tolist() == pytest.approx(
+        [0.5, 0.3, 0.2]
+    )
     with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, such as 'other'"):
-        bias.PrecomputedBiasedModel(file).compute_log_probabilities(
-            [EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")]
-        )
+        bias.read_biased_predictions(file).predict([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
     with pytest.raises(ValueError, match="expected one prediction per id"):
-        bias.PrecomputedBiasedModel(file)
+        bias.read_biased_predictions(file)
     file.write_text("id,prediction\na,neutral\n")
     with pytest.raises(ValueError, match="use a file with probabilities instead of labels"):
-        bias.PrecomputedBiasedModel(file)
+        bias.read_biased_predictions(file)
     with pytest.raises(ValueError, match="got none"):
-        bias.PrecomputedBiasedModel(tmp_path)
+        bias.read_biased_predictions(tmp_path)
 
 
 class LengthTokenizer:
@@ -138,14 +124,10 @@ class LengthTokenizer:
         return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
 
     def encode_all(self, examples):
-        from unbag.training.dataset import EncodedPairArray
-
         tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
-        return EncodedPairArray(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
+        return EncodedPairArray(pa.array(tokens, pa.list_(pa.int32())), None, 0)
 
     def pad(self, tokens):
-        import torch
-
         return {"input_ids": torch.tensor([ids for ids, _ in tokens])}
 
 
@@ -154,7 +136,7 @@ ORDER = ("contradiction", "entailment", "neutral")
 
 def build_pairs(*, weight=1.0, augmenter=None):
     part = PairDataset("pairs", EXAMPLES, weight, "en", {})
-    features = BiasFeatures(bias.CachedBiasedModel(FixedBias()), balanced=True)
+    features = BiasFeatures({BIAS: FIXED}, balanced=True)
     return TrainingPairs(
         [part],
         LengthTokenizer(),
@@ -181,7 +163,7 @@ def test_each_example_has_its_bias_in_batch(options):
         for start in range(0, len(rows), 8):
             examples = [pairs.examples[row] for row in rows[start : start + 8]]
             batch = collate([pairs[row] for row in rows[start : start + 8]])
-            expected = FixedBias().compute_log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
+            expected = predict_by_hypothesis(examples)[:, [LABELS.index(label) for label in ORDER]]
             assert batch[BIAS].numpy() == pytest.approx(expected)
             assert [ORDER[output] for output in batch["labels"].tolist()] == [example.label for example in examples]
             assert len(batch["input_ids"]) == 2 * len(examples), "extra pairs have none"

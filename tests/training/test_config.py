@@ -1,13 +1,22 @@
+"""Tests of the options of all recipes: invalid values, records, and the command that reproduces a run."""
+
+import math
 import re
-from dataclasses import fields
+import shlex
 
 import pytest
+from typer.testing import CliRunner
 
+from unbag import cli
+from unbag.cli import train
+from unbag.training import config_recipes as recipes
 from unbag.training.config import TrainConfig, parse_weighted_corpus, validate_english
+from unbag.training.recipes import find_recipe, load_recipes
+from unbag.training.reproduce import build_train_command
 
 
-def build_config(**options):
-    return TrainConfig(**{"model": "org/model", "output_dir": "runs/a", **options})
+def build_config(config=TrainConfig, **options):
+    return config(**{"model": "org/model", "output_dir": "runs/a", **options})
 
 
 def test_train_config_invalid_values_are_all_reported():
@@ -32,9 +41,8 @@ def test_train_config_invalid_values_are_all_reported():
         "word_order: expected one of natural, shuffled, permuted, got 'backwards'",
         "precision: expected one of no, bf16, fp16, got 'int8'",
         "expected a weight above 0 after snli=, got '0'",
-        "augment: expected one of soswap, addamod, reversed, swapped, negated, "
-        "substituted, negation, recombined, contrast, "
-        "got rhymes",
+        "augment: expected one of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, "
+        "contrast, got rhymes",
         "augment: expected a number of pairs or a fraction between 0 and 1 after soswap=, got '0'",
         "augment: expected a number of pairs or a fraction between 0 and 1 after negated=, got '1.5'",
         "augment: expected each kind once, got swapped several times",
@@ -44,56 +52,86 @@ def test_train_config_invalid_values_are_all_reported():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("config", "options", "said"),
     [
         (
+            TrainConfig,
             {"gradient_accumulation_steps": 33},
-            "gradient_accumulation_steps: expected at most batch_size = 32, got 33",
+            "gradient_accumulation_steps: expected at most batch_size = 32",
         ),
-        ({"corpus": ()}, "corpus: expected at least one corpus or file, got none"),
-        ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
-        ({"language": "xx"}, "--language: expected a language code such as ar, bg, de,"),
-        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
-        ({"labels": ("neutral",)}, "labels: expected a file in corpus or validation, got only named corpora"),
-        ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
+        (TrainConfig, {"corpus": ()}, "corpus: expected at least one corpus or file, got none"),
+        (TrainConfig, {"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
+        (TrainConfig, {"language": "xx"}, "--language: expected a language code such as ar, bg, de,"),
+        (TrainConfig, {"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
+        (TrainConfig, {"labels": ("neutral",)}, "labels: expected a file in corpus or validation, got only named"),
+        (TrainConfig, {"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
+        (recipes.HexConfig, {"width": 0, "warm_start": -1}, "width: expected at least 1, got 0; warm_start: expected "),
+        (recipes.HexConfig, {"warm_start": 500}, "a fraction of the steps, from 0 to less than 1, got 500"),
+        (recipes.HexConfig, {"superficial_weight": -2}, "superficial_weight: expected a number of at least 0, got -2"),
+        (recipes.MaxEntropyConfig, {"alpha": 0.0}, "alpha: expected a number above 0"),
+        (recipes.MaxEntropyConfig, {"permutations": 0}, "permutations: expected at least 1, got 0"),
+        (recipes.MaxEntropyConfig, {"word_order": "permuted"}, "word_order: expected natural with alpha, got permuted"),
+        (recipes.DebiasConfig, {"bias": "magic"}, "bias: expected one of lexical, hypothesis, both, self, a folder"),
+        (recipes.DebiasConfig, {"bias_strength": -1.0}, "bias_strength: expected a number of at least 0"),
+        (recipes.DebiasConfig, {"anneal": math.nan}, "anneal: expected a number of at least 0"),
+        (recipes.DebiasConfig, {"hypothesis_only": True}, "hypothesis_only: not supported by debiasing, because a"),
+        (recipes.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because alpha"),
+        (recipes.DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than max_examples = 100"),
+        (recipes.DebiasConfig, {"balance": 2.0}, "balance: expected a number from 0 to 1"),
+        (recipes.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "a biased model, got stored predictions"),
+        (recipes.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
+        (recipes.FocalConfig, {"gamma": -1.0}, "gamma: expected a number of at least 0"),
+        (recipes.LearnedMixinConfig, {"entropy_penalty": math.inf}, "entropy_penalty: expected a number of at least"),
+        (recipes.ConfidenceConfig, {"teacher": "nowhere"}, "teacher: expected a model folder"),
+        (recipes.MendConfig, {"distill": 1.5}, "distill: expected a number from 0 to 1"),
+        (recipes.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
+        (recipes.MendConfig, {"bias": "both"}, "expected a number above 0 for bias = 'both', got 0"),
+        (recipes.MendConfig, {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with sets (swapped)"),
+        (recipes.MendConfig, {"official_file": "f", "no_evaluate": True}, "cannot be combined with official_file"),
+        (recipes.KFoldConfig, {"folds": 1}, "folds: expected at least 2, got 1"),
+        (recipes.KFoldConfig, {"protocol": "random"}, "expected one of authors, spread, whole_seeds, got 'random'"),
+        (recipes.RearrangedConfig, {"test_examples": 0}, "test_examples: expected at least 1, got 0"),
+        *(
+            (recipes.RearrangedConfig, {"corpus": corpus}, "corpus: expected exactly one of snli, mnli, anli, sick, ")
+            for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",))
+        ),
     ],
 )
-def test_train_config_contradictory_options_are_rejected(options, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        build_config(**options)
+def test_config_invalid_options_are_rejected(config, options, said):
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
+        build_config(config, **options)
+    assert "\n" not in str(error.value)
 
 
 def test_file_name_with_equals_sign_accepts_labels(tmp_path):
     path = tmp_path / "snli=mine.csv"
     path.write_text("premise,hypothesis,label\n")
     assert build_config(corpus=(str(path),), labels=("neutral",)).labels == ("neutral",)
+    assert parse_weighted_corpus("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)
 
 
 def test_augmentation_requires_english_pairs():
-    assert build_config(language="fr").language == "fr"
     validate_english(["en"])
     with pytest.raises(ValueError, match="augment: expected only English pairs, got en, fr"):
         validate_english({"fr", "en"})
 
 
 def test_every_field_has_help():
-    assert len(fields(TrainConfig)) > 20
-    for declared in fields(TrainConfig):
-        assert declared.metadata["help"].endswith((".", ")."))
-        assert declared.metadata["panel"]
+    for config in {recipe.config for recipe in load_recipes().values()}:
+        declared = config.list_options()
+        assert len(declared) > 20
+        assert all(each.help.endswith((".", ").")) and each.panel for each in declared)
 
 
-def test_logging_options_do_not_change_cache_key():
-    assert (
-        build_config().select_cache_key_fields()
-        == build_config(
-            output_dir="runs/b", logging_steps=1, dataloader_num_workers=2, report_to=("trackio",)
-        ).select_cache_key_fields()
+def test_cache_key_excludes_logging_and_file_locations(tmp_path):
+    key = build_config().select_cache_key_fields()
+    other = {"output_dir": "runs/b", "logging_steps": 1, "dataloader_num_workers": 2, "report_to": ("trackio",)}
+    assert build_config(**other).select_cache_key_fields() == key
+    assert build_config(seed=14).select_cache_key_fields() != key
+    mended = build_config(recipes.MendConfig)
+    assert build_config(recipes.MendConfig, official_file="f").select_cache_key_fields() == (
+        mended.select_cache_key_fields()
     )
-    assert build_config().select_cache_key_fields() != build_config(seed=14).select_cache_key_fields()
-
-
-def test_file_locations_do_not_change_cache_key(tmp_path):
     (tmp_path / "pairs.csv").touch()
     here = build_config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
     assert here.to_json()["corpus"] == ["pairs.csv=2", "mnli"]
@@ -102,6 +140,100 @@ def test_file_locations_do_not_change_cache_key(tmp_path):
     assert build_config().to_json()["model"] == "org/model"
 
 
-def test_weight_is_separated_from_file_name():
-    assert parse_weighted_corpus("my=pairs.csv") == ("my=pairs.csv", 1.0)
-    assert parse_weighted_corpus("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)
+def test_weak_learner_has_separate_steps(tmp_path):
+    config = build_config(
+        recipes.SelfDebiasingConfig, weak_examples=12, weak_epochs=1, max_steps=9, push_checkpoints="org/a"
+    )
+    weak = config.build_prerequisite_configs(tmp_path)["weak"]
+    assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
+    assert weak.push_checkpoints is None
+    assert not build_config(recipes.MendConfig, bias_strength=1.0).build_prerequisite_configs(tmp_path)
+    assert build_config(recipes.MendConfig, bias="self", bias_strength=1.0).build_prerequisite_configs(tmp_path)
+
+
+@pytest.mark.parametrize("config", [recipes.KFoldConfig, recipes.RearrangedConfig])
+def test_fixed_protocol_options_are_no_options(config):
+    assert config.FIXED >= {"validation", "augment", "word_order", "hypothesis_only"}
+    assert config.FIXED.isdisjoint(each.name for each in config.list_options())
+    for name, value in (("validation", ("snli",)), ("word_order", "shuffled"), ("augment_pairs", 3)):
+        with pytest.raises(ValueError, match=f"{name}: expected .* which this recipe requires, got"):
+            build_config(config, **{name: value})
+
+
+def test_default_protocol_is_that_of_authors():
+    told = build_config(recipes.KFoldConfig)
+    found = told.protocol, told.folds, told.num_train_epochs, told.learning_rate, told.warmup_ratio
+    assert found == ("authors", 5, 4, 5e-5, 0)
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
+    assert "--seeds" in shown.output
+    assert "--seed " not in shown.output, "no option that the protocol would not heed"
+
+
+def test_config_of_other_recipe_has_shared_options():
+    config = build_config(recipes.RearrangedConfig, warm_start=0.5)
+    assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
+    assert config.build_recipe_config(recipes.HexConfig).warm_start == 0.5
+
+
+COMMIT = "f" * 40
+COMMANDS = [
+    "unbag train finetune --model org/base --output-dir runs/a",
+    "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --word-order shuffled --output-dir a",
+    "unbag train finetune --model org/base --hypothesis-only --max-steps 4 "
+    "--gradient-accumulation-steps 2 --output-dir a",
+    "unbag train hex --model org/base --corpus mnli --warm-start 0.0 --unscaled --width 12 --output-dir a",
+    "unbag train hex --model org/base --superficial-weight 0.5 --embeddings org/words --output-dir a",
+    "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 "
+    "--output-dir a",
+    "unbag train finetune --model org/base --augment soswap=1500 negated=0.1 --augment-words all "
+    "--label-map neutral,entailment,contradiction --output-dir a",
+]
+
+
+def read_config(words, monkeypatch):
+    """Return the config that a command builds, without running it."""
+    seen = []
+    monkeypatch.setattr(train, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
+    assert words[:2] == ["unbag", "train"]
+    train.app(words[2:], standalone_mode=False)
+    [found] = seen
+    return found
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_recorded_command_gives_same_config(text, monkeypatch):
+    recipe, config = read_config(shlex.split(text), monkeypatch)
+    record = {
+        "recipe": recipe.name,
+        "config": config.to_json(),
+        "precision": config.precision or "no",
+        "model": {"name": "org/base", "revision": COMMIT},
+        "processes": 1,
+    }
+    told = build_train_command(record)
+    again, config_again = read_config(shlex.split(told), monkeypatch)
+    assert again is recipe
+    assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
+    assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
+    # The precision of an accelerate config is an option of the command.
+    by_accelerate = {"config": record["config"] | {"precision": None}, "precision": "bf16"}
+    assert "--precision bf16" in build_train_command(record | by_accelerate)
+    local = record | {"config": record["config"] | {"revision": None}, "model": {"name": "folder", "revision": "sha"}}
+    assert "--revision" not in build_train_command(local)
+
+
+def test_each_recipe_lists_required_files():
+    def read(recipe, **options):
+        return [each.name for each in build_config(find_recipe(recipe).config, **options).list_requirements()]
+
+    corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]
+    plain = ["the model org/model", *corpus[:2]]
+    assert read("finetune") == read("hex") == plain
+    proved = ["the spaCy pipeline spacy/en_core_web_sm", "WordNet 3.0"]
+    assert read("finetune", augment=("soswap",)) == [*plain, proved[0]]
+    assert read("finetune", augment=("swapped", "negated=20")) == [*plain, *proved]
+    words = f"org/words@{'0' * 40}"
+    assert read("hex", embeddings=words) == [*plain, f"the embeddings {words}"]
+    assert read("rearranged", rearranged_by=words) == [*plain, *corpus, f"the embeddings {words}"]
+    assert read("rearranged")[:-1] == [*plain, *corpus]
+    assert read("kfold") == ["the model org/model"]

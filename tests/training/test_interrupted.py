@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.callers import get
 from tests.fork_server import PYTHON, wait_until
-from tests.training.test_finetune import has_close_weights
+from tests.training.conftest import has_close_weights
 
 RECIPE = Path(__file__).parents[2] / "trainers/finetune.py"
 ALONE, TWO = 1, 2

@@ -1,7 +1,6 @@
 """Tests of training on a corpus and its reordered version: training pairs and predictions of each model."""
 
 import json
-from dataclasses import fields
 from io import StringIO
 
 import numpy as np
@@ -21,7 +20,6 @@ from unbag.inference import TransformerPredictor
 from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
-from unbag.training.config import TrainConfig
 from unbag.training.data import PairDataset, TrainingData
 from unbag.training.rearranged import CorpusVersion, train_on_rearranged_corpus
 from unbag.utils import terminal
@@ -152,24 +150,6 @@ def test_table_shows_both_columns_and_published_values():
     assert "HEX, f([h, 0]) minus fine-tuned -0.010 [-0.023, 0.007] 0.020 [0.007, 0.037]" in lines
     assert "BERT (paper) 0.614 0.608" in lines
     assert any("1,000 training and 100 test pairs" in line for line in lines)
-
-
-def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
-    told = {"model": str(pretrained), "output_dir": tmp_path}
-    for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(
-            ValueError, match=f"corpus: expected exactly one of snli, mnli, anli, sick, .*got {corpus[0]}"
-        ):
-            RECIPE.config(corpus=corpus, **told)
-    with pytest.raises(
-        ValueError, match=r"num_train_epochs: expected at least 1, got 0; test_examples: expected at least 1, got 0"
-    ):
-        RECIPE.config(num_train_epochs=0, test_examples=0, **told)
-    fixed = {each.name for each in fields(RECIPE.config) if not each.init}
-    assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
-    config = RECIPE.config(**told, warm_start=0.5)
-    assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
-    assert config.build_recipe_config(scripts.import_script_file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
-from tests.training.test_finetune import has_close_weights, has_equal_weights
+from tests.training.conftest import has_close_weights, has_equal_weights
 from unbag import scripts
 from unbag.training.run import run
 

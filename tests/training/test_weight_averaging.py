@@ -25,8 +25,6 @@ from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
 from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate_weights
 
-ALPHAS = [step / 10 for step in range(11)]
-
 
 def sample_floats(seed, n=2_000):
     """Return float32 values of all magnitudes: random bits, excluding infinities and NaN."""
@@ -40,12 +38,13 @@ def get_bits(tensor):
     return tensor.view(torch.int32)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-def test_interpolation_with_itself_is_exact(alpha):
+@pytest.mark.parametrize(
+    "weights", [*([1 - step / 10, step / 10] for step in range(11)), *([1 / n] * n for n in (3, 5))]
+)
+def test_average_of_equal_tensors_is_same_tensor(weights):
     values = sample_floats(1)
-    [mixed] = interpolate_weights({"w": values}, {"w": values.clone()}, alpha).values()
     assert len(values) > 1_000
-    assert torch.equal(get_bits(mixed), get_bits(values))
+    assert torch.equal(get_bits(average_tensors([values] * len(weights), weights)), get_bits(values))
 
 
 def test_interpolation_endpoints_are_exact():
@@ -53,13 +52,6 @@ def test_interpolation_endpoints_are_exact():
     a[0], b[1] = float("-inf"), float("inf")  # zero times infinity would be NaN
     assert torch.equal(get_bits(interpolate_weights({"w": a}, {"w": b}, 0.0)["w"]), get_bits(a))
     assert torch.equal(get_bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), get_bits(b))
-
-
-def test_interpolation_equals_hand_computed_value():
-    a, b = {"w": torch.tensor([[1.0, -2.0], [0.0, 8.0]])}, {"w": torch.tensor([[3.0, 2.0], [4.0, 8.0]])}
-    assert interpolate_weights(a, b, 0.25)["w"].tolist() == [[1.5, -1.0], [1.0, 8.0]]
-    assert interpolate_weights(a, b, 0.5)["w"].tolist() == [[2.0, 0.0], [2.0, 8.0]]
-    assert torch.equal(interpolate_weights(b, a, 0.75)["w"], interpolate_weights(a, b, 0.25)["w"])
 
 
 def test_interpolation_is_exact_value_rounded_once():
@@ -77,12 +69,6 @@ def test_interpolation_is_exact_value_rounded_once():
         assert abs(Fraction(found) - expected) <= Fraction(size) * Fraction(0.5000001)
 
 
-def test_average_of_equal_tensors_is_same_tensor():
-    values = sample_floats(4)
-    for n in (2, 3, 5, 7):
-        assert torch.equal(get_bits(average_tensors([values] * n, [1 / n] * n)), get_bits(values))
-
-
 def test_average_tensors_order_has_no_influence():
     tensors = [sample_floats(seed)[:1_900] for seed in range(6)]
     weights = [0.05, 0.1, 0.15, 0.2, 0.25, 0.25]
@@ -92,12 +78,6 @@ def test_average_tensors_order_has_no_influence():
         random.Random(seed).shuffle(order)
         shuffled = average_tensors([tensors[i] for i in order], [weights[i] for i in order])
         assert torch.equal(get_bits(shuffled), get_bits(expected))
-
-
-def test_average_tensors_half_precision_is_averaged_in_float32():
-    a, b = torch.tensor([1.0], dtype=torch.float16), torch.tensor([1.0009765625], dtype=torch.float16)
-    mean = average_tensors([a, b], [0.5, 0.5])
-    assert (mean.dtype, mean.tolist()) == (torch.float32, [1.00048828125])  # not representable in float16
 
 
 def test_average_weights_copies_equal_integers_and_rejects_others():
@@ -193,20 +173,7 @@ def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, t
     assert "model soup" in (tmp_path / "soup" / "README.md").read_text()
 
 
-def test_average_models_does_not_depend_on_shards(model_pair, tmp_path):
-    sharded = tmp_path / "sharded"
-    shutil.copytree(model_pair[1], sharded)
-    (sharded / "model.safetensors").unlink()
-    network = AutoModelForSequenceClassification.from_pretrained(model_pair[1])
-    network.save_pretrained(sharded, max_shard_size="20KB")
-    assert len(list(sharded.glob("model-*.safetensors"))) > 2
-    average_models(model_pair, tmp_path / "of-one-file", alphas=[0.4])
-    average_models([model_pair[0], sharded], tmp_path / "of-shards", alphas=[0.4])
-    files = [tmp_path / name / "model.safetensors" for name in ("of-one-file", "of-shards")]
-    assert files[0].read_bytes() == files[1].read_bytes()
-
-
-@pytest.mark.parametrize("name", ["kim", "diin", "dan"])
+@pytest.mark.parametrize("name", ["kim", "dan"])
 def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_path):
     folders = [tmp_path / each for each in "ab"]
     for seed, folder in enumerate(folders):
@@ -277,13 +244,3 @@ def test_average_models_without_head_are_rejected(model_pair, tmp_path):
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
     with pytest.raises(ModelError, match=r"contain no weights for .*classifier.*; expected a fine-tuned classifier"):
         average_models([model_pair[0], headless], tmp_path / "out")
-
-
-def test_average_models_failure_leaves_no_folder(model_pair, tmp_path, monkeypatch):
-    def fail(*arguments):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(weight_averaging, "save_tokenizer", fail)
-    with pytest.raises(OSError, match="disk full"):
-        average_models(model_pair, tmp_path / "out", alphas=[0.1, 0.2])
-    assert not [path.name for path in tmp_path.iterdir() if path.is_dir()]

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass
 from datetime import timedelta
 from functools import partial
 from inspect import Parameter, Signature, signature
@@ -17,6 +17,7 @@ from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json, progress
 from unbag.cli.typer_utils import Command, validate_output_folder
+from unbag.training.config import Option
 from unbag.training.recipes import Recipe, load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
 
@@ -82,7 +83,6 @@ def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
-    declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
     shared = [
         each.replace(kind=Parameter.KEYWORD_ONLY)
         for each in signature(_RunOptions).parameters.values()
@@ -121,16 +121,16 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if failures:
             raise typer.Exit(1)
 
-    own = [_parameter(name, hints[name], each) for name, each in declared.items()]
+    own = [_parameter(each, hints[each.name]) for each in recipe.config.list_options()]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     return command
 
 
-def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
+def _parameter(declared: Option, hint: Any) -> Parameter:
     """Build the option for a config field. A tuple is passed as text, which `_read` parses."""
     many = get_origin(hint) is tuple
-    default = declared.default
+    name, default = declared.name, declared.default
     if many:
         default = Parameter.empty if default is MISSING else ",".join(map(str, default))
         hint = str
@@ -139,8 +139,8 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
     option = typer.Option(
         # No --no-… form, since all flags are off by default.
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
-        help=declared.metadata.get("help"),
-        rich_help_panel=declared.metadata.get("panel"),
+        help=declared.help,
+        rich_help_panel=declared.panel,
         callback=validate_output_folder if name == "output_dir" else None,
         metavar=_LIST if many or name == "label_map" else None,  # a label map is a list too, parsed elsewhere
         show_default=bool(default) and not isinstance(default, bool),

@@ -10,10 +10,10 @@ before training, so that all groups have the same total weight:
     w_i = n / (G · n_g(i))      for n pairs in G groups, n_g(i) in the group of pair i; the mean weight is 1
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,158 +36,130 @@ BOTH: Final = "both"
 _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
-class BiasedModel(Protocol):
-    """Interface of a biased model, whose predictions another model is trained not to imitate."""
+class BiasedModel(NamedTuple):
+    """Biased model, whose predictions another model is trained not to imitate."""
 
-    @property
-    def identity(self) -> str:
-        """Identifier of the model. Models whose predictions may differ have different identifiers."""
+    identity: str  # models whose predictions may differ have different identities
+    # Computes log-probabilities of n examples in the order of `labels.LABELS`, shape (n, 3), at least log(`FLOOR`).
+    predict: Callable[[Sequence[Example]], NDArray[np.float32]]
 
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities in the order of `labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
+    def with_cache(self) -> "BiasedModel":
+        """Build a copy of the model that predicts each pair once."""
+        cached: dict[tuple[str, str], NDArray[np.float32]] = {}
+
+        def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
+            # By text, not by id: copies of a pair in an epoch have ids of their own.
+            new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in cached}
+            if new:
+                cached.update(zip(new, self.predict(list(new.values())), strict=True))
+            rows = [cached[example.premise, example.hypothesis] for example in examples]
+            return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
+
+        return BiasedModel(self.identity, predict)
+
+    def without_pairs(self, training_pairs: Iterable[Example]) -> "BiasedModel":
+        """Build a copy of the model with uniform probabilities for the pairs that the model was trained on."""
+        pairs = {(example.premise, example.hypothesis) for example in training_pairs}
+
+        def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
+            values = self.predict(examples).copy()
+            # A uniform distribution has no effect in a product of experts: it adds a constant to the logits.
+            values[[(e.premise, e.hypothesis) in pairs for e in examples]] = -np.log(len(LABELS))
+            return values
+
+        return BiasedModel(f"{self.identity}, not of {hash_texts(sorted(pairs))}", predict)
+
+    def with_gold_labels_of_added_pairs(self) -> "BiasedModel":
+        """Build a teacher for distillation. Of added pairs, all labels except the gold label get −∞."""
+
+        def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
+            is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
+            values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
+            values[np.arange(len(examples)), [get_label_id(example.label) for example in examples]] = 0.0
+            corpus_pairs = [example for example, added in zip(examples, is_added, strict=True) if not added]
+            values[~is_added] = self.predict(corpus_pairs)
+            return values
+
+        return BiasedModel(self.identity, predict)
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
     """Build a biased model: a bag-of-words model that is cross-fitted to the pairs.
 
-    Depending on `name`, the model reads both sentences or only the hypothesis, or is the product of these two models.
+    Depending on `name`, the model reads both sentences or only the hypothesis, or is the normalized product of both.
     """
     models = [
         CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
-    return CachedBiasedModel(ProductBiasedModel(models) if name == BOTH else models[0])
 
-
-class ProductBiasedModel:
-    """Biased model that multiplies the probabilities of several models and normalizes the product."""
-
-    def __init__(self, models: Sequence[BiasedModel]) -> None:
-        self._models = models
-        self.identity = " × ".join(model.identity for model in models)
-
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3)."""
-        total = np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0)
+    def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
+        if name != BOTH:
+            return models[0].compute_log_probabilities(examples)
+        total = np.sum([model.compute_log_probabilities(examples) for model in models], axis=0)
         # A product of two models can fall below the floor again.
         normed: NDArray[np.float32] = np.maximum(special.log_softmax(total, axis=1), np.log(FLOOR)).astype(np.float32)
         return normed
 
-
-class CachedBiasedModel:
-    """Wrapper of a biased model that caches its predictions."""
-
-    def __init__(self, model: BiasedModel) -> None:
-        self._model = model
-        self.identity = model.identity
-        self._cache: dict[tuple[str, str], NDArray[np.float32]] = {}
-
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3)."""
-        # By text, not by id: copies of a pair in an epoch have ids of their own.
-        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
-        if new:
-            self._cache |= zip(new, self._model.compute_log_probabilities(list(new.values())), strict=True)
-        rows = [self._cache[example.premise, example.hypothesis] for example in examples]
-        return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
+    return BiasedModel(" × ".join(model.identity for model in models), predict).with_cache()
 
 
-class ClassifierBiasedModel:
-    """Biased model that is an NLI classifier. Its predictions are stored in a folder and shared by all processes.
+def load_network_biased_model(model: str | Path, store: Path, **options: Any) -> BiasedModel:
+    """Load an NLI classifier as a biased model. All processes compute its predictions together and store them.
 
-    Further options are arguments of `TransformerPredictor.load`.
+    `options` are arguments of `TransformerPredictor.load`.
     """
+    from datasets import Dataset
 
-    def __init__(self, model: str | Path, store: Path, **options: Any) -> None:
-        from unbag.inference.transformer import TransformerPredictor
+    from unbag.inference.transformer import TransformerPredictor
 
-        self._predictor = TransformerPredictor.load(model, **options)
-        labels = self._predictor.label_space
-        if set(labels) != set(LABELS):
-            raise ValueError(
-                f"{model}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(labels)}; use "
-                "another model"
-            )
-        self._store = store
-        self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
+    predictor = TransformerPredictor.load(model, **options)
+    labels = predictor.label_space
+    if set(labels) != set(LABELS):
+        raise ValueError(
+            f"{model}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(labels)}; use "
+            "another model"
+        )
 
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3). All processes must call this method together."""
-        from datasets import Dataset
-
+    def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
         ids = [str(number) for number in range(len(examples))]
         columns = {"id": ids, "source_id": ids}
         columns |= {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
-        predicted = predict_rows(Dataset.from_dict(columns), self._predictor, self._store)
+        predicted = predict_rows(Dataset.from_dict(columns), predictor, store)
         return _logarithms(predicted.load_probabilities(LABELS))
 
-
-class OriginalModelTeacher:
-    """Teacher for distillation: the model before training. For augmented pairs, the teacher predicts the gold label."""
-
-    def __init__(self, model: BiasedModel) -> None:
-        self._model = model
-        self.identity = model.identity
-
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3). For augmented pairs, all labels except the gold label get −∞."""
-        is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
-        values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
-        gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
-        values[np.arange(len(examples)), gold] = 0.0
-        kept = [example for example, added in zip(examples, is_added, strict=True) if not added]
-        values[~is_added] = self._model.compute_log_probabilities(kept)
-        return values
+    identity = f"network {hash_texts(sorted((predictor.identity or {}).items()))}"
+    return BiasedModel(identity, predict).with_cache()
 
 
-class MaskedBiasedModel:
-    """Wrapper of a biased model that returns uniform probabilities for the pairs that the model was trained on."""
+def read_biased_predictions(path: Path) -> BiasedModel:
+    """Read a biased model from stored predictions: the store of one model on one set, or a file of probabilities.
 
-    def __init__(self, model: BiasedModel, training_pairs: Sequence[Example]) -> None:
-        self._model = model
-        self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
-        self.identity = f"{model.identity}, not of {hash_texts(sorted(self._training_pairs))}"
-
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3)."""
-        values = self._model.compute_log_probabilities(examples).copy()
-        is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
-        # A uniform distribution has no effect in a product of experts: it adds a constant to the logits.
-        values[is_training] = -np.log(len(LABELS))
-        return values
-
-
-class PrecomputedBiasedModel:
-    """Biased model that looks up stored predictions (a run of `unbag evaluate`, or a file) by example id.
-
-    A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
+    The predictions are looked up by example id. A copy of a pair, which a weight above 1 makes, has the prediction of
+    the pair. A pair without a prediction raises a `ValueError`.
     """
+    ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
+    row_of = {name: row for row, name in enumerate(ids)}
+    if len(row_of) < len(ids):
+        raise ValueError(
+            f"{path}: expected one prediction per id, got {len(ids):,} for {len(row_of):,} ids; pass the "
+            "folder with the predictions of one model on one set"
+        )
+    logarithms = _logarithms(probabilities)
 
-    def __init__(self, path: Path) -> None:
-        """Read the prediction store of one model on one set, in a folder, or a file of probabilities."""
-        self._path = path
-        ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
-        self._row = {name: row for row, name in enumerate(ids)}
-        if len(self._row) < len(ids):
-            raise ValueError(
-                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; pass the "
-                "folder with the predictions of one model on one set"
-            )
-        self._logarithms = _logarithms(probabilities)
-        rows = zip(ids, probabilities.tolist(), strict=True)
-        self.identity = f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}"
-
-    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Look up log-probabilities, shape (n, 3). Raises a `ValueError` if a pair has no prediction."""
-        ids = [example.source_id for example in examples]
+    def predict(examples: Sequence[Example]) -> NDArray[np.float32]:
+        names = [example.source_id for example in examples]
         # `mix_datasets` names the copies of a pair `ID#1`, `ID#2`, …; they share its prediction.
-        rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
-        if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
+        rows = [row_of.get(name, row_of.get(name.rpartition("#")[0], -1)) for name in names]
+        if missing := [name for name, row in zip(names, rows, strict=True) if row < 0]:
             raise ValueError(
-                f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
+                f"{path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
                 f"{len(missing):,}, such as {missing[0]!r}; predict the training pairs and keep their ids"
             )
-        return self._logarithms[rows]
+        return logarithms[rows]
+
+    rows = zip(ids, probabilities.tolist(), strict=True)
+    return BiasedModel(f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}", predict)
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
@@ -273,27 +245,21 @@ Columns = Mapping[str, NDArray[np.float32]]
 class BiasFeatures:
     """Features of training pairs: predictions of a biased model, a teacher and the original model, and group weights.
 
-    The features of a model are log-probabilities, shape (n, 3), in the order of `labels.LABELS`. Without a model, its
-    feature is missing. All processes compute equal features.
+    The features of a model are log-probabilities, shape (n, 3), in the order of `labels.LABELS`. All processes compute
+    equal features.
     """
 
-    bias: BiasedModel | None  # feature `BIAS`
-    teacher: BiasedModel | None = None  # feature `TEACHER`
-    original: OriginalModelTeacher | None = None  # feature `ORIGINAL`
-    balanced: bool = False  # whether to add `WEIGHT` (`compute_group_weights`); requires `bias`
+    models: Mapping[str, BiasedModel]  # by feature: `BIAS`, `TEACHER`, `ORIGINAL`
+    balanced: bool = False  # whether to add `WEIGHT` (`compute_group_weights`); requires `BIAS`
 
     @property
     def identity(self) -> str:
         """Identifier of the models that compute the features. Different features imply different identifiers."""
-        named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
-        return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
+        return "; ".join(f"{'' if name == BIAS else f'{name} '}{each.identity}" for name, each in self.models.items())
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of the pairs in one epoch."""
-        models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
-        features = {
-            name: model.compute_log_probabilities(examples) for name, model in models.items() if model is not None
-        }
+        features = {name: model.predict(examples) for name, model in self.models.items()}
         if self.balanced:
             gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
             features[WEIGHT] = compute_group_weights(np.exp(features[BIAS]), gold)

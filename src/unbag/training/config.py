@@ -5,7 +5,8 @@ This module imports no heavy package, so that `unbag train … --help` starts fa
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from inspect import get_annotations
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -96,11 +97,6 @@ def compute_augmentation_counts(entries: Sequence[str], default_count: int, n_tr
     return {kind: max(1, round(n * n_training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
 
 
-_MODEL: Final = "Model"
-_PAIRS: Final = "Data"
-_STEPS: Final = "Training"
-_RUN: Final = "Checkpoints and logging"
-
 WordOrder = Literal["natural", "shuffled", "permuted"]
 """Word order of training pairs. `shuffled`: random word order in both sentences, redrawn each epoch (Nie et al.
 2019, section 3.2). `permuted`: one fixed permutation of each pair (Sinha et al. 2021, Appendix F)."""
@@ -139,15 +135,21 @@ PathText = Annotated[str, _PATH]
 """Text that may be a path, whose parent folders are not recorded."""
 
 
-def declare_option(help: str, panel: str, **default: Any) -> Any:
-    """Declare a config field with its help text and the panel of the help page that lists the option."""
-    return field(metadata={"help": help, "panel": panel}, **default)
+def option(help: str, default: Any = MISSING) -> Any:
+    """Declare a config field that is an option of the command, with the text of its help page.
+
+    A recipe that changes only the default declares a plain field with this default.
+    """
+    return field(default=default, metadata={"help": help})
 
 
-def redeclare_option(config: type, name: str, **changed: Any) -> Any:
-    """Declare an option of another config again, with another default or another `help`."""
-    metadata = {each.name: each.metadata for each in fields(config)}[name]
-    return declare_option(**{**metadata, **changed})
+class Option(NamedTuple):
+    """Option of a command."""
+
+    name: str
+    default: Any  # `dataclasses.MISSING` for a required option
+    help: str
+    panel: str  # of the help page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,106 +162,108 @@ class TrainConfig:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: PathText = declare_option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
-    revision: str | None = declare_option("Branch, tag or commit of the model.", _MODEL, default=None)
-    label_map: str | None = declare_option(
-        "Labels of the outputs, in order, if the model config has generic names.", _MODEL, default=None
-    )
-    max_length: Count | None = declare_option(
-        "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
-    )
+    model: PathText = option("Hub id or folder of a pretrained model or an NLI classifier.")
+    revision: str | None = option("Branch, tag or commit of the model.", None)
+    label_map: str | None = option("Labels of the outputs, in order, if the model config has generic names.", None)
+    max_length: Count | None = option("Maximum number of tokens per pair (default: the model's maximum).", None)
 
-    corpus: tuple[str, ...] = declare_option(
-        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", _PAIRS, default=("snli",)
+    corpus: tuple[str, ...] = option(
+        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", ("snli",)
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
-    validation: tuple[str, ...] = declare_option(
-        "Validation corpora or files (default: the validation splits of --corpus).", _PAIRS, default=()
+    validation: tuple[str, ...] = option(
+        "Validation corpora or files (default: the validation splits of --corpus).", ()
     )
-    max_examples: Count | None = declare_option(
-        "Maximum number of training pairs, sampled at random (default: all).", _PAIRS, default=None
+    max_examples: Count | None = option("Maximum number of training pairs, sampled at random (default: all).", None)
+    max_validation_examples: Count | None = option("Maximum number of pairs per validation split (default: all).", None)
+    language: str = option("Language code of your files, such as en or zh.", "en")
+    encoding: str | None = option(
+        "Encoding of your files without byte-order mark, such as cp1252 (default: utf-8).", None
     )
-    max_validation_examples: Count | None = declare_option(
-        "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
+    join_passages: bool = option("Join premises that are lists of passages by blank lines.", False)
+    columns: tuple[str, ...] = option("Column names in your files, such as premise=text label=gold.", ())
+    labels: tuple[str, ...] = option("Label names for ids 0, 1, 2 in your files.", ())
+    not_entailment_as: Literal["neutral"] | None = option(
+        "Training label for not_entailment pairs; required for data with two labels.", None
     )
-    language: str = declare_option("Language code of your files, such as en or zh.", _PAIRS, default="en")
-    encoding: str | None = declare_option(
-        "Encoding of your files without byte-order mark, such as cp1252 (default: utf-8).", _PAIRS, default=None
-    )
-    join_passages: bool = declare_option(
-        "Join premises that are lists of passages by blank lines.", _PAIRS, default=False
-    )
-    columns: tuple[str, ...] = declare_option(
-        "Column names in your files, such as premise=text label=gold.", _PAIRS, default=()
-    )
-    labels: tuple[str, ...] = declare_option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
-    not_entailment_as: Literal["neutral"] | None = declare_option(
-        "Training label for not_entailment pairs; required for data with two labels.", _PAIRS, default=None
-    )
-    word_order: WordOrder = declare_option(
-        "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
-    )
-    hypothesis_only: bool = declare_option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
+    word_order: WordOrder = option("Word order: natural, shuffled (every epoch) or permuted (once).", "natural")
+    hypothesis_only: bool = option("Train and evaluate on hypotheses only.", False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
-    augment: tuple[str, ...] = declare_option(
-        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", _PAIRS, default=()
+    augment: tuple[str, ...] = option(
+        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", ()
     )
-    augment_pairs: Count = declare_option(
-        "Number of added pairs per epoch for each KIND without =NUMBER in --augment.", _PAIRS, default=20_000
-    )
-    augment_words: AugmentWords = declare_option(
-        "Words in added pairs: training (without held-out words) or all.", _PAIRS, default="training"
-    )
-    augment_batches: AugmentBatches = declare_option(
-        "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
+    augment_pairs: Count = option("Number of added pairs per epoch for each KIND without =NUMBER in --augment.", 20_000)
+    augment_words: AugmentWords = option("Words in added pairs: training (without held-out words) or all.", "training")
+    augment_batches: AugmentBatches = option(
+        "Batching of added pairs: random, or stratified by kind and label.", "random"
     )
 
-    num_train_epochs: Count = declare_option("Number of training epochs.", _STEPS, default=3)
-    max_steps: Count | None = declare_option(
-        "Number of training steps; overrides --num-train-epochs.", _STEPS, default=None
+    num_train_epochs: Count = option("Number of training epochs.", 3)
+    max_steps: Count | None = option("Number of training steps; overrides --num-train-epochs.", None)
+    batch_size: Count = option("Total batch size per step, over all processes.", 32)
+    gradient_accumulation_steps: Count = option(
+        "Number of forward passes per step and process; more passes use less memory.", 1
     )
-    batch_size: Count = declare_option("Total batch size per step, over all processes.", _STEPS, default=32)
-    gradient_accumulation_steps: Count = declare_option(
-        "Number of forward passes per step and process; more passes use less memory.", _STEPS, default=1
+    learning_rate: Positive = option("Peak learning rate; decays linearly to 0.", 5e-5)
+    warmup_ratio: Fraction = option("Fraction of training steps for learning-rate warm-up.", 0.06)
+    weight_decay: NotNegative = option("Weight decay of AdamW; not applied to biases and norms.", 0.01)
+    max_grad_norm: NotNegative = option("Maximum gradient norm; 0 disables clipping.", 1.0)
+    precision: Precision | None = option(
+        "Mixed precision: no, bf16 or fp16 (default: from accelerate's config, else no).", None
     )
-    learning_rate: Positive = declare_option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
-    warmup_ratio: Fraction = declare_option(
-        "Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06
-    )
-    weight_decay: NotNegative = declare_option(
-        "Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01
-    )
-    max_grad_norm: NotNegative = declare_option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
-    precision: Precision | None = declare_option(
-        "Mixed precision: no, bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
-    )
-    seed: int = declare_option(
-        "Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13
-    )
-    eval_steps: Count | None = declare_option(
-        "Number of steps between evaluations (default: one epoch).", _STEPS, default=None
-    )
-    early_stopping_patience: Count | None = declare_option(
-        "Number of evaluations without accuracy gain before a stop (default: no limit).", _STEPS, default=None
+    seed: int = option("Random seed for head initialization, sampling, data order and dropout.", 13)
+    eval_steps: Count | None = option("Number of steps between evaluations (default: one epoch).", None)
+    early_stopping_patience: Count | None = option(
+        "Number of evaluations without accuracy gain before a stop (default: no limit).", None
     )
 
-    output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
-    save_steps: Count = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: Count = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
-    report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
-    dataloader_num_workers: Annotated[int, Limit("at least 0", lambda value: value >= 0)] = declare_option(
-        "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
+    output_dir: Path = option("Folder for the trained model; created when training finishes.")
+    save_steps: Count = option("Number of steps between checkpoints; the last two are kept.", 500)
+    logging_steps: Count = option("Number of steps between log entries of the loss.", 20)
+    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", ())
+    dataloader_num_workers: Annotated[int, Limit("at least 0", lambda value: value >= 0)] = option(
+        "Number of data-loading processes; 0 loads in the main process.", 0
     )
-    push_checkpoints: str | None = declare_option(
-        "Hub repository for the last checkpoint; created as private if missing.", _RUN, default=None
+    push_checkpoints: str | None = option(
+        "Hub repository for the last checkpoint; created as private if missing.", None
     )
     # A rerun of the same command needs no option: it resumes from the checkpoints beside `output_dir`.
-    resume_from_checkpoint: str | None = declare_option(
-        "Checkpoint of another run to resume from: folder or Hub repository.", _RUN, default=None
+    resume_from_checkpoint: str | None = option(
+        "Checkpoint of another run to resume from: folder or Hub repository.", None
     )
 
+    PANELS: ClassVar[Mapping[str, str]] = {
+        "model": "Model",
+        "corpus": "Data",
+        "num_train_epochs": "Training",
+        "output_dir": "Checkpoints and logging",
+    }
+    """Panels of the help page, by their first option. Options of a recipe have panels of their own."""
+    FIXED: ClassVar[frozenset[str]] = frozenset()
+    """Fields whose values a recipe determines. They are not options of its command."""
     reads_corpora: ClassVar[bool] = True
     """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
+
+    @classmethod
+    def list_options(cls) -> list[Option]:
+        """List the options of the command."""
+        helps: dict[str, str] = {}
+        panels: dict[str, str] = {}
+        for config in reversed(cls.__mro__):
+            helps |= {
+                each.name: each.metadata["help"]
+                for each in (fields(config) if is_dataclass(config) else ())
+                if each.metadata
+            }
+            panel = ""
+            for name in get_annotations(config):
+                panel = vars(config).get("PANELS", {}).get(name, panel)
+                panels.setdefault(name, panel)
+        return [
+            Option(each.name, each.default, helps[each.name], panels[each.name])
+            for each in fields(cls)
+            if each.name in helps and each.name not in cls.FIXED
+        ]
 
     def __post_init__(self) -> None:
         validate_options(type(self), vars(self))
@@ -268,6 +272,9 @@ class TrainConfig:
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
+        for each in fields(self):
+            if each.name in self.FIXED and (value := getattr(self, each.name)) != each.default:
+                yield f"{each.name}: expected {each.default!r}, which this recipe requires, got {value!r}"
         for name, value, parts in self._iter_annotated():
             for limit in parts:
                 if isinstance(limit, Limit) and not limit.contains(value):
@@ -301,6 +308,11 @@ class TrainConfig:
             yield (
                 "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "
                 "complete sentences; omit augment"
+            )
+        if getattr(self, "alpha", 0) and self.word_order != "natural":  # an option of some recipes
+            yield (
+                f"word_order: expected natural with alpha, got {self.word_order}, because alpha penalizes other "
+                "orders; omit word_order"
             )
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
             yield f"report_to: expected trackers from {', '.join(TRACKERS)}, got {', '.join(unknown)}"

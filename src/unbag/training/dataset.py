@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from scipy import special
@@ -34,22 +35,23 @@ Item = dict[str, Any]
 """Item of a dataset: `tokens`, `label` (an output of the network), `extra` (tokens of unlabelled pairs), features."""
 
 
-class EncodedPairArray:
-    """Token ids of n pairs in one array, which needs a tenth of the memory that Python lists need.
+class EncodedPairArray(NamedTuple):
+    """Token ids of n pairs in Arrow lists, which need a tenth of the memory that Python lists need."""
 
-    The attribute `lengths` has the number of tokens of each pair, shape (n,); `truncated` counts truncated pairs.
-    """
+    ids: pa.ListArray
+    types: pa.ListArray | None  # None for models without token types
+    truncated: int  # number of truncated pairs
 
-    def __init__(
-        self, ids: NDArray[np.int32], types: NDArray[np.int8] | None, lengths: NDArray[np.intp], cut: int
-    ) -> None:
-        self._ids, self._types, self.lengths, self.truncated = ids, types, lengths, cut
-        self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
+    @property
+    def lengths(self) -> NDArray[np.intp]:
+        """Number of tokens of each pair, shape (n,)."""
+        lengths: NDArray[np.intp] = self.ids.value_lengths().to_numpy().astype(np.intp)
+        return lengths
 
     def get_tokens(self, row: int) -> Tokens:
         """Get the token ids and token type ids of one pair."""
-        span = slice(self._starts[row], self._starts[row + 1])
-        return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
+        ids: list[int] = self.ids[row].values.to_numpy().tolist()
+        return ids, None if self.types is None else self.types[row].values.to_numpy().tolist()
 
 
 @dataclass(frozen=True)
@@ -78,23 +80,17 @@ class PairEncoder:
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
         """Tokenize many pairs into one array."""
-        ids: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
-        types: list[NDArray[np.int8]] = []
-        lengths: list[int] = []
-        cut = 0
+        ids, types, cut = [pa.array([], pa.list_(pa.int32()))], [], 0
         for start in range(0, len(examples), _AT_ONCE):
             some = examples[start : start + _AT_ONCE]
             encodings = encode_pairs(
                 self.tokenizer, [each.premise for each in some], [each.hypothesis for each in some], self.limit
             )
-            ids.append(np.array([token for row in encodings.input_ids for token in row], dtype=np.int32))
+            ids.append(pa.array(encodings.input_ids, pa.list_(pa.int32())))
             if encodings.token_type_ids is not None:
-                types.append(np.array([kind for row in encodings.token_type_ids for kind in row], dtype=np.int8))
-            lengths += encodings.lengths
+                types.append(pa.array(encodings.token_type_ids, pa.list_(pa.int8())))
             cut += encodings.truncated
-        return EncodedPairArray(
-            np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
-        )
+        return EncodedPairArray(pa.concat_arrays(ids), pa.concat_arrays(types) if types else None, cut)
 
     def pad(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
         """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""

@@ -69,9 +69,10 @@ gradient are zero.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -80,7 +81,7 @@ from transformers.utils.generic import ModelOutput
 
 from unbag.data.labels import parse_label_map
 from unbag.inference.predictor import ModelError
-from unbag.training import bias, data
+from unbag.training import bias, data, output
 from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import (
     SELF,
@@ -90,12 +91,10 @@ from unbag.training.config_recipes import (
     LearnedMixinConfig,
     MendConfig,
 )
+from unbag.training.data import TrainingData
 from unbag.training.hex import find_last_linear_of_pairs
 from unbag.training.max_entropy import compute_entropies, compute_max_entropy_terms
 from unbag.training.trainer import PairTrainer
-
-if TYPE_CHECKING:
-    from unbag.training.data import TrainingData
 
 
 class DebiasedTrainer(PairTrainer):
@@ -108,6 +107,11 @@ class DebiasedTrainer(PairTrainer):
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
     (`bias.compute_group_weights`).
     """
+
+    @staticmethod
+    def load_features(config: Any, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
+        """Load or fit the models that the loss needs (`build_bias_features`)."""
+        return build_bias_features(config, pairs, models)
 
     @property
     def strength(self) -> float:
@@ -159,62 +163,40 @@ class WeightedCrossEntropyTrainer(DebiasedTrainer):
         return cross_entropy(logits, labels, reduction="none")
 
 
-_ANSWERS = "answers"  # folder of stored predictions, inside the work folder of a run
-
-
-def build_bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
-    """Load or fit the biased model and the teacher for a recipe.
+def build_bias_features(config: DebiasConfig, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
+    """Load or fit the models that the loss needs: the biased model, the teacher, and the model before training.
 
     Args:
         pairs: Training data as read, before any transformation.
         models: Folders of the models that were trained first: `weak`, `teacher`.
     """
-    teacher = None
+    # Stored in the work folder of the run, so that a resumed run and all processes read the same predictions.
+    store = output.get_work_folder(config.output_dir) / "answers"
+    load_network = partial(bias.load_network_biased_model, store=store, max_length=config.max_length)
+    features = {}
+    if config.uses_bias:
+        if config.bias in WORDS:
+            examples = [example for part in pairs.training for example in part.examples]
+            features[BIAS] = bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
+        elif config.bias == SELF:
+            seen = data.sample_from_datasets(pairs.training, config.weak_examples, config.seed)
+            if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
+                seen = [data.permute_words(part, seed=config.seed) for part in seen]
+            features[BIAS] = load_network(models["weak"]).without_pairs(each for part in seen for each in part.examples)
+        elif config.reads_predictions:
+            features[BIAS] = bias.read_biased_predictions(Path(config.bias))
+        else:
+            features[BIAS] = load_network(Path(config.bias))
     if isinstance(config, ConfidenceConfig):
-        teacher = _network(config, Path(config.teacher) if config.teacher else models["teacher"])
-    return BiasFeatures(_bias(config, pairs, models), teacher, balanced=config.balance > 0)
-
-
-def build_mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
-    """Load or fit the biased model and the original model for the `mend` recipe. None if the objective uses neither.
-
-    Args:
-        models: Folders of the models that were trained first: `weak`.
-    """
-    original = None
-    if config.distill:
+        features[TEACHER] = load_network(Path(config.teacher) if config.teacher else models["teacher"])
+    if isinstance(config, MendConfig) and config.distill:
         label_map = parse_label_map(config.label_map) if config.label_map else None
         try:
-            network = _network(config, config.model, revision=config.revision, label_map=label_map)
+            network = load_network(config.model, revision=config.revision, label_map=label_map)
         except ModelError as error:
             raise ModelError(f"--distill: {error}") from None
-        original = bias.OriginalModelTeacher(network)
-    if config.uses_bias:
-        return replace(build_bias_features(config, pairs, models), original=original)
-    return BiasFeatures(None, original=original) if original else None
-
-
-def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.BiasedModel:
-    if config.bias in WORDS:
-        examples = [example for part in pairs.training for example in part.examples]
-        return bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
-    if config.bias == SELF:
-        seen = data.sample_from_datasets(pairs.training, config.weak_examples, config.seed)
-        if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
-            seen = [data.permute_words(part, seed=config.seed) for part in seen]
-        return bias.MaskedBiasedModel(
-            _network(config, models["weak"]), [example for part in seen for example in part.examples]
-        )
-    if config.reads_predictions:
-        return bias.PrecomputedBiasedModel(Path(config.bias))
-    return _network(config, Path(config.bias))
-
-
-def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.BiasedModel:
-    from unbag.training.output import get_work_folder
-
-    store = get_work_folder(config.output_dir) / _ANSWERS
-    return bias.CachedBiasedModel(bias.ClassifierBiasedModel(model, store, max_length=config.max_length, **options))
+        features[ORIGINAL] = network.with_gold_labels_of_added_pairs()
+    return BiasFeatures(features, balanced=config.balance > 0) if features else None
 
 
 class ConfidenceRegularizationTrainer(DebiasedTrainer):

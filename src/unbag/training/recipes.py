@@ -45,13 +45,9 @@ class Recipe:
     summary: str  # text of its help page
     # Text instead of the class, because importing the class imports PyTorch, which help pages do not need.
     trainer: str = "unbag.training.trainer:PairTrainer"
-    # A field that is no constructor argument or not declared by `config.declare_option` is no option of the command.
     config: type[TrainConfig] = TrainConfig
     protocol: TrainingProtocol | None = None  # None for one run per seed
     about: str = ""  # one or two sentences for the card of a trained model, with the paper
-    # Function of config, training data as read, and the folders of the models that were trained first
-    # (`TrainConfig.build_prerequisite_configs`). It returns `bias.BiasFeatures`, or None if the config needs none.
-    pair_features: Callable[..., Any] | None = None  # None if the loss needs labels only
 
     def load_trainer(self) -> "type[PairTrainer]":
         """Import the trainer class."""

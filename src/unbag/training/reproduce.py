@@ -41,7 +41,7 @@ def build_train_command(record: Mapping[str, Any]) -> str:
 
 def _defaults(config: type[TrainConfig]) -> dict[str, Any]:
     """Build a JSON object with the default values of a recipe. Options without a default are None."""
-    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config) if each.init}
+    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config)}
     first = ("model", "revision", "corpus")  # the order in which readers expect them
     ordered = {name: defaults[name] for name in first} | defaults
     return {name: list(value) if isinstance(value, tuple) else value for name, value in ordered.items()}

@@ -188,8 +188,7 @@ def _load_inputs(recipe: Recipe, config: TrainConfig, data: TrainingData | None,
             config.augment, config.augment_pairs, regimes.count_pairs_per_epoch(raw.training)
         )
         augmenter = PairAugmenter(raw.training, pairs=counts, words=config.augment_words, seed=config.seed)
-    features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
-    return _Inputs(pairs, augmenter, features)
+    return _Inputs(pairs, augmenter, recipe.load_trainer().load_features(config, raw, models))
 
 
 def _build_trainer(

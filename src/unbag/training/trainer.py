@@ -19,7 +19,9 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from unbag.inference.distributed import COLLECTIVE_TIMEOUT, connect_process_group
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS
+from unbag.training.bias import BiasFeatures
 from unbag.training.config import TrainConfig
+from unbag.training.data import TrainingData
 from unbag.training.dataset import ALL, BatchSampler, TrainingPairs, group_metrics
 from unbag.training.preflight import validate_batch_size
 from unbag.utils import parallel, rng
@@ -69,6 +71,15 @@ class PairTrainer(Trainer):
         super().__init__(model, args, **options)
         # Otherwise Trainer would expect a loss that is already divided by the number of pairs of all passes.
         self.model_accepts_loss_kwargs = False
+
+    @staticmethod
+    def load_features(config: Any, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
+        """Load what the loss needs to know of each pair besides its label. By default, nothing.
+
+        `pairs` are the training data as read, and `models` the folders of the models that were trained first
+        (`TrainConfig.build_prerequisite_configs`).
+        """
+        return None
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None

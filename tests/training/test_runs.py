@@ -1,0 +1,382 @@
+"""Tests of training in one process: learning, equal runs, resumed runs, and written files, for all recipes."""
+
+import json
+import os
+import re
+import shutil
+import statistics
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from tests.fork_server import PYTHON
+from tests.training.conftest import (
+    PAIRS,
+    SHORT,
+    TURNED,
+    compute_accuracy,
+    has_close_weights,
+    has_equal_weights,
+    train_until,
+    write_pairs,
+)
+from tests.training.tiny_networks import tiny_network, tiny_tokenizer
+from unbag.data.labels import LABELS
+from unbag.inference import TransformerPredictor
+from unbag.training.config import TrainConfig
+from unbag.training.recipes import find_recipe
+from unbag.training.seeds import run_seeds
+
+DEBIASED = {"alpha": 0.5, "anneal": 0.2}
+RECIPES = {
+    "finetune": {},
+    "hex": {"warm_start": 0.5, "superficial_weight": 0.5},
+    "max_entropy": {},
+    "product_of_experts": DEBIASED,
+    "self_debiasing": DEBIASED,
+    **dict.fromkeys(("learned_mixin", "reweighting", "focal", "confidence_regularization"), DEBIASED),
+    "group_balanced": {"alpha": 0.5},
+}
+DAILY = ("finetune", "hex", "product_of_experts", "self_debiasing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name if name in DAILY else pytest.param(name, marks=pytest.mark.nightly) for name in RECIPES]
+)
+def test_stopped_run_resumes_to_same_files(train, options, dropout_model, name):
+    """The run is stopped twice; that of HEX in the warm start and after it."""
+    train = partial(train, name, model=str(dropout_model), save_steps=4, **RECIPES[name])
+    unbroken, out = options["output_dir"].with_name("unbroken"), options["output_dir"]
+    _, whole = train(output_dir=unbroken)
+    for step in (5, 9):
+        train_until(step, train)
+    record, _ = train()
+    assert record["recipe"] == name
+    files = [file.name for file in unbroken.iterdir() if file.name not in ("training.json", "hardware.json")]
+    assert set(files) > {"hex.json", "hex.safetensors"} if name == "hex" else "model.safetensors" in files
+    for file in set(files) - {"checksums.json"}:
+        assert (out / file).read_bytes() == (unbroken / file).read_bytes(), file
+    network, info = AutoModelForSequenceClassification.from_pretrained(out, output_loading_info=True)
+    assert type(network).__name__ == "BertForSequenceClassification"
+    assert not any(info.values()), info
+    assert has_equal_weights(network.state_dict(), whole)
+    assert sorted(path.name for path in out.parent.iterdir()) == ["out", "unbroken"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("finetune", {}),
+        ("max_entropy", {"alpha": 0.5, "permutations": 2}),
+        ("product_of_experts", {"alpha": 0.5, "balance": 0.5, "anneal": 0.0}),
+    ],
+)
+def test_gradient_accumulation_equals_whole_batch(train, options, name, changed):
+    _, whole = train(name, **changed)
+    _, parts = train(
+        name, gradient_accumulation_steps=4, output_dir=options["output_dir"].with_name("parts"), **changed
+    )
+    assert has_close_weights(whole, parts, atol=1e-4)
+
+
+def test_weights_depend_on_seed_and_options_of_recipe_only(train, options, dropout_model):
+    outs = (options["output_dir"].with_name(str(number)) for number in range(9))
+    train = partial(train, "max_entropy", model=str(dropout_model), max_steps=4)
+    _, first = train(output_dir=next(outs))
+    torch.manual_seed(6)
+    other_intervals = {"eval_steps": 3, "logging_steps": 1, "save_steps": 2, "dataloader_num_workers": 1}
+    assert has_equal_weights(train(output_dir=next(outs), **other_intervals)[1], first)
+    for changed in ({"seed": 14}, {"alpha": 0.5}, {"permutations": 2}):
+        assert not has_equal_weights(train(output_dir=next(outs), **changed)[1], first)
+
+
+def test_every_weight_changes_and_toy_data_is_learned(finetune, options):
+    before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
+    record, after = finetune(max_steps=60, eval_steps=10)
+    assert before.keys() == after.keys()
+    assert not [name for name in after if torch.equal(before[name], after[name])]
+    losses = [found["all"]["loss"] for found in record["evaluations"]]
+    assert losses[0] > 0.3
+    assert losses[-1] < 0.1
+    assert record["evaluations"][-1]["all"]["accuracy"] == compute_accuracy(options["output_dir"]) == 1
+
+
+def test_max_entropy_model_is_uncertain_on_permuted_pairs(train, options):
+    plain = options["output_dir"].with_name("plain")
+    train("finetune", max_steps=60, output_dir=plain)
+    train("max_entropy", max_steps=60)
+    highest = {}
+    for folder in (plain, options["output_dir"]):
+        backwards = [[" ".join(reversed(text.split())) for text in side] for side in list(zip(*PAIRS, strict=True))[:2]]
+        highest[folder.name] = float(TransformerPredictor.load(folder).predict(*backwards).max(axis=1).mean())
+    assert highest["plain"] > 0.8
+    assert highest["out"] < 0.5
+    assert compute_accuracy(options["output_dir"]) > 0.9
+
+
+def test_hex_removes_words_from_residual_head(train, options):
+    record, _ = train("hex", warm_start=0.5, max_steps=60)
+    assert record["best_evaluation"]["all"]["accuracy"] == pytest.approx(compute_accuracy(options["output_dir"]))
+    # The words determine the label here.
+    assert compute_accuracy(options["output_dir"], head="residual") <= compute_accuracy(options["output_dir"])
+
+
+def test_hex_warm_start_is_fraction_of_steps(train, options):
+    """With two passes per step, half of four steps equal two steps of plain fine-tuning, up to rounding."""
+    steps = {"max_steps": 4, "eval_steps": 1}
+    plain, _ = train("finetune", output_dir=options["output_dir"].with_name("plain"), **steps)
+    warm, _ = train("hex", warm_start=0.5, gradient_accumulation_steps=2, **steps)
+    losses = [[each["all"]["loss"] for each in record["evaluations"]] for record in (plain, warm)]
+    differences = [abs(one - other) for one, other in zip(*losses, strict=True)]
+    assert max(differences[:2]) < 1e-5
+    assert min(differences[2:]) > 1e-3
+
+
+def test_stopped_run_rejects_changed_word_vectors(train, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    words = sorted({word for pair in PAIRS for text in pair[:2] for word in text.split()})
+
+    def write(*numbers):
+        vectors.write_text("\n".join(f"{word} {numbers[i % 2]} {i}" for i, word in enumerate(words)))
+
+    train = partial(train, "hex", embeddings=str(vectors), max_steps=4, save_steps=1)
+    write(1, 2)
+    train_until(2, train, max_steps=4)
+    write(3, 4)
+    with pytest.raises(ValueError, match=r"checkpoint of another run: embeddings was 'sha256:\w+', is 'sha256:"):
+        train()
+    write(1, 2)
+    record, _ = train()
+    assert record["config"]["embeddings"] == "vectors.txt", "wherever it lies"
+    assert record["embeddings"] == f"sha256:{sha256(vectors.read_bytes()).hexdigest()}"
+    assert train()[0] == record, "it is finished already"
+    write(3, 4)
+    with pytest.raises(ValueError, match=r"contains the output of another run: .*vectors\.txt has changed"):
+        train()
+
+
+def test_product_of_experts_with_zero_strength_equals_fine_tuning(train, options):
+    outs = (options["output_dir"].with_name(str(number)) for number in range(9))
+    _, plain = train("finetune", max_steps=3, output_dir=next(outs))
+    for strength in (0.0, 1.0):
+        _, product = train("product_of_experts", bias_strength=strength, max_steps=3, output_dir=next(outs))
+        assert has_equal_weights(product, plain) == (strength == 0)
+
+
+def test_bag_of_words_is_same_for_permuted_pairs(train, options):
+    known = {
+        train("product_of_experts", max_steps=1, word_order=order, output_dir=options["output_dir"].with_name(order))[
+            0
+        ]["known"]
+        for order in ("natural", "permuted", "shuffled")
+    }
+    assert len(known) == 1
+
+
+def test_user_model_can_be_bias(train, options, tiny_bert):
+    record, _ = train("reweighting", bias=str(tiny_bert), max_steps=2)
+    assert record["known"].startswith("network ")
+    assert record["config"]["bias"] == tiny_bert.name
+    assert not options["output_dir"].with_name("out.unfinished").exists()
+
+
+def test_record_contains_accuracy_of_bias(train, options, tmp_path):
+    """Of 72 pairs, 18 predictions are correct, 36 wrong and 18 missing: an accuracy of one third."""
+    lines = Path(options["corpus"][0]).read_text().splitlines()[1:]
+    labels = [line.rsplit(",", 1)[1] for line in lines]
+    names = ("entailment", "neutral", "contradiction")
+    said = [label if row < 18 else TURNED[label] for row, label in enumerate(labels[:54])]
+    rows = [[0.6 if name == each else 0.2 for name in names] for each in said] + [[1 / 3] * 3] * 18
+    header, ids = "id,premise,hypothesis,label", [f"p{row}" for row in range(72)]
+    (tmp_path / "pairs.csv").write_text("\n".join([header, *map(",".join, zip(ids, lines, strict=True))]))
+    numbers = [",".join([name, *map(str, row)]) for name, row in zip(ids, rows, strict=True)]
+    (tmp_path / "said.csv").write_text("\n".join([f"id,{','.join(names)}", *numbers]))
+    told = {"corpus": (str(tmp_path / "pairs.csv"),), "bias": str(tmp_path / "said.csv"), "max_steps": 1}
+    assert train("reweighting", **told)[0]["bias_accuracy"] == pytest.approx(18 / 54)
+
+
+def test_output_loads_with_transformers(finetune, options):
+    record, _ = finetune(max_steps=1)
+    network = AutoModelForSequenceClassification.from_pretrained(options["output_dir"])
+    assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
+    tokenizer = AutoTokenizer.from_pretrained(options["output_dir"])
+    assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
+    assert record == json.loads((options["output_dir"] / "training.json").read_text())
+    assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
+
+
+def test_classifier_keeps_head_and_label_order(finetune, tiny_bert, make_model):
+    record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
+    assert record["label_order"] == ["contradiction", "entailment", "neutral"]
+    before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
+    assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
+
+
+def test_head_with_other_labels_is_rejected(make_model, finetune):
+    with pytest.raises(ValueError, match="expected a classifier with the labels entailment, neutral, contradiction"):
+        finetune(model=str(make_model(order=("entailment", "not_entailment"))))
+    nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(ValueError, match="label-map"):
+        finetune(model=str(nameless))
+    record, _ = finetune(model=str(nameless), label_map="neutral,entailment,contradiction", max_steps=1)
+    assert record["label_order"] == ["neutral", "entailment", "contradiction"]
+
+
+@pytest.fixture
+def early_stopping(tmp_path):
+    """Return options of a run with rotated validation labels, so that better training gives a lower accuracy."""
+    against = write_pairs(tmp_path / "against.csv", [(p, h, TURNED[label]) for p, h, label in PAIRS])
+    return {"validation": (str(against),), "max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2}
+
+
+def test_early_stopping_keeps_and_resumes_best_model(finetune, tmp_path, early_stopping):
+    record, unbroken = finetune(**early_stopping, output_dir=tmp_path / "unbroken")
+    accuracies = [found["all"]["accuracy"] for found in record["evaluations"]]
+    best = record["best_evaluation"]["step"]
+    assert best == 5 * (accuracies.index(max(accuracies)) + 1) < record["steps"] == 5 * len(accuracies)
+    assert record["steps"] == best + 10, "two evaluations in a row brought nothing better"
+    premises, hypotheses, labels = zip(*PAIRS, strict=True)
+    outputs = TransformerPredictor.load(tmp_path / "unbroken").predict(premises, hypotheses).argmax(axis=1).tolist()
+    right = sum(LABELS[output] == TURNED[label] for output, label in zip(outputs, labels, strict=True))
+    assert right / 72 == pytest.approx(max(accuracies))
+    train_until(best + 4, finetune, **early_stopping, save_steps=best + 2)
+    moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept") / "checkpoints"
+    assert sorted(path.name for path in moved.iterdir()) == [f"checkpoint-{best}", f"checkpoint-{best + 2}"]
+    again, weights = finetune(**early_stopping, resume_from_checkpoint=str(moved))
+    assert again["best_evaluation"] == record["best_evaluation"]
+    assert has_equal_weights(weights, unbroken)
+    shutil.rmtree(moved / f"checkpoint-{best}")
+    with pytest.raises(ValueError, match=rf"expected checkpoint-{best} in or beside this folder, .* got none"):
+        finetune(**early_stopping, resume_from_checkpoint=str(moved), output_dir=tmp_path / "other")
+
+
+def test_precision_of_run_overrides_accelerate_config(finetune, tmp_path, monkeypatch):
+    outs = (tmp_path / str(number) for number in range(9))
+    runs = [finetune(precision=precision, max_steps=2, output_dir=next(outs)) for precision in ("no", "bf16", None)]
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
+    runs += [finetune(precision=precision, max_steps=2, output_dir=next(outs)) for precision in ("no", None)]
+    assert os.environ["ACCELERATE_MIXED_PRECISION"] == "bf16"
+    assert [record["precision"] for record, _ in runs] == ["no", "bf16", "no", "no", "bf16"]
+    full, half, *others = [weights["classifier.weight"] for _, weights in runs]
+    assert full.dtype == half.dtype == torch.float32
+    assert [torch.equal(full, other) for other in (half, *others)] == [False, True, True, False]
+
+
+def test_finished_run_is_not_repeated(finetune, options):
+    record, _ = finetune()
+    stamp = (options["output_dir"] / "model.safetensors").stat().st_mtime_ns
+    assert finetune()[0] == record
+    assert (options["output_dir"] / "model.safetensors").stat().st_mtime_ns == stamp
+    with pytest.raises(ValueError, match=re.escape("contains the output of another run: config.seed was 13, is 14")):
+        finetune(seed=14)
+    changed = write_pairs(options["output_dir"].parent / "pairs.csv", PAIRS[:60])
+    with pytest.raises(ValueError, match=re.escape("pairs.csv has changed")):
+        finetune(corpus=(str(changed),), validation=(str(changed),))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"learning_rate": 1e12, "max_grad_norm": 0, "max_steps": 100},
+            r"the loss at step .* use a --learning-rate below",
+        ),
+        (
+            {"gradient_accumulation_steps": 5},
+            r"batch_size: expected a multiple of 5 \(1 processes .* = 5\), got 12",
+        ),
+    ],
+)
+def test_impossible_run_is_rejected(finetune, changed, message):
+    with pytest.raises(ValueError, match=message):
+        finetune(**changed)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "permuted"])
+def test_other_word_orders_change_training(finetune, options, order):
+    _, natural = finetune(max_steps=3)
+    _, other = finetune(max_steps=3, word_order=order, output_dir=options["output_dir"].with_name(order))
+    assert not has_equal_weights(natural, other)
+
+
+def test_run_resumes_only_from_own_checkpoint(finetune, options, dropout_model, tmp_path):
+    finetune = partial(finetune, model=str(dropout_model))
+    train_until(7, finetune, save_steps=3)
+    with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
+        finetune(seed=14)
+    moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
+    assert sorted(path.name for path in (moved / "checkpoints").iterdir()) == ["checkpoint-3", "checkpoint-6"]
+    steps = []
+    _, resumed = finetune(resume_from_checkpoint=str(moved), on_step=lambda done, total, message: steps.append(done))
+    assert steps[0] == 7, "the last checkpoint was after six steps"
+    _, unbroken = finetune(output_dir=tmp_path / "unbroken")
+    assert has_equal_weights(resumed, unbroken)
+    with pytest.raises(ValueError, match=r"expected a checkpoint .* got none"):
+        finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
+
+
+def test_model_with_shared_weights_resumes(finetune, tmp_path):
+    """BART's encoder and decoder share one embedding table, which a checkpoint contains once."""
+    tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
+    tiny_tokenizer().save_pretrained(tmp_path / "bart")
+    finetune = partial(finetune, model=str(tmp_path / "bart"))
+    train_until(4, finetune, save_steps=2)
+    assert has_equal_weights(finetune()[1], finetune(output_dir=tmp_path / "unbroken")[1])
+
+
+def test_seeds_are_summarized(finetune, options):
+    recipe = find_recipe("finetune")
+    with pytest.raises(ValueError, match="nope"):
+        run_seeds(recipe, TrainConfig(**options), [], sets=["nope"])
+    assert not list(options["output_dir"].parent.iterdir()), "the set is validated before the training"
+    done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
+    values = [record["best_evaluation"]["all"]["accuracy"] for record in done["runs"]]
+    [(name, found)] = done["summary"].items()
+    assert name == "accuracy on pairs.csv"
+    assert found["values"] == values
+    assert found["mean"] == pytest.approx(sum(values) / 3)
+    assert found["standard_deviation"] == pytest.approx(statistics.stdev(values))
+    assert found["n"] == done["runs"][0]["best_evaluation"]["all"]["pairs"]
+    assert json.loads((options["output_dir"] / "seeds.json").read_text())["summary"] == done["summary"]
+    alone, _ = finetune(max_steps=3, seed=2, output_dir=options["output_dir"] / "alone")
+    assert alone["best_evaluation"] == done["runs"][1]["best_evaluation"], "a run depends on the runs before it"
+
+
+def test_trackers_receive_metrics(finetune, options):
+    event_file = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    finetune(report_to=("tensorboard",))
+    events = event_file.EventAccumulator(str(options["output_dir"] / "runs/unbag"))
+    events.Reload()
+    assert {"train/loss", "train/learning_rate", "eval/all/accuracy"} <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "script", "changed"),
+    [
+        # Both processes train and run the weak learner first.
+        ("self_debiasing", ("debias.py", "self-debiasing"), {**SHORT, "alpha": 0.5, "balance": 0.5}),
+        ("hex", ("hex.py",), {"warm_start": 0.5}),  # projects the joint batch of both processes
+    ],
+)
+def test_two_processes_equal_one_with_joint_batch(train, options, lexical_cache, tmp_path, name, script, changed):
+    changed = {**changed, "max_steps": 6}
+    train(name, **changed)
+    words = options | changed | {"output_dir": tmp_path / "two"}
+    words |= {"corpus": options["corpus"][0], "validation": options["validation"][0]}
+    given = [str(part) for name, value in words.items() for part in (f"--{name.replace('_', '-')}", value)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "UNBAG_CACHE": str(lexical_cache)}
+    trainer = Path(__file__).parents[2] / "trainers" / script[0]
+    processes = PYTHON.start_group(2, trainer, *script[1:], *given, "--json", env=environment)
+    for process in processes:
+        assert process.wait() == 0, process.communicate()
+    for file in tmp_path.glob("two/*.safetensors"):
+        assert has_close_weights(load_file(options["output_dir"] / file.name), load_file(file), 1e-4), file.name
