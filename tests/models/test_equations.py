@@ -330,24 +330,6 @@ def test_logits_equal_equations_of_paper(name, options):
         torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
 
 
-def test_dan_features_equal_hand_computed_value():
-    """DAN features of (the man, dog): u = (1, 4), v = (3, 2), [u; v; |u − v|; u ⊙ v]."""
-    from unbag.models.network import build_matching_features as features
-
-    u, v = torch.tensor([[1.0, 4.0]]), torch.tensor([[3.0, 2.0]])
-    assert features(u, v).tolist() == [[1, 4, 3, 2, 2, 2, 3, 8]]
-
-
-def test_alignment_equals_hand_computed_value():
-    """Scores ln 3 and 0 for two words give weights ¾ and ¼. Masked words have weight 0."""
-    from unbag.models.layers import compute_soft_alignment
-
-    scores = torch.tensor([[[torch.log(torch.tensor(3.0)), 0.0, 9.0]]])
-    found = compute_soft_alignment(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
-    torch.testing.assert_close(found.premise, torch.tensor([[[0.75, 0.25, 0.0]]]))
-    assert found.hypothesis.tolist() == [[[1.0], [1.0], [1.0]]]
-
-
 def test_far_distances_share_one_bias():
     """Parikh et al. 2016, section 3.4: "all distances greater than 10 words share the same bias"."""
     from unbag.models.dam import IntraAttention

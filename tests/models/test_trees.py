@@ -82,18 +82,6 @@ def test_states_by_level_equal_states_by_node():
     assert torch.equal(forest.flatten(found), states)
 
 
-def test_right_branching_tree_is_recurrence():
-    """On (w₀ (w₁ (w₂ …))), the tree-LSTM computes h_t from leaf t and h_{t+1}, from right to left."""
-    torch.manual_seed(1)
-    cell = TreeLstmCell(3, 4)
-    words, inner = torch.randn(1, 6, 3), torch.randn(3)
-    forest = TreeBatch.from_trees([build_right_branching_tree(6)], [6])
-    state = compute_leaf(cell, words[0, 5])
-    for t in range(4, -1, -1):
-        state = compute_merge(cell, compute_leaf(cell, words[0, t]), state, inner)
-    torch.testing.assert_close(forest.compute_states(cell, words, inner)[forest.roots[0]], state[0])
-
-
 def test_s_tlstm_is_esim_over_tree_nodes():
     """Chen et al. 2017, equations 3 to 20 for tree-LSTMs, for one pair without padding."""
     network = tiny_model("s-tlstm")
@@ -118,16 +106,6 @@ def test_s_tlstm_is_esim_over_tree_nodes():
         pooled += [h.mean(dim=0), h.max(dim=0).values, h[-1]]
     expected = network.classifier(torch.cat(pooled))
     torch.testing.assert_close(network(**encode()).logits[0], expected, atol=1e-5, rtol=1e-4)
-
-
-def test_s_tlstm_encodes_sentences_separately():
-    """The co-attention comes later, so the states of the nodes do not depend on the other sentence."""
-    network = tiny_model("s-tlstm")
-    states = []
-    for hypothesis in ("the man eats", "no old woman sees the cat in red ."):
-        side, _ = encode_sides(network, [("a dog runs", hypothesis)])
-        states.append(network.encode_nodes(side, network._forest(side)))
-    torch.testing.assert_close(states[0], states[1])
 
 
 def test_parsed_words_are_in_vocabulary(monkeypatch):
@@ -199,12 +177,6 @@ def test_g_tlstm_trees_merge_neighbors(training):
             assert spans[left][1] + 1 == spans[right][0], "not neighbours"
             spans.append((spans[left][0], spans[right][1]))
         assert spans[-1] == (0, n - 1)
-
-
-def test_invalid_trees_raise():
-    for merges, n in (([(0, 0)], 2), ([(0, 1), (0, 2)], 3), ([(0, 3)], 2), ([(0, 1)], 3)):
-        with pytest.raises(ValueError, match="expected"):
-            check_tree(merges, n)
 
 
 @pytest.mark.parametrize(
