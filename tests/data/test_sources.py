@@ -1,20 +1,58 @@
+"""Tests of user-provided pairs: columns, labels, ids, and the errors that name line and option."""
+
+import csv
 import gzip
+import io
 import json
 import re
 
+import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.labels import LABELS
-from unbag.data.sources import Example, open_data
+from unbag import challenge_sets
+from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.data import readers
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import build_predictions_from_labels
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, Example, open_data
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
+DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."
+CLAIMS = ("The clinic opened in 2011.", "The clinic opened in Lisbon.")
+ENTAILMENT, NEUTRAL, CONTRADICTION = LABELS
+NOT = "not_entailment"
+HEADER, PAIR = "premise,hypothesis,label\n", "A man.,A dog.,"
+TO_TRUE, TO_FALSE = "--labels not_entailment,entailment", "--labels entailment,not_entailment"
 
 
-def _write(path, rows, header="premise,hypothesis,label"):
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+def _write(path, columns, rows):
+    """Write rows in the format of the file's ending."""
+    if ".parquet" in path.name:
+        pq.write_table(pa.Table.from_arrays([pa.array(cells) for cells in zip(*rows, strict=True)], columns), path)
+        return path
+    text = io.StringIO()
+    if ".jsonl" in path.name:
+        for row in rows:
+            cells = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in zip(columns, row, strict=True))
+            text.write(f"{{{', '.join(cells)}}}\n")
+    else:
+        delimiter = "\t" if ".tsv" in path.name else ","
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([columns, *rows])
+    data = text.getvalue().encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def _write_claims(path, values, names=("document", "claim", "label")):
+    return _write(path, list(names), [(DOCUMENT, CLAIMS[n % 2], value) for n, value in enumerate(values)])
+
+
+def _write_text(path, text):
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -22,246 +60,303 @@ def _read_pairs(source):
     return [tuple(example[1:4]) for example in source.iter_examples()]
 
 
+def _read_labels(source):
+    return [example.label for example in source.iter_examples()]
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
 def test_all_file_formats_give_same_pairs(tmp_path, ending):
-    path = tmp_path / f"pairs.{ending}"
-    columns = ("sentence1", "sentence2", "gold_label")
-    if ending == "parquet":
-        pq.write_table(pa.table(dict(zip(columns, zip(*PAIRS, strict=True), strict=True))), path)
-    else:
-        if "jsonl" in ending:
-            text = "".join(json.dumps(dict(zip(columns, pair, strict=True))) + "\n" for pair in PAIRS)
-        else:
-            between = "\t" if "tsv" in ending else ","
-            text = "".join(between.join(row) + "\n" for row in [columns, *PAIRS])
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
-    source = open_data(path)
+    source = open_data(_write(tmp_path / f"pairs.{ending}", ["sentence1", "sentence2", "gold_label"], PAIRS))
     assert _read_pairs(source) == PAIRS
     assert [example.source_id for example in source.iter_examples()] == ["pairs-0", "pairs-1"]
+    assert len(source.revision) == 64
+    other = _write(tmp_path / f"other.{ending}", ["sentence1", "sentence2", "gold_label"], PAIRS[:1])
+    assert open_data(other).revision != source.revision
 
 
 def test_quotes_follow_csv_and_tsv_rules(tmp_path):
-    csv = _write(tmp_path / "a.csv", ['"A man, asleep.","He said ""hi"".",neutral'])
-    assert _read_pairs(open_data(csv)) == [("A man, asleep.", 'He said "hi".', "neutral")]
-    tsv = _write(tmp_path / "a.tsv", ['"A man\tHe said "hi".\tneutral'], "premise\thypothesis\tlabel")
-    assert _read_pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
-
-
-def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
-    path = _write(
-        tmp_path / "a.csv", ["A man.,A dog.,-", "A man.,A dog.,neutral", "A man.,A dog.,-1", "A man.,A dog.,"]
-    )
-    assert open_data(path).count_rows() == {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}
-
-
-def test_empty_cells_are_excluded_and_counted_by_reason(tmp_path):
-    path = _write(tmp_path / "a.csv", [" ,A dog.,neutral", "A man.,,neutral", "A man.,A dog.,neutral", ",,", "A,B,"])
-    assert open_data(path).count_rows() == {
-        "rows": 5,
-        "with an empty premise": 1,
-        "with an empty hypothesis": 1,
-        "empty": 1,
-        "unlabelled": 1,
-        "labelled": 1,
-    }
+    table = _write_text(tmp_path / "a.csv", HEADER + '"A man, asleep.","He said ""hi"".",neutral\n')
+    assert _read_pairs(open_data(table)) == [("A man, asleep.", 'He said "hi".', NEUTRAL)]
+    table = _write_text(tmp_path / "a.tsv", HEADER.replace(",", "\t") + '"A man\tHe said "hi".\tneutral\n')
+    assert _read_pairs(open_data(table)) == [('"A man', 'He said "hi".', NEUTRAL)]
 
 
 @pytest.mark.parametrize(
-    ("label", "said"),
+    ("rows", "counts"),
     [
-        ("1.5", "expected a whole number as a label, got 1.5"),
-        ("Infinity", "expected a whole number as a label, got inf"),
-        ("[1]", "expected a label as text or a number"),
+        ([f"{PAIR}-", f"{PAIR}neutral", f"{PAIR}-1", PAIR], {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}),
+        (
+            [" ,A dog.,neutral", "A man.,,neutral", f"{PAIR}neutral", ",,", "A,B,"],
+            {"rows": 5, "with an empty premise": 1, "with an empty hypothesis": 1, "empty": 1, "unlabelled": 1}
+            | {"labelled": 1},
+        ),
     ],
 )
-def test_invalid_label_error_names_line(tmp_path, label, said):
-    path = _write(tmp_path / "a.jsonl", [], f'{{"premise": "A man.", "hypothesis": "A dog.", "label": {label}}}')
-    with pytest.raises(DataError, match=re.escape(f"a.jsonl, line 1: {said}")):
-        _read_pairs(open_data(path, labels=LABELS))
+def test_excluded_rows_are_counted_by_reason(tmp_path, rows, counts):
+    assert open_data(_write_text(tmp_path / "a.csv", HEADER + "\n".join(rows) + "\n")).count_rows() == counts
 
 
-def test_numeric_labels_need_names(tmp_path):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
-    with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label name, got the number 1")):
-        open_data(path).count_rows()
-    named = open_data(path, labels=["contradiction", "entailment", "neutral"])
-    assert _read_pairs(named) == [("A man.", "A dog.", "entailment")]
+@pytest.mark.parametrize("premise", ["premise", "document", "context", "source", "passage", "evidence", "sentence1"])
+@pytest.mark.parametrize(
+    "hypothesis", ["hypothesis", "claim", "statement", "answer", "response", "summary", "sentence", "sentence2"]
+)
+@pytest.mark.parametrize("spell", [str.lower, str.title, str.upper])
+def test_common_column_names_are_recognized_ignoring_case(tmp_path, premise, hypothesis, spell):
+    names = [spell(premise), spell(hypothesis), spell("label")]
+    source = open_data(_write_claims(tmp_path / "a.jsonl", ["supported", "unsupported"], names))
+    assert source.labels == TWO_WAY
+    assert _read_pairs(source) == [(DOCUMENT, CLAIMS[0], ENTAILMENT), (DOCUMENT, CLAIMS[1], NOT)]
 
 
 def test_columns_can_be_renamed(tmp_path):
-    path = _write(tmp_path / "a.csv", ["x1,A dog.,A man.,neutral"], "key,claim,evidence,verdict")
+    path = _write_text(tmp_path / "a.csv", "key,claim,evidence,verdict\nx1,A dog.,A man.,neutral\n")
     columns = {"premise": "evidence", "hypothesis": "claim", "label": "verdict", "id": "key"}
     assert list(open_data(path, columns=columns).iter_examples()) == [
-        Example("x1", "A man.", "A dog.", "neutral", document="A man.")
+        Example("x1", "A man.", "A dog.", NEUTRAL, document="A man.")
     ]
 
 
-@pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
-def test_empty_column_name_is_rejected(tmp_path, name):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"])
-    with pytest.raises(
-        DataError, match=rf"a\.csv: expected a column for the {name}, got no name \(--columns {name}=\)"
-    ):
-        open_data(path, columns={name: ""})
-    assert _read_pairs(open_data(path, columns={"id": ""})) == [("A man.", "A dog.", "neutral")]
-
-
-def test_given_ids_are_used_and_must_be_unique(tmp_path):
+def test_column_named_by_user_is_no_other_candidate(tmp_path):
     path = _write(
-        tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"
+        tmp_path / "a.jsonl", ["source", "answer", "claim", "label"], [(DOCUMENT, CLAIMS[0], "a", "Entailed")]
     )
-    with pytest.raises(DataError, match=re.escape("line 3: expected unique ids, got 'a' twice")):
-        list(open_data(path).iter_examples())
-    with pytest.raises(DataError, match=r"; rename the column to number the rows$"):
-        list(open_data(path, has_options=False).iter_examples())
-    numbered = open_data(path, columns={"id": ""})
+    source = open_data(path, columns={"premise": "source", "id": "claim"})
+    assert [tuple(example[:3]) for example in source.iter_examples()] == [("a", DOCUMENT, CLAIMS[0])]
+
+
+@pytest.mark.parametrize(
+    ("columns", "ours", "both"),
+    [
+        (("document", "source", "claim", "label"), "premise", "'document' and 'source'"),
+        (("document", "Claim", "claim", "label"), "hypothesis", "'Claim' and 'claim'"),
+        (("document", "claim", "summary", "answer", "label"), "hypothesis", "'claim', 'answer' and 'summary'"),
+        (("document", "claim", "supported", "label"), "label", "'label' and 'supported'"),
+    ],
+)
+def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
+    path = _write(tmp_path / "a.jsonl", columns, [["supported"] * len(columns)])
+    first = both.split("'")[1]
+    advice = f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}, or rename "
+    with pytest.raises(DataError, match=re.escape(f"{advice}all but one in the data") + "$"):
+        open_data(path)
+    assert _read_labels(open_data(path, columns={ours: first})) == [ENTAILMENT]
+    with pytest.raises(DataError, match=r"; rename all but one in the data$"):
+        open_data(path, has_options=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "labels", "expected"),
+    [
+        ("label", ["entailment", "not_entailment"], None, [ENTAILMENT, NOT]),
+        ("label", ["Entailed", "Entailed", "", "Not entailed"], None, [ENTAILMENT, ENTAILMENT, NOT]),
+        ("label", ["SUPPORTED", "Unsupported"], None, [ENTAILMENT, NOT]),
+        ("label", ["supported", "not supported"], None, [ENTAILMENT, NOT]),
+        ("label", ["consistent", "Inconsistent"], None, [ENTAILMENT, NOT]),
+        ("label", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], None, [ENTAILMENT, CONTRADICTION, NEUTRAL]),
+        ("supported", [True, None, False], None, [ENTAILMENT, NOT]),
+        ("is_supported", [True, None, False], None, [ENTAILMENT, NOT]),
+        ("Supported", [True, None, False], None, [ENTAILMENT, NOT]),
+        # names of the ids 0, 1, … or of false and true
+        ("label", [1], [CONTRADICTION, ENTAILMENT, NEUTRAL], [ENTAILMENT]),
+        ("supported", [1, 0], TWO_WAY, [NOT, ENTAILMENT]),
+        ("supported", [1, 0], TWO_WAY[::-1], [ENTAILMENT, NOT]),
+        ("supported", [1, 0], ["supported", "unsupported"], [NOT, ENTAILMENT]),
+        *[
+            (column, values, labels, expected)
+            for column, values in (("label", [True, False]), ("label", ["True", "FALSE"]), ("verdict", ["yes", "no"]))
+            for labels, expected in (
+                (TWO_WAY, [NOT, ENTAILMENT]),
+                ([f"{str(values[0]).lower()}=entailment", f"{str(values[1]).lower()}={NOT}"], [ENTAILMENT, NOT]),
+            )
+        ],
+        # meanings
+        ("label", ["E", "C", "neutral", "7"], ["E=entailment", "C=contradiction", "7=neutral"],
+         [ENTAILMENT, CONTRADICTION, NEUTRAL, NEUTRAL]),
+        ("label", ["entailment", "neutral", "Contradiction"], [f"neutral={NOT}", f"Contradiction={NOT}"],
+         [ENTAILMENT, NOT, NOT]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_labels_are_read_by_name_or_meaning(tmp_path, ending, column, values, labels, expected):
+    path = _write_claims(tmp_path / f"a.{ending}", values, ["document", "claim", column])
+    source = open_data(path, labels=labels, columns={"label": column} if column == "verdict" else None)
+    assert source.labels == (TWO_WAY if NOT in expected else LABELS)
+    assert _read_labels(source) == expected
+    assert source.count_rows()["unlabelled"] == len(values) - len(expected)
+
+
+SPACE = (
+    "expected one of entailment, neutral, contradiction, as in the other rows, got not_entailment; use the same labels"
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "options", "message"),
+    [
+        ("label", [1.5], {"labels": LABELS}, "line 1: expected a whole number as a label, got 1.5"),
+        ("label", [float("inf")], {"labels": LABELS}, "line 1: expected a whole number as a label, got inf"),
+        ("label", [[1]], {"labels": LABELS}, "line 1: expected a label as text or a number"),
+        ("label", ["perhaps"], {}, "line 1: expected a label such as"),
+        ("label", ["supported", "perhaps"], {}, "line 2: expected a label such as entailment"),
+        *[
+            (
+                "supported", [number, 0], {},
+                f"line 1: expected a label name, got the number 1, whose meaning is unknown; pass {TO_TRUE} if 1 means "
+                f"entailed or supported, {TO_FALSE} if 0 does; for three",
+            )
+            for number in (1, "1")
+        ],
+        *[
+            (
+                column, [value], {"columns": {"label": column}},
+                f"value true, whose meaning in the column '{column}' is unknown; pass {TO_TRUE} if true means entailed "
+                f"or supported, {TO_FALSE} if false does, or use entailment, ",
+            )
+            for column, value in (("label", True), ("label", "True"), ("verdict", "yes"))
+        ],
+        ("label", [NEUTRAL, "Not-Entailment"], {},
+         f"line 2: {SPACE} in all rows, or pass its meaning with --labels Not-Entailment=…"),
+        ("label", [NEUTRAL, "unsupported"], {"has_options": False}, f"line 2: {SPACE} in all rows"),
+        ("label", ["unsupported", ENTAILMENT, NEUTRAL], {},
+         "line 3: expected one of entailment, not_entailment, as in the other rows"),
+        ("label", [ENTAILMENT, CONTRADICTION], {"labels": [f"neutral={NOT}"]},
+         "or pass its meaning with --labels contradiction=not_entailment"),
+        ("label", ["E"], {}, "pass their meanings with --labels E=entailment,N=neutral,C=contradiction"),
+        ("label", ["c"], {}, "pass their meanings with --labels e=entailment,n=neutral,c=contradiction"),
+        ("label", ["maybe"], {}, "with --labels maybe=…,… (each entailment, neutral, contradiction or not_entailment)"),
+        ("label", ["no, never"], {}, "pass their meanings with --labels THEIRS=entailment,…"),
+        ("label", ["E"], {"has_options": False},
+         "; use entailment, neutral and contradiction, or entailment and not_entailment, in the data"),
+        ("label", ["E"], {"labels": ["E=entailment", "neutral"]}, "got a mixture (E=entailment,neutral)"),
+        ("label", ["E"], {"labels": ["E=entailment", "E=neutral"]}, "got 'E' twice"),
+        ("label", ["E"], {"labels": ["E=perhaps"]}, "expected a label such as"),
+        ("label", ["E"], {"labels": ["E=not_entailment", "N=neutral"]},
+         "or contradiction, not_contradiction, got a mixture (E=not_entailment,N=neutral)"),
+        ("label", ["E"], {"labels": [NEUTRAL, NOT]}, "not_contradiction at most once, got neutral, not_entailment"),
+    ],
+)  # fmt: skip
+def test_label_error_names_line_and_option(tmp_path, column, values, options, message):
+    path = _write_claims(tmp_path / "a.jsonl", values, ["document", "claim", column])
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read_labels(open_data(path, **options))
+
+
+IDS = "pairID,premise,hypothesis,label\na,A man.,A dog.,neutral\na,A cat.,A dog.,neutral\n"
+NAMELESS = f"one,two,three\n{PAIR}neutral\n"
+BY_NAME = "; pass the column names with --columns "
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        ("a.csv", NAMELESS, {},
+         "a.csv: expected a column for the premise (one of premise, sentence1, sentence_A, text1, text_a, document, "),
+        ("a.csv", NAMELESS, {}, f"got ['one', 'two', 'three']{BY_NAME}premise=…,hypothesis=…,label=…, or rename"),
+        ("a.csv", NAMELESS, {"columns": {"premise": "one"}}, f"{BY_NAME}hypothesis=…,label=…, or rename"),
+        ("a.csv", NAMELESS, {"columns": {"premise": "one", "label": "gold"}},
+         f"{BY_NAME}label=…,hypothesis=…, or rename"),
+        ("a.csv", NAMELESS, {"has_options": False}, "; rename the columns in the data"),
+        *[
+            ("a.csv", f"{HEADER}{PAIR}neutral\n", {"columns": {side: ""}},
+             f"a.csv: expected a column for the {side}, got no name (--columns {side}=)")
+            for side in ("premise", "hypothesis", "label")
+        ],
+        ("a.csv", IDS, {}, "a.csv, line 3: expected unique ids, got 'a' twice"),
+        ("a.csv", IDS, {"has_options": False}, "; rename the column to number the rows"),
+        ("a.csv", f"{HEADER}A man.,A dog.\n", {}, "a.csv, line 2: expected 3 cells"),
+        ("a.csv", HEADER, {}, "a.csv: expected rows, got none"),
+        ("a.jsonl", '{"premise": "A", "hypothesis": "B", "label": "-"}\n{"premise": "A", "label": "-"}\n', {},
+         "a.jsonl, line 2: expected the columns 'hypothesis' for the hypothesis"),
+        ("a.xyz", HEADER, {}, "expected a file name ending in"),
+    ],
+)  # fmt: skip
+def test_table_error_names_line_and_option(tmp_path, name, text, options, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        open_data(_write_text(tmp_path / name, text), **options).count_rows()
+
+
+def test_row_numbers_replace_ids_if_user_names_no_column(tmp_path):
+    numbered = open_data(_write_text(tmp_path / "a.csv", IDS), columns={"id": ""})
     assert [example.source_id for example in numbered.iter_examples()] == ["a-0", "a-1"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "header", "words"),
-    [
-        (
-            ["A man.,A dog.,neutral"],
-            "one,two,three",
-            "expected a column for the premise (one of premise, sentence1, sentence_A, text1, text_a, document, ",
-        ),
-        (
-            ["A,B,neutral,x"],
-            "premise,sentence1,hypothesis,label",
-            "expected one column for the premise, got 'premise' and 'sentence1'; choose one with --columns premise=",
-        ),
-        (["A man.,A dog.,perhaps"], "premise,hypothesis,label", "line 2: expected a label such as"),
-        (
-            ["A man.,A dog.,neutral", "A man.,A dog.,Not-Entailment"],
-            "premise,hypothesis,label",
-            "line 3: expected one of entailment, neutral, contradiction, as in the other rows, got "
-            "not_entailment; use the same labels in all rows, or pass its meaning with --labels Not-Entailment=…",
-        ),
-        (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
-        ([], "premise,hypothesis,label", "expected rows, got none"),
-    ],
-)
-def test_invalid_row_error_names_line(tmp_path, rows, header, words):
-    path = _write(tmp_path / "a.csv", rows, header)
-    with pytest.raises(DataError, match=re.escape(words)) as caught:
-        open_data(path).count_rows()
-    assert "a.csv" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("columns", "wanted"),
-    [
-        ({}, "--columns premise=…,hypothesis=…,label=…"),
-        ({"premise": "one"}, "--columns hypothesis=…,label=…"),
-        ({"premise": "one", "label": "gold"}, "--columns label=…,hypothesis=…"),
-    ],
-)
-def test_missing_columns_are_all_named(tmp_path, columns, wanted):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
-    with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}, or rename") as caught:
-        open_data(path, columns=columns)
-    assert "got ['one', 'two', 'three']" in str(caught.value)
-    with pytest.raises(DataError, match=r"; rename the columns in the data$"):
-        open_data(path, columns=columns, has_options=False)
-
-
-@pytest.mark.parametrize(
-    ("theirs", "remedy"),
-    [
-        ("E", "--labels E=entailment,N=neutral,C=contradiction"),
-        ("c", "--labels e=entailment,n=neutral,c=contradiction"),
-        ("maybe", "--labels maybe=…,… (each entailment, neutral, contradiction or not_entailment)"),
-        ("no, never", "--labels THEIRS=entailment,…"),
-    ],
-)
-def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
-    with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
-        list(open_data(path).iter_examples())
-    with pytest.raises(
-        DataError, match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$"
-    ):
-        list(open_data(path, has_options=False).iter_examples())
-
-
-def test_label_meanings_are_applied(tmp_path):
-    rows = ["A man.,A dog.,E", "A man.,A dog.,C", "A man.,A dog.,neutral", "A man.,A dog.,7"]
-    path = _write(tmp_path / "a.csv", rows)
-    meanings = ["E=entailment", "C=contradiction", "7=neutral"]
-    assert [label for _, _, label in _read_pairs(open_data(path, labels=meanings))] == [
-        "entailment",
-        "contradiction",
-        "neutral",
-        "neutral",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        (["E=entailment", "neutral"], "got a mixture (E=entailment,neutral)"),
-        (["E=entailment", "E=neutral"], "got 'E' twice"),
-        (["E=perhaps"], "expected a label such as"),
-        (
-            ["E=not_entailment", "N=neutral"],
-            "or contradiction, not_contradiction, got a mixture (E=not_entailment,N=neutral)",
-        ),
-        (
-            ["neutral", "not_entailment"],
-            "not_contradiction at most once, got neutral, not_entailment",
-        ),
-    ],
-)
-def test_invalid_label_meanings_are_rejected(tmp_path, labels, words):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,E"])
-    with pytest.raises(DataError, match=re.escape(words)):
-        open_data(path, labels=labels)
-
-
-def test_invalid_utf8_error_names_line(tmp_path):
+def test_missing_file_and_invalid_utf8_are_rejected(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes(b"premise,hypothesis,label\nA man.,A dog.,neutral\nA caf\xe9.,A dog.,neutral\n")
+    with pytest.raises(DataError, match="no such file"):
+        open_data(path)
+    path.write_bytes(f"{HEADER}{PAIR}neutral\nA caf\xe9.,A dog.,neutral\n".encode("latin-1"))
     with pytest.raises(DataError, match="line 3: expected UTF-8, got the byte 0xe9 at column 6;"):
         open_data(path).count_rows()
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 def test_duplicate_column_is_rejected(tmp_path, ending):
-    path = tmp_path / f"a.{ending}"
-    names = ["premise", "hypothesis", "label", "label"]
-    values = ["A man.", "A dog.", "neutral", "contradiction"]
-    if ending == "parquet":
-        pq.write_table(pa.Table.from_arrays([pa.array([value]) for value in values], names), path)
-    elif ending == "jsonl":
-        path.write_text("{" + ", ".join(f'"{n}": "{v}"' for n, v in zip(names, values, strict=True)) + "}\n")
-    else:
-        between = "," if ending == "csv" else "\t"
-        path.write_text(f"{between.join(names)}\n{between.join(values)}\n")
-    with pytest.raises(
-        DataError, match=rf"a\.{ending}(, line 1)?: expected unique column names, got 'label' repeatedly"
-    ):
-        open_data(path).count_rows()
-
-
-def test_json_line_without_column_error_names_line(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": "A", "label": "neutral"}\n')
-    with pytest.raises(DataError, match=re.escape("line 2: expected the columns 'hypothesis' for the hypothesis")):
+    path = _write(tmp_path / f"a.{ending}", ["premise", "hypothesis", "label", "label"], [["A", "B", *LABELS[:2]]])
+    message = rf"a\.{ending}(, line 1)?: expected unique column names, got 'label' repeatedly"
+    with pytest.raises(DataError, match=message):
         open_data(path).count_rows()
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("no.csv", "no such file"), ("test_sources.py", "expected a file name ending in")]
+    ("names", "labels", "expected"),
+    [
+        (["unsupported", "supported"], None, [ENTAILMENT, NOT]),
+        (["not_entailment", "entailment"], None, [ENTAILMENT, NOT]),
+        (["0", "1"], TWO_WAY, [NOT, ENTAILMENT]),
+        (["no", "yes"], TWO_WAY, [NOT, ENTAILMENT]),
+        (["hallucinated", "faithful"], TWO_WAY, [NOT, ENTAILMENT]),
+        (["hallucinated", "faithful"], [f"hallucinated={NOT}", "faithful=entailment"], [ENTAILMENT, NOT]),
+        (["hallucinated", "faithful"], None, r"org/claims, the label names of 'label': .* --labels hallucinated=…,…"),
+    ],
 )
-def test_missing_or_unknown_file_is_rejected(name, words, request):
-    with pytest.raises(DataError, match=words):
-        open_data(request.path.parent / name)
+def test_label_names_of_hub_are_read_or_replaced_by_user(monkeypatch, names, labels, expected):
+    text, label = datasets.Value("string"), datasets.ClassLabel(names=names)
+    features = datasets.Features({"document": text, "claim": text, "label": label})
+    rows = {"document": [DOCUMENT] * 2, "claim": list(CLAIMS), "label": [1, 0]}
+    table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features))
+    monkeypatch.setattr(readers, "open_hub_table", lambda *_, **__: (table, "0" * 40))
+    if isinstance(expected, str):
+        with pytest.raises(DataError, match=expected):
+            open_data("org/claims", split="test", labels=labels)
+        return
+    source = open_data("org/claims", split="test", labels=labels)
+    assert source.labels == TWO_WAY
+    assert _read_labels(source) == expected
 
 
-def test_file_revision_is_hash_of_content(tmp_path):
-    first, second = (_write(tmp_path / f"{i}.csv", [f"A man.,A dog {i}.,neutral"]) for i in range(2))
-    assert open_data(first).revision != open_data(second).revision
-    assert len(open_data(first).revision) == 64
+def test_long_premises_are_excluded_only_if_truncated(tmp_path):
+    long = (DOCUMENT + " ") * (MAX_SENTENCE_CHARACTERS // len(DOCUMENT) + 1)
+    rows = [(long if n else DOCUMENT, CLAIMS[n], not n) for n in range(2)]
+    path = _write(tmp_path / "a.jsonl", ["document", "claim", "supported"], rows)
+    plain = build_requested_set(SetRequest("plain", options={"data": str(path)}))
+    assert plain.rows["premise"][:] == [DOCUMENT, long]
+    assert plain.rows["label"][:] == [0, 1]
+    assert plain.data["excluded"] == {}
+    permuted = build_requested_set(SetRequest("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
+    assert set(permuted.rows["label"][:]) == {0}
+    assert permuted.data["excluded"] == {TOO_LONG: 1}
+    for built in (plain, permuted):
+        assert built.rows.features["label"].names == list(TWO_WAY)
+
+
+def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
+    """Twenty documents with four claims each: 80 examples of 20 sources. Samples are of examples, not of documents."""
+    rows = [(f"Document {d} is here.", f"Claim {c} holds.", c % 2 == 0) for d in range(20) for c in range(4)]
+    path = _write(tmp_path / "claims.jsonl", ["document", "claim", "supported"], rows)
+    built = build_requested_set(SetRequest("plain", options={"data": str(path)}))
+    assert [len(set(built.rows[name])) for name in ("id", "source_id")] == [80, 20]
+    assert built.data["excluded"] == {}
+    assert len(build_requested_set(SetRequest("plain", options={"data": str(path)}, max_examples=30)).rows) == 30
+    answers = np.repeat(np.arange(20) % 2, 4)  # right for all or none of the claims of a document
+    predicted = np.where(answers == 1, built.rows["label"], 1 - np.array(built.rows["label"]))
+    plain = challenge_sets.get_challenge_set("plain")
+    by_document = plain.score_rows(built.rows, build_predictions_from_labels(predicted.tolist()))
+    apart = built.rows.remove_columns("source_id").add_column("source_id", built.rows["id"][:])
+    by_pair = plain.score_rows(apart, build_predictions_from_labels(predicted.tolist()))
+
+    def width(scores):
+        return scores["accuracy"].high - scores["accuracy"].low
+
+    assert by_document["accuracy"].value == by_pair["accuracy"].value == 0.5
+    assert width(by_document) / width(by_pair) == pytest.approx(2, abs=0.2), "the root of the design effect, 4"
+    assert by_document["skill"]["n_sources"] == 20
