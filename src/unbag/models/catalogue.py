@@ -24,8 +24,6 @@ from unbag.models.network import PairNetwork
 from unbag.models.rse import RseForSequenceClassification
 from unbag.models.s_tlstm import STlstmForSequenceClassification
 
-_NIE_2019: Final = "Nie, Wang & Bansal 2019"
-
 
 @dataclass(frozen=True)
 class Architecture:
@@ -50,65 +48,37 @@ class Architecture:
         return config
 
 
+_IYYER_2015: Final = "Iyyer et al. 2015", "https://aclanthology.org/P15-1162"
+_PARIKH_2016: Final = "Parikh et al. 2016", "https://aclanthology.org/D16-1244"
+_CHEN_2017: Final = "Chen et al. 2017", "https://aclanthology.org/P17-1152"
+_CONNEAU_2017: Final = "Conneau et al. 2017", "https://aclanthology.org/D17-1070"
+_NIE_2017: Final = "Nie & Bansal 2017", "https://aclanthology.org/W17-5308"
+_CHEN_2018: Final = "Chen et al. 2018", "https://aclanthology.org/P18-1224"
+_CHOI_2018: Final = "Choi, Yoo & Lee 2018", "https://arxiv.org/abs/1707.02786"
+_GHAEINI_2018: Final = "Ghaeini et al. 2018", "https://aclanthology.org/N18-1132"
+_GONG_2018: Final = "Gong, Luo & Zhang 2018", "https://arxiv.org/abs/1709.04348"
+_POLIAK_2018: Final = "Poliak et al. 2018", "https://aclanthology.org/S18-2023"
+_NIE_2019: Final = "Nie, Wang & Bansal 2019", "https://arxiv.org/abs/1811.07033"
+_IN_ORDER: Final = "each sentence in order, separately"
 _BAG: Final[Mapping[str, Any]] = {"bag_of_words": True}
 _ALL: Final = (
+    Architecture("dan", DanForSequenceClassification, *_IYYER_2015, "the words of each sentence, averaged"),
     Architecture(
-        "dan",
-        DanForSequenceClassification,
-        "Iyyer et al. 2015",
-        "https://aclanthology.org/P15-1162",
-        "the words of each sentence, averaged",
+        "hypothesis-only", HypothesisOnlyForSequenceClassification, *_POLIAK_2018, "the hypothesis alone, in order"
     ),
+    Architecture("infersent", InferSentForSequenceClassification, *_CONNEAU_2017, _IN_ORDER, 40_000_000),
+    Architecture("bilstm-last", BiLstmLastForSequenceClassification, *_CONNEAU_2017, _IN_ORDER),
     Architecture(
-        "hypothesis-only",
-        HypothesisOnlyForSequenceClassification,
-        "Poliak et al. 2018",
-        "https://aclanthology.org/S18-2023",
-        "the hypothesis alone, in order",
+        "convnet", ConvNetForSequenceClassification, *_CONNEAU_2017, "windows of words of each sentence, separately"
     ),
+    Architecture("rse", RseForSequenceClassification, *_NIE_2017, _IN_ORDER, 29_000_000),
     Architecture(
-        "infersent",
-        InferSentForSequenceClassification,
-        "Conneau et al. 2017",
-        "https://aclanthology.org/D17-1070",
-        "each sentence in order, separately",
-        40_000_000,
-    ),
-    Architecture(
-        "bilstm-last",
-        BiLstmLastForSequenceClassification,
-        "Conneau et al. 2017",
-        "https://aclanthology.org/D17-1070",
-        "each sentence in order, separately",
-    ),
-    Architecture(
-        "convnet",
-        ConvNetForSequenceClassification,
-        "Conneau et al. 2017",
-        "https://aclanthology.org/D17-1070",
-        "windows of words of each sentence, separately",
-    ),
-    Architecture(
-        "rse",
-        RseForSequenceClassification,
-        "Nie & Bansal 2017",
-        "https://aclanthology.org/W17-5308",
-        "each sentence in order, separately",
-        29_000_000,
-    ),
-    Architecture(
-        "rse-bow",
-        RseForSequenceClassification,
-        _NIE_2019,
-        "https://arxiv.org/abs/1811.07033",
-        "the words of each sentence, separately",
-        options=_BAG,
+        "rse-bow", RseForSequenceClassification, *_NIE_2019, "the words of each sentence, separately", options=_BAG
     ),
     Architecture(
         "dam",
         DamForSequenceClassification,
-        "Parikh et al. 2016",
-        "https://aclanthology.org/D16-1244",
+        *_PARIKH_2016,
         "the words of both sentences, aligned",
         380_000,
         is_verified=True,
@@ -116,34 +86,20 @@ _ALL: Final = (
     Architecture(
         "dam-intra",
         DamForSequenceClassification,
-        "Parikh et al. 2016",
-        "https://aclanthology.org/D16-1244",
+        *_PARIKH_2016,
         "the words of both sentences, each with nearby words, aligned",
         580_000,
         is_verified=True,
         options={"intra_attention": True},
     ),
+    Architecture("esim", EsimForSequenceClassification, *_CHEN_2017, "both sentences in order, aligned", 4_300_000),
     Architecture(
-        "esim",
-        EsimForSequenceClassification,
-        "Chen et al. 2017",
-        "https://aclanthology.org/P17-1152",
-        "both sentences in order, aligned",
-        4_300_000,
-    ),
-    Architecture(
-        "esim-bow",
-        EsimForSequenceClassification,
-        _NIE_2019,
-        "https://arxiv.org/abs/1811.07033",
-        "the words of both sentences, aligned",
-        options=_BAG,
+        "esim-bow", EsimForSequenceClassification, *_NIE_2019, "the words of both sentences, aligned", options=_BAG
     ),
     Architecture(
         "dr-bilstm",
         DrBiLstmForSequenceClassification,
-        "Ghaeini et al. 2018",
-        "https://aclanthology.org/N18-1132",
+        *_GHAEINI_2018,
         "both sentences in order, each read after the other, aligned",
         7_500_000,
         is_verified=True,
@@ -151,16 +107,14 @@ _ALL: Final = (
     Architecture(
         "dr-bilstm-bow",
         DrBiLstmForSequenceClassification,
-        _NIE_2019,
-        "https://arxiv.org/abs/1811.07033",
+        *_NIE_2019,
         "the words of both sentences, aligned",
         options=_BAG,
     ),
     Architecture(
         "kim",
         KimForSequenceClassification,
-        "Chen et al. 2018",
-        "https://aclanthology.org/P18-1224",
+        *_CHEN_2018,
         "both sentences in order, aligned, with WordNet relations between words",
         4_300_000,
         needs=frozenset({"relations"}),
@@ -168,8 +122,7 @@ _ALL: Final = (
     Architecture(
         "diin",
         DiinForSequenceClassification,
-        "Gong, Luo & Zhang 2018",
-        "https://arxiv.org/abs/1709.04348",
+        *_GONG_2018,
         "all pairs of words, in order, with spelling, part of speech and stem",
         4_400_000,
         is_verified=True,
@@ -178,8 +131,7 @@ _ALL: Final = (
     Architecture(
         "s-tlstm",
         STlstmForSequenceClassification,
-        "Chen et al. 2017",
-        "https://aclanthology.org/P17-1152",
+        *_CHEN_2017,
         "the parse trees of both sentences, aligned",
         3_400_000,  # the hybrid's 7.7 million (looked up) minus ESIM's 4.3 million
         needs=frozenset({"spelling"}),
@@ -187,8 +139,7 @@ _ALL: Final = (
     Architecture(
         "g-tlstm",
         GTlstmForSequenceClassification,
-        "Choi, Yoo & Lee 2018",
-        "https://arxiv.org/abs/1707.02786",
+        *_CHOI_2018,
         "each sentence in order, separately, in induced trees",
         2_900_000,
         is_verified=True,
