@@ -99,14 +99,14 @@ class Corpus:
 
     name: str  # value of `--corpus`
     hub_id: str  # dataset repository on the Hub
-    config: str
     revision: str  # commit, or a ref if `row_hashes` pins the rows
     splits: tuple[str, ...]  # the first one is evaluated by default
-    train: tuple[str, ...]
-    validation: tuple[str, ...]
-    test: tuple[str, ...]
     license: str  # SPDX id, or the Hub's name of the license; challenge sets inherit it
     citation: str  # BibTeX
+    config: str = "default"
+    train: tuple[str, ...] = ("train",)
+    validation: tuple[str, ...] = ("validation",)
+    test: tuple[str, ...] = ("test",)
     premise: str = "premise"
     hypothesis: str = "hypothesis"
     label: str = "label"
@@ -143,19 +143,14 @@ _ALL: Final = (
         config="plain_text",
         revision="cdb5c3d5eed6ead6e5a341c8e56e669bb666725b",
         splits=("validation", "test", "train"),
-        train=("train",),
-        validation=("validation",),
-        test=("test",),
         license="cc-by-sa-4.0",
         citation=SNLI,
     ),
     Corpus(
         name="mnli",
         hub_id="nyu-mll/multi_nli",
-        config="default",
         revision="da70db2af9d09693783c3320c4249840212ee221",
         splits=("validation_matched", "validation_mismatched", "train"),
-        train=("train",),
         validation=("validation_matched",),
         test=("validation_mismatched",),
         license="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
@@ -179,12 +174,8 @@ _ALL: Final = (
     Corpus(
         name="sick",
         hub_id="RobZamp/sick",
-        config="default",
         revision="refs/convert/parquet",  # The Hub's automatic conversion is a moving ref; `row_hashes` pins the rows.
         splits=("test", "validation", "train"),
-        train=("train",),
-        validation=("validation",),
-        test=("test",),
         premise="sentence_A",
         hypothesis="sentence_B",
         license="cc-by-nc-sa-3.0",
@@ -203,7 +194,6 @@ _ALL: Final = (
         config="ocnli",
         revision="28178267a609dd08bdc703dd6c931dfc2c2f4431",
         splits=("validation", "train"),  # The test split is unlabelled.
-        train=("train",),
         validation=(),
         test=("validation",),
         premise="sentence1",
@@ -218,10 +208,8 @@ _ALL: Final = (
     Corpus(
         name="fever",  # each claim with its evidence (Nie et al. 2019); the test split is unlabelled
         hub_id="pietrolesci/nli_fever",
-        config="default",
         revision="1eddac63112eee1fdf1966e0bca27a5ff248c772",
         splits=("dev", "train"),
-        train=("train",),
         validation=(),
         test=("dev",),
         premise="hypothesis",  # the repository swaps the sentences: its premise is the claim
@@ -236,7 +224,6 @@ _ALL: Final = (
             config=name,
             revision="bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c",
             splits=("validation", "train"),  # the test split has no labels
-            train=("train",),
             validation=(),
             test=("validation",),
             premise=premise,
@@ -255,9 +242,6 @@ _ALL: Final = (
         config="snli_format",
         revision="0cc4353235b289165dfde1c7c5d1be983f99ce44",
         splits=("test", "validation", "train"),
-        train=("train",),
-        validation=("validation",),
-        test=("test",),
         premise="sentence1",
         hypothesis="sentence2",
         label="gold_label",
@@ -273,9 +257,6 @@ _ALL: Final = (
         config="labeled_final",
         revision="161ece9501cf0a11f3e48bd356eaa82de46d6a09",
         splits=("test", "validation", "train"),
-        train=("train",),
-        validation=("validation",),
-        test=("test",),
         premise="sentence1",
         hypothesis="sentence2",
         labels=(NOT_ENTAILMENT, ENTAILMENT),
@@ -290,9 +271,6 @@ _ALL: Final = (
             config=language,
             revision="b8dd5d7af51114dbda02c0e3f6133f332186418e",
             splits=("validation", "test", "train"),
-            train=("train",),  # machine translation of MNLI
-            validation=("validation",),
-            test=("test",),
             language=language,
             license="cc-by-nc-4.0",
             citation=XNLI,
