@@ -1,6 +1,5 @@
 """Tests of building sets on a cluster: rows and records equal those of `unbag build`, and finished parts are reused."""
 
-import csv
 import json
 from itertools import islice
 
@@ -20,16 +19,16 @@ N = 1_700  # number of pairs: four spans, so four parts
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    return write_csv(tmp_path_factory.mktemp("pairs") / "pairs.csv", build_demo_rows())
+    return write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.parquet", build_demo_rows())
 
 
 def build_demo_rows():
     return [[f"p{i}", *pair[1:4]] for i, pair in enumerate(islice(demo.iter_demo_pairs("train"), N))]
 
 
-def write_csv(path, rows):
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "premise", "hypothesis", "label"], *rows])
+def write_pairs(path, rows):
+    columns = dict(zip(["id", "premise", "hypothesis", "label"], zip(*rows, strict=True), strict=True))
+    pq.write_table(pa.table(columns), path)
     return path
 
 
@@ -71,24 +70,24 @@ def test_parts_of_other_options_are_rebuilt(pairs, tmp_path):
     other = build_set_on_cluster(build_request(pairs, seed=5), tmp_path)
     assert other == export_challenge_set(build_request(pairs, seed=5), tmp_path / "own")
     with pytest.raises(ValueError, match=r"expected no files of other sets, got data-00000-of-00004\.parquet"):
-        build_set_on_cluster(build_request(write_csv(tmp_path / "few.csv", build_demo_rows()[:30])), tmp_path)
+        build_set_on_cluster(build_request(write_pairs(tmp_path / "few.parquet", build_demo_rows()[:30])), tmp_path)
 
 
 def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     rows = build_demo_rows()
-    wrong = write_csv(tmp_path / "wrong.csv", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
+    wrong = write_pairs(tmp_path / "wrong.parquet", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
     with pytest.raises(DataError) as own:
         export_challenge_set(build_request(wrong), tmp_path / "own")
     with pytest.raises(DataError) as made:
         build_set_on_cluster(build_request(wrong), tmp_path / "ray")
     assert str(made.value) == str(own.value)
-    assert "line 1202" in str(made.value)
+    assert "wrong.parquet, row 1200: " in str(made.value)
 
 
 def test_duplicate_id_in_other_part_is_rejected(tmp_path):
     rows = build_demo_rows()
     with pytest.raises(DataError, match="expected unique ids, got 'p3' twice"):
-        build_set_on_cluster(build_request(write_csv(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
+        build_set_on_cluster(build_request(write_pairs(tmp_path / "twice.parquet", [*rows, rows[3]])), tmp_path / "ray")
 
 
 def test_damaged_part_is_rejected(pairs, tmp_path):
