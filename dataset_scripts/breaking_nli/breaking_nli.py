@@ -4,7 +4,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Scores, build_metric_roles
+from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition, Scores
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import corpus_counts, names, substitution, vocabulary_split
@@ -76,7 +76,7 @@ from unbag.data.sources import PairSource
 from unbag.data.text.entities import EntityRecognizer, precompute_entities
 from unbag.data.text.parses import Parser
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.category_accuracy import BreakingNliScores, find_tied_rows, score_breaking_nli
+from unbag.scoring.category_accuracy import find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
 from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError
@@ -208,8 +208,7 @@ def _define_accuracy(label: str) -> MetricDefinition:
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
-    roles = build_metric_roles("quoted")
-    return MetricDefinition(f"accuracy_{label}", f"accuracy, {label}", roles=roles, compute=compute)
+    return MetricDefinition(f"accuracy_{label}", f"accuracy, {label}", roles=("quoted",), compute=compute)
 
 
 class BreakingNli(ChallengeSet):
@@ -249,17 +248,10 @@ class BreakingNli(ChallengeSet):
     exclusion_reason = "with a repeated premise or no word to replace"
     metrics = ("category_accuracy",)
     score_function = staticmethod(score_breaking_nli)
-    scores_type = BreakingNliScores
     columns = ("category",)
     optional_columns = ("similarity", "pair_frequency", "annotator_labels", "premise")
     metric_definitions = (
-        MetricDefinition(
-            "accuracy",
-            "accuracy",
-            "accuracy",
-            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
-            published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
-        ),
+        replace(ACCURACY, published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),)),
         *(_define_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
     )
     is_accuracy = True
@@ -452,19 +444,16 @@ class BreakingNli(ChallengeSet):
         )
         return [category, similarity, frequency]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most confident wrong predictions, then the most confident correct ones."""
-        pairs = PredictedPairs(rows, predictions)
-        groups = read_column(rows, "category").to_pylist()
+        groups = read_column(pairs.rows, "category").to_pylist()
         return self.iter_wrong_and_right(
             pairs, "most confident", pairs.confidence, per_group=_PER_CATEGORY, groups=groups
         )
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs."""
-        pairs = PredictedPairs(rows, predictions)
-        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
-            yield self.build_example(pairs, "one word replaced", index)
+        return self.iter_shortest(pairs, "one word replaced")
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked words."""

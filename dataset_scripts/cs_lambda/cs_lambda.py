@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired, TypedDict
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from unbag.baselines.lexical.scorer import (
 )
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
@@ -54,12 +54,12 @@ from unbag.challenge_sets.views.tables import (
 )
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS
-from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.predictions import Columns
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import PairSource
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.compositionality_sensitivity import CsLambdaScores, score_cs_lambda
+from unbag.scoring.compositionality_sensitivity import score_cs_lambda
 from unbag.utils import optional_deps
 from unbag.utils.options import validate_int
 from unbag.utils.safe_io import validate_file
@@ -121,29 +121,13 @@ class CsLambdaOptions(SetOptions):
             )
 
 
-class _TrainingData(TypedDict):
-    origin: str
-    split: str
-
-
-class _LexicalModel(TypedDict):
-    pairs: int
-    training: list[_TrainingData]
-
-
-class CsLambdaRecord(TypedDict):
-    """Recorded options that the table reads: the lexical models, one per fold."""
-
-    lexical_models: NotRequired[list[_LexicalModel]]
-
-
 def _define_accuracy(threshold: float, *more_roles: Role) -> MetricDefinition:
     """Define the accuracy on CS_λ for a λ of the paper's Table 5."""
     return MetricDefinition(
         f"accuracy_cs_{threshold:g}",
         f"accuracy, CS_{threshold:g}",
         f"subsets.lambda={threshold:g}.accuracy",
-        roles=build_metric_roles("quoted", "harness", *more_roles),
+        roles=("quoted", "harness", *more_roles),
         published_columns=(PublishedColumn(_PAPER, "5", f"CS_{threshold:g}"),),
     )
 
@@ -175,8 +159,6 @@ class CsLambda(ChallengeSet):
     example_id = "id"  # pairs of one document share a source
     metrics = ("compositionality_sensitivity",)
     score_function = staticmethod(score_cs_lambda)
-    scores_type = CsLambdaScores
-    options_type = CsLambdaRecord
     columns = ("lms",)
     optional_columns = ("annotator_labels",)
     metric_definitions = (
@@ -184,7 +166,7 @@ class CsLambda(ChallengeSet):
             "accuracy",
             "accuracy, all",
             "subsets.lambda=0.accuracy",
-            roles=build_metric_roles("quoted", "compared", "harness"),
+            roles=("quoted", "compared", "harness"),
             published_columns=(PublishedColumn(_PAPER, "5", "whole"),),
         ),
         _define_accuracy(0.5),
@@ -194,8 +176,8 @@ class CsLambda(ChallengeSet):
             "drop_cs_0.7",
             "drop, all to CS_0.7",
             "subsets.lambda=0.7.drop",
-            False,
-            build_metric_roles("quoted"),
+            higher_is_better=False,
+            roles=("quoted",),
             limits=DIFFERENCE,
         ),
     )
@@ -329,18 +311,15 @@ class CsLambda(ChallengeSet):
             )
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
-        pairs = PredictedPairs(rows, predictions)
-        lms = read_numeric_column(rows, "lms").astype(np.float64)
+        lms = read_numeric_column(pairs.rows, "lms").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "most misleading,", lms)
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs of the subset CS_0.7."""
-        pairs = PredictedPairs(rows, predictions)
-        is_misled = self.counts_for_skill({"lms": read_numeric_column(rows, "lms")})
-        for index in pairs.select_shortest(np.flatnonzero(is_misled)):
-            yield self.build_example(pairs, "words mislead", index)
+        is_misled = self.counts_for_skill({"lms": read_numeric_column(pairs.rows, "lms")})
+        return self.iter_shortest(pairs, "words mislead", is_misled)
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked misleading words, and a note on the lexical model."""

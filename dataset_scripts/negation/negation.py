@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.base import ACCURACY, ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
@@ -31,12 +30,11 @@ from unbag.challenge_sets.views.tables import (
 )
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY, get_gold_id
-from unbag.data.predictions import SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.negation_consistency import NegationConsistencyScores, score_negation
+from unbag.scoring.negation_consistency import score_negation
 
 _ENOUGH = 20  # premises of an operation, below which its accuracy says little
 _NEGATION = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IGNORECASE)
@@ -98,8 +96,6 @@ class Negation(ChallengeSet):
     exclusion_reason = "with a repeated premise or a premise that is not a plain clause"
     metrics = ("negation_consistency",)
     score_function = staticmethod(score_negation)
-    scores_type = NegationConsistencyScores
-    options_type = CountedOptions
     columns = ("source_id", "mirror", "operation")
     optional_columns = ()
     metric_definitions = (
@@ -107,16 +103,14 @@ class Negation(ChallengeSet):
         MetricDefinition(
             "false_entailment_rate",
             "false-entailment rate",
-            "false_entailment_rate",
-            False,
-            build_metric_roles("quoted", "compared", "harness"),
+            higher_is_better=False,
+            roles=("quoted", "compared", "harness"),
             meaning="share of not-entailed pairs that are called entailed",
         ),
         MetricDefinition(
             "mirror_consistency",
             "mirror consistency",
-            "mirror_consistency",
-            roles=build_metric_roles("quoted", "compared", "harness"),
+            roles=("quoted", "compared", "harness"),
             meaning="share of the mirrors with correct predictions for both pairs",
         ),
     )
@@ -205,16 +199,14 @@ class Negation(ChallengeSet):
             ),
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most confident wrong predictions for each operation, one per source sentence."""
-        return self.iter_errors_by(PredictedPairs(rows, predictions), "operation")
+        return self.iter_errors_by(pairs, "operation")
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs whose gold label is not_entailment."""
-        pairs = PredictedPairs(rows, predictions)
-        is_not_entailed = read_numeric_column(rows, "label") == get_gold_id(NOT_ENTAILMENT)
-        for index in pairs.select_shortest(np.flatnonzero(is_not_entailed)):
-            yield self.build_example(pairs, pairs.get_row(index)["operation"], index)
+        is_not_entailed = read_numeric_column(pairs.rows, "label") == get_gold_id(NOT_ENTAILMENT)
+        return self.iter_shortest(pairs, lambda row: str(row["operation"]), is_not_entailed)
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked negations."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_training_sources
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
@@ -60,7 +60,7 @@ from unbag.data.text.tokens import (
     validate_language,
 )
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.permutation_acceptance import ORIGINAL, PermutationAcceptanceScores, score_permuted
+from unbag.scoring.permutation_acceptance import ORIGINAL, score_permuted
 from unbag.scoring.pos_minitree import validate_definition
 from unbag.scoring.skill import RowScores
 from unbag.scoring.validation import encode_names
@@ -145,22 +145,15 @@ class PermutedOptions(SetOptions):
             raise ValueError(f"characters: expected Chinese pairs, got the language {self.sentence_language!r}")
 
 
-class PermutedRecord(TypedDict):
-    """Recorded options that the table reads."""
-
-    mode: str
-
-
 def _define(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> MetricDefinition:
     """Define a metric of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
     published_columns = (PublishedColumn(_PAPER, "2", theirs), PublishedColumn(_PAPER, "3", theirs, "ocnli validation"))
     return MetricDefinition(
         name,
         label,
-        name,
-        higher_is_better,
-        build_metric_roles("quoted", "harness", *more_roles),
-        published_columns if theirs else (),
+        higher_is_better=higher_is_better,
+        roles=("quoted", "harness", *more_roles),
+        published_columns=published_columns if theirs else (),
     )
 
 
@@ -193,8 +186,6 @@ class Permuted(ChallengeSet):
     exclusion_reason = "too short to permute"
     metrics = ("permutation_acceptance", "pos_minitree")
     score_function = staticmethod(score_permuted)
-    scores_type = PermutationAcceptanceScores
-    options_type = PermutedRecord
     columns = ("source_id", "permutation")
     optional_columns = (
         *(f"{side}_words" for side in _SIDES),
@@ -366,11 +357,11 @@ class Permuted(ChallengeSet):
         names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
         return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select example pairs. Each is shown with one of its permutations."""
-        orders = _Orders(rows, predictions)
-        pairs, share = orders.pairs, orders.accepted
-        gold = predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
+        orders = _Orders(pairs)
+        share = orders.accepted
+        gold = pairs.predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
         confidence = round_probability(orders.mean(gold))
         correct = pairs.right[orders.original_of]
         kinds = (
@@ -384,10 +375,10 @@ class Permuted(ChallengeSet):
                 candidates = candidates[pairs.right[candidates] == accepted]
                 yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs. Each is shown with its first permutation."""
-        orders = _Orders(rows, predictions)
-        for index in orders.pairs.select_shortest(orders.original_of):
+        orders = _Orders(pairs)
+        for index in pairs.select_shortest(orders.original_of):
             source = int(orders.source[index])
             yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
 
@@ -433,8 +424,8 @@ def _build_bin_figure(group: ResultGroup, name: str) -> Figure | None:
 class _Orders:
     """The original pairs, numbered by first occurrence, and the permutations of each."""
 
-    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
-        self.pairs = PredictedPairs(rows, predictions)
+    def __init__(self, pairs: PredictedPairs) -> None:
+        self.pairs, rows = pairs, pairs.rows
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
         is_original = read_numeric_column(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)

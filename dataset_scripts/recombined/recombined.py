@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.perturbations.recombined import (
     DEFAULT_SEED,
@@ -45,12 +45,12 @@ from unbag.challenge_sets.views.tables import (
 )
 from unbag.data.columns import read_column
 from unbag.data.labels import TWO_WAY
-from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.predictions import Columns
 from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.document_consistency import DocumentConsistencyScores, score_recombined
+from unbag.scoring.document_consistency import score_recombined
 
 _MOST_SENTENCES = 1_000  # per document; longer rows exceed the maximum length of all models
 _ENOUGH = 20  # claims of an operation, below which its rate says little
@@ -134,31 +134,26 @@ class Recombined(ChallengeSet):
     exclusion_reason = "whose claim has no argument to exchange"
     metrics = ("document_consistency",)
     score_function = staticmethod(score_recombined)
-    scores_type = DocumentConsistencyScores
-    options_type = CountedOptions
     columns = ("source_id", "group", "k", "position", "operation")
     optional_columns = ()
     metric_definitions = (
         MetricDefinition(
             "balanced_accuracy",
             "balanced accuracy",
-            "balanced_accuracy",
-            roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+            roles=("quoted", "compared", "beside_papers", "harness"),
             meaning="mean of the shares of supported and of unsupported claims right",
         ),
         MetricDefinition(
             "false_entailment_rate",
             "false-entailment rate",
-            "false_entailment_rate",
-            False,
-            build_metric_roles("quoted", "compared", "harness"),
+            higher_is_better=False,
+            roles=("quoted", "compared", "harness"),
             meaning="share of unsupported claims called entailed",
         ),
         MetricDefinition(
             "paired_accuracy",
             "paired accuracy",
-            "paired_accuracy",
-            roles=build_metric_roles("quoted", "compared", "harness"),
+            roles=("quoted", "compared", "harness"),
             meaning="share of documents with every claim right",
         ),
     )
@@ -298,16 +293,14 @@ class Recombined(ChallengeSet):
             ),
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most confident wrong predictions for each operation, one per claim."""
-        return self.iter_errors_by(PredictedPairs(rows, predictions), "operation", (*_OPERATIONS, SUPPORTED))
+        return self.iter_errors_by(pairs, "operation", (*_OPERATIONS, SUPPORTED))
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest documents whose claim has a replaced phrase."""
-        pairs = PredictedPairs(rows, predictions)
-        operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
-        for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGES))):
-            yield self.build_example(pairs, f"another {pairs.get_row(index)['operation']}", index)
+        operations = np.array(read_column(pairs.rows, "operation").to_pylist(), dtype=np.str_)
+        return self.iter_shortest(pairs, lambda row: f"another {row['operation']}", np.isin(operations, EXCHANGES))
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked words and the position of the evidence."""

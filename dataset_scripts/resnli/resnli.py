@@ -21,7 +21,7 @@ from unbag.baselines.lexical.rearrangement import (
     fit_mean_embedding_model,
     rearrange_examples,
 )
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition
 from unbag.challenge_sets.build_stats import ANNOTATED, LABELLED
 from unbag.challenge_sets.pairs import SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
@@ -47,10 +47,10 @@ from unbag.challenge_sets.views.tables import (
 from unbag.data.columns import PAIR, declare_float_field, read_column, read_numeric_column, round_to_field
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
-from unbag.data.predictions import Columns, SetPredictions
+from unbag.data.predictions import Columns
 from unbag.data.sources import Example, PairSource, compute_source_id
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.uncertainty_partitions import ResnliScores, find_unseen_rows, score_resnli
+from unbag.scoring.uncertainty_partitions import find_unseen_rows, score_resnli
 from unbag.utils.safe_io import DataError
 
 _PAPER = "ReSNLI 2019"
@@ -142,7 +142,6 @@ class Resnli(ChallengeSet):
     example_id = "id"  # pairs of one document share a source
     metrics = ("uncertainty_partitions",)
     score_function = staticmethod(score_resnli)
-    scores_type = ResnliScores
     columns = ("partition",)
     optional_columns = ("source_split",)
     metric_definitions = (
@@ -152,37 +151,35 @@ class Resnli(ChallengeSet):
             "accuracy_unseen",
             "accuracy, pairs not from train",
             "unseen",
-            roles=build_metric_roles("quoted", "compared", "beside_papers"),
+            roles=("quoted", "compared", "beside_papers"),
             published_columns=(PublishedColumn(_PAPER, "3", "ReSNLI", "snli"),),
             meaning="pairs from the corpus's other splits; a model may have been trained on these too",
         ),
         MetricDefinition(
             "accuracy",
             "accuracy, all pairs",
-            "accuracy",
-            roles=build_metric_roles("quoted", "harness"),
+            roles=("quoted", "harness"),
             meaning="includes pairs from train, which a model may have been trained on",
         ),
         MetricDefinition(
             "accuracy_easiest",
             "accuracy, easiest partition",
             "easiest",
-            roles=build_metric_roles("quoted", "harness"),
+            roles=("quoted", "harness"),
             meaning="pairs whose words give the label away most",
         ),
         MetricDefinition(
             "accuracy_hardest",
             "accuracy, hardest partition",
             "hardest",
-            roles=build_metric_roles("quoted", "harness"),
+            roles=("quoted", "harness"),
             meaning="pairs whose words give the label away least",
         ),
         MetricDefinition(
             "drop",
             "drop, easiest to hardest",
-            "drop",
-            False,
-            build_metric_roles("quoted", "compared", "harness"),
+            higher_is_better=False,
+            roles=("quoted", "compared", "harness"),
             limits=DIFFERENCE,
             meaning="accuracy on the easiest minus accuracy on the hardest partition",
         ),
@@ -333,23 +330,22 @@ class Resnli(ChallengeSet):
             )
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
-        pairs = PredictedPairs(rows, predictions)
-        uncertainty = read_numeric_column(rows, "uncertainty").astype(np.float64)
+        uncertainty = read_numeric_column(pairs.rows, "uncertainty").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "hardest,", uncertainty)
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs from the harder half of the partitions, without those known to be from train."""
-        pairs = PredictedPairs(rows, predictions)
-        partition = read_numeric_column(rows, "partition")
+        partition = read_numeric_column(pairs.rows, "partition")
         # A sample joins partitions, so that their number is only known from the rows.
         harder = 2 * partition >= partition.max()
         columns = {
-            name: read_column(rows, name).to_pylist() for name in ("partition", "source_split") if name in rows.features
+            name: read_column(pairs.rows, name).to_pylist()
+            for name in ("partition", "source_split")
+            if name in pairs.rows.features
         }
-        for index in pairs.select_shortest(np.flatnonzero(harder & self.counts_for_skill(columns))):
-            yield self.build_example(pairs, "words give little away", index)
+        return self.iter_shortest(pairs, "words give little away", harder & self.counts_for_skill(columns))
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with its uncertainty and its partition."""

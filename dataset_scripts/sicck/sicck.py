@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import sicck
@@ -43,7 +43,6 @@ from unbag.data.text.tagging import Tagger
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import (
     MEASURES,
-    NaturalLogicScores,
     apply_reverse_rule,
     build_four_way_labels,
     map_four_way_label,
@@ -86,7 +85,7 @@ def _define(name: str, label: str, theirs: str, meaning: str, *more_roles: Role)
         name,
         label,
         name,
-        roles=build_metric_roles("quoted", "harness", *more_roles),
+        roles=("quoted", "harness", *more_roles),
         published_columns=(PublishedColumn(_PAPER, "8", theirs, OFFICIAL, same_rows=True),),
         meaning=meaning,
     )
@@ -168,7 +167,6 @@ class Sicck(ChallengeSet):
     exclusion_reason = "without the form subject, verb, object"
     metrics = ("natural_logic",)
     score_function = staticmethod(score_sicck)
-    scores_type = NaturalLogicScores
     columns = ("pair", "reverse", "four_way")
     optional_columns = ("source_id", "modifier_type", "part", "modifier", "position", "relation")
     metric_definitions = (
@@ -294,20 +292,19 @@ class Sicck(ChallengeSet):
 
         return [build_figure(column, name) for column, name in _GROUPS.items()]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most confident wrong and correct four-way predictions, which combine both orders of a pair."""
-        both_ways = _BothWays(rows, predictions)
-        forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
+        both_ways = _BothWays(pairs)
+        forth, modifiers = both_ways.forth, read_column(pairs.rows, "modifier").to_pylist()
         right = both_ways.predictions[forth] == both_ways.gold[forth]
-        confidence = both_ways.pairs.confidence
         for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
-            for index in select_top_rows(forth[wanted], confidence, per_group=_PER_MODIFIER, groups=modifiers):
+            for index in select_top_rows(forth[wanted], pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers):
                 yield both_ways.example(kind, index)
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs that have a four-way label."""
-        both_ways = _BothWays(rows, predictions)
-        for index in both_ways.pairs.select_shortest(both_ways.forth):
+        both_ways = _BothWays(pairs)
+        for index in pairs.select_shortest(both_ways.forth):
             yield both_ways.example("modified", index)
 
 
@@ -343,8 +340,8 @@ def _compute_constant_f1(by_label: Mapping[str, Any]) -> float:
 class _BothWays:
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
-    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
-        self.pairs = PredictedPairs(rows, predictions)
+    def __init__(self, pairs: PredictedPairs) -> None:
+        self.pairs, rows = pairs, pairs.rows
         reverse = read_numeric_column(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
         # By name, since the two rows of a pair need not be adjacent.
@@ -355,7 +352,7 @@ class _BothWays:
         predicted = self.pairs.names
         self.predictions = np.full(len(gold), "", dtype=object)
         self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
-        self.gold = np.array([map_four_way_label(str(label), predictions) for label in gold], dtype=object)
+        self.gold = np.array([map_four_way_label(str(label), pairs.predictions) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""

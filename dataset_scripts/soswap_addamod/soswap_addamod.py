@@ -9,7 +9,7 @@ import pyarrow as pa
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.base import ChallengeSet, CountedOptions, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
@@ -43,12 +43,11 @@ from unbag.challenge_sets.views.tables import (
 )
 from unbag.data.columns import read_column
 from unbag.data.labels import ENTAILMENT
-from unbag.data.predictions import SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.label_distribution import LabelFractions, score_soswap_addamod
+from unbag.scoring.label_distribution import score_soswap_addamod
 from unbag.scoring.skill import MIN_LABEL_ROWS
 
 _PAPER = "Nie et al. 2019"
@@ -87,19 +86,13 @@ class SoswapAddamodOptions(SetOptions):
             raise ValueError(f"attested_split: expected a corpus, got data={self.data!r}; omit attested_split")
 
 
-class SoswapAddamodScores(LabelFractions):
-    """Label distribution on all pairs, and on the pairs of each kind."""
-
-    by_subset: dict[str, LabelFractions]
-
-
 def _define_accuracy(kind: str, theirs: str) -> MetricDefinition:
     """Define the share of the correct label on one kind of pair, as in Table 2 of the paper."""
     return MetricDefinition(
         f"accuracy_{kind}",
         f"accuracy, {_TITLES[kind]}",
         f"by_subset.{kind}.accuracy",
-        roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
+        roles=("quoted", "compared", "beside_papers", "harness"),
         published_columns=(PublishedColumn(_PAPER, "2", theirs, "snli"),),
     )
 
@@ -138,12 +131,10 @@ class SoswapAddamod(ChallengeSet):
     exclusion_reason = "with a repeated premise or one that makes no pair"
     metrics = ("label_distribution",)
     score_function = staticmethod(score_soswap_addamod)
-    scores_type = SoswapAddamodScores
-    options_type = CountedOptions
     columns = ("source_id", "kind")
     optional_columns = ()
     metric_definitions = (
-        MetricDefinition("accuracy", "accuracy", "accuracy", roles=build_metric_roles("quoted", "harness")),
+        MetricDefinition("accuracy", "accuracy", roles=("quoted", "harness")),
         _define_accuracy("soswap", "SOSwap C"),
         _define_accuracy("addamod", "AddAmod N"),
     )
@@ -252,20 +243,17 @@ class SoswapAddamod(ChallengeSet):
 
         return [build_figure("soswap", "contradiction"), build_figure("addamod", "neutral")]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the most confident wrong and correct predictions for SOSwap and for AddAmod pairs."""
-        pairs = PredictedPairs(rows, predictions)
-        kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
+        kinds = np.array(read_column(pairs.rows, "kind").to_pylist(), dtype=np.str_)
         for kind, title in _TITLES.items():
             yield from self.iter_wrong_and_right(
                 pairs, f"{title}, most confident", pairs.confidence, among=kinds == kind
             )
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs."""
-        pairs = PredictedPairs(rows, predictions)
-        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
-            yield self.build_example(pairs, _TITLES[pairs.get_row(index)["kind"]], index)
+        return self.iter_shortest(pairs, lambda row: _TITLES[row["kind"]])
 
     def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
         """Build an example with marked phrases."""

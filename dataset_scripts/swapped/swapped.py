@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, build_metric_roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.result import Result
@@ -35,11 +35,10 @@ from unbag.data.labels import ENTAILMENT, get_label_id
 from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.skill import RowScores
-from unbag.scoring.swap_consistency import SwapConsistencyScores, score_swapped
+from unbag.scoring.swap_consistency import score_swapped
 
 _PAPER = "ReSNLI 2019"
-_DEFAULT_ROLES = build_metric_roles("quoted", "harness")
-_COMPARED = build_metric_roles("quoted", "compared", "harness")
+_COMPARED: tuple[Role, ...] = ("quoted", "compared", "harness")
 
 
 class Swapped(ChallengeSet):
@@ -67,7 +66,6 @@ class Swapped(ChallengeSet):
     has_two_label_corpora = False
     metrics = ("swap_consistency",)
     score_function = staticmethod(score_swapped)
-    scores_type = SwapConsistencyScores
     columns = ("source_id", "swapped")
     optional_columns = ()
     # Over neutral pairs and contradictions, which are exchanged; the last one over the whole set.
@@ -75,38 +73,26 @@ class Swapped(ChallengeSet):
         MetricDefinition(
             "accuracy_before",
             "accuracy, as given",
-            "accuracy_before",
-            roles=_DEFAULT_ROLES,
+            roles=("quoted", "harness"),
             meaning="of neutral pairs and contradictions",
         ),
         MetricDefinition(
-            "accuracy_after",
-            "accuracy, exchanged",
-            "accuracy_after",
-            roles=_DEFAULT_ROLES,
-            meaning="of the same pairs",
+            "accuracy_after", "accuracy, exchanged", roles=("quoted", "harness"), meaning="of the same pairs"
         ),
         MetricDefinition(
             "drop",
             "drop",
-            "drop",
-            False,
-            _COMPARED,
+            higher_is_better=False,
+            roles=_COMPARED,
             limits=DIFFERENCE,
             meaning="accuracy as given minus accuracy exchanged",
         ),
-        MetricDefinition(
-            "agreement",
-            "same prediction both ways",
-            "agreement",
-            roles=_COMPARED,
-            meaning="share of the same pairs",
-        ),
+        MetricDefinition("agreement", "same prediction both ways", roles=_COMPARED, meaning="share of the same pairs"),
         MetricDefinition(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",
             "overall.accuracy_after",
-            roles=build_metric_roles("beside_papers"),
+            roles=("beside_papers",),
             published_columns=(PublishedColumn(_PAPER, "1", "after", "snli"),),
             meaning="these pairs exchanged, entailment pairs as given",
         ),
@@ -197,9 +183,9 @@ class Swapped(ChallengeSet):
             )
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select pairs whose prediction became wrong, became correct, or stayed wrong after the exchange."""
-        pairs, originals = PredictedPairs(rows, predictions), _find_originals(rows)
+        originals = _find_originals(pairs.rows)
         after, before = (np.array(list(indices), dtype=np.int64) for indices in (originals, originals.values()))
         # Rows without an exchanged copy are never selected, so that their key has no effect.
         key = np.zeros(len(pairs.right))
@@ -213,9 +199,9 @@ class Swapped(ChallengeSet):
             for index in select_top_rows(after[wanted], key):
                 yield _build_example(pairs, kind, index, originals[index])
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest pairs with premise and hypothesis exchanged."""
-        pairs, originals = PredictedPairs(rows, predictions), _find_originals(rows)
+        originals = _find_originals(pairs.rows)
         for index in pairs.select_shortest(np.array(list(originals), dtype=np.int64)):
             yield _build_example(pairs, "exchanged", index, originals[index])
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.metric_module import LABELLED, build_metric
-from unbag.scoring.natural_logic import NaturalLogicScores, natural_logic
+from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.validation import convert_labels_to_names
 
 
 @wraps(natural_logic)
-def _score_names_or_ids(predictions: list[Any], references: list[Any], **options: Any) -> NaturalLogicScores:
+def _score_names_or_ids(predictions: list[Any], references: list[Any], **options: Any) -> dict[str, Any]:
     # With pairs, the model has the three labels of NLI, and two predictions give one of the four relations.
     predicted = convert_labels_to_names(predictions, LABELS if options.get("pair") is not None else FOUR_WAY)
     return natural_logic(predicted, convert_labels_to_names(references, FOUR_WAY), **options)

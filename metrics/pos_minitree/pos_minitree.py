@@ -9,7 +9,6 @@ from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
     Definition,
-    MiniTreeScores,
     compute_sentence_signature,
     pos_minitree,
 )
@@ -27,7 +26,7 @@ def _score_sentences(
     k: int = DEFAULT_K,
     definition: Definition = "code",
     **options: Any,
-) -> MiniTreeScores:
+) -> dict[str, Any]:
     permuted, original = (
         [
             compute_sentence_signature(*row, usual, radius=radius, k=k, definition=definition)

@@ -6,7 +6,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
+from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction, PredictedPairs
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
@@ -39,6 +39,14 @@ def _build_pairs(n=3, **columns):
     return datasets.Dataset.from_dict(base | columns)
 
 
+def _select(described, rows, answers):
+    return list(described.select_examples(PredictedPairs(rows, answers)))
+
+
+def _select_short(described, rows, answers):
+    return list(described.select_short_examples(PredictedPairs(rows, answers)))
+
+
 def _list_kinds(shown):
     return [(each.kind, each.id) for each in shown]
 
@@ -48,7 +56,7 @@ def test_plain_lists_most_confident_mistakes_of_each_label():
         5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")]
     )
     answers = _build_predictions(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
-    shown = list(plain.select_examples(rows, answers))
+    shown = _select(plain, rows, answers)
     assert _list_kinds(shown) == [
         ("false entailment, neutral", "r4"),
         ("false entailment, neutral", "r0"),
@@ -68,26 +76,26 @@ def _mark_unanswered(answers, *places):
 
 
 def test_abstained_example_shows_no_answer(sicck_rows):
-    [shown] = plain.select_examples(_build_pairs(1), _mark_unanswered(_build_predictions("contradiction"), 0))
+    [shown] = _select(plain, _build_pairs(1), _mark_unanswered(_build_predictions("contradiction"), 0))
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
-    [shown] = swapped.select_examples(both, _mark_unanswered(_build_predictions("neutral", "neutral"), 0, 1))
+    [shown] = _select(swapped, both, _mark_unanswered(_build_predictions("neutral", "neutral"), 0, 1))
     assert (shown.answer, shown.before) == ("none", OriginalPrediction("as given", "none", None))
     labels = _build_predictions("neutral", "entailment", "neutral", "neutral")
-    [shown] = sicck.select_examples(sicck_rows, _mark_unanswered(labels, 0))
+    [shown] = _select(sicck, sicck_rows, _mark_unanswered(labels, 0))
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
 def test_number_of_examples_per_kind_is_limited():
     rows = _build_pairs(50)
-    assert len(list(plain.select_examples(rows, _build_predictions(*["entailment"] * 50)))) == PER_KIND
+    assert len(_select(plain, rows, _build_predictions(*["entailment"] * 50))) == PER_KIND
 
 
 def test_cs_lambda_shows_most_misleading_pairs_with_features():
     features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
     scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
     rows = _build_pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
-    shown = list(cs_lambda.select_examples(rows, _build_predictions("entailment", "neutral", "entailment")))
+    shown = _select(cs_lambda, rows, _build_predictions("entailment", "neutral", "entailment"))
     assert _list_kinds(shown) == [
         ("most misleading, wrong", "r2"),
         ("most misleading, wrong", "r0"),
@@ -112,7 +120,7 @@ def test_permuted_shows_acceptance_and_one_permutation():
     answers = _build_predictions(
         "neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment"
     )
-    shown = list(permuted.select_examples(rows, answers))
+    shown = _select(permuted, rows, answers)
     assert _list_kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
@@ -124,7 +132,7 @@ def test_permuted_shows_acceptance_and_one_permutation():
         OriginalPrediction("in order", "entailment", 0.8),
     ]
     refused = _build_predictions("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
-    assert [(each.kind, each.outcome, each.fails) for each in permuted.select_examples(rows, refused)][-1] == (
+    assert [(each.kind, each.outcome, each.fails) for each in _select(permuted, rows, refused)][-1] == (
         "most refused",
         "refused",
         False,
@@ -133,7 +141,7 @@ def test_permuted_shows_acceptance_and_one_permutation():
 
 def test_swapped_shows_change_with_original_prediction():
     rows = _build_pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
-    shown = list(swapped.select_examples(rows, _build_predictions("neutral", "entailment", "entailment", "neutral")))
+    shown = _select(swapped, rows, _build_predictions("neutral", "entailment", "entailment", "neutral"))
     assert _list_kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
     assert [each.before for each in shown] == [
         OriginalPrediction("as given", "neutral", 0.8),
@@ -145,7 +153,7 @@ def test_swapped_shows_change_with_original_prediction():
 def test_breaking_nli_shows_at_most_two_per_category():
     rows = _build_pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
     answers = _build_predictions(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
-    shown = list(breaking_nli.select_examples(rows, answers))
+    shown = _select(breaking_nli, rows, answers)
     assert [each.id for each in shown] == ["r2", "r1", "r3"]
     assert [line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks] == [
         "Premise",
@@ -164,7 +172,7 @@ def test_soswap_shows_moved_words_by_kind():
         premise_noun=nothing,
         hypothesis_noun=nothing,
     )
-    shown = list(soswap_addamod.select_examples(rows, _build_predictions("entailment", "neutral")))
+    shown = _select(soswap_addamod, rows, _build_predictions("entailment", "neutral"))
     assert _list_kinds(shown) == [("SOSwap, most confident wrong", "r0"), ("AddAmod, most confident right", "r1")]
     assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
 
@@ -184,7 +192,7 @@ def sicck_rows():
 
 
 def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
-    [shown] = sicck.select_examples(sicck_rows, _build_predictions("neutral", "entailment", "neutral", "neutral"))
+    [shown] = _select(sicck, sicck_rows, _build_predictions("neutral", "entailment", "neutral", "neutral"))
     assert (shown.kind, shown.gold, shown.answer) == (
         "most confident right",
         "reverse_entailment",
@@ -195,10 +203,7 @@ def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
 
 def test_candidates_are_shortest_rows_for_every_model():
     rows = _build_pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
-    shown = [
-        list(plain.select_short_examples(rows, _build_predictions(*[label] * 120)))
-        for label in ("neutral", "entailment")
-    ]
+    shown = [_select_short(plain, rows, _build_predictions(*[label] * 120)) for label in ("neutral", "entailment")]
     assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
     assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
 
@@ -211,16 +216,16 @@ def test_candidates_are_perturbed_rows():
     misled = _build_pairs(
         3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS}
     )
-    assert [each.id for each in cs_lambda.select_short_examples(misled, _build_predictions(*["neutral"] * 3))] == [
+    assert [each.id for each in _select_short(cs_lambda, misled, _build_predictions(*["neutral"] * 3))] == [
         "r1",
         "r2",
     ]
     rearranged = _build_pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
     for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):
         rows = rearranged.add_column("source_split", splits)
-        assert [each.id for each in resnli.select_short_examples(rows, _build_predictions(*["neutral"] * 4))] == wanted
+        assert [each.id for each in _select_short(resnli, rows, _build_predictions(*["neutral"] * 4))] == wanted
     both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
-    assert [each.id for each in swapped.select_short_examples(both, _build_predictions("neutral", "neutral"))] == ["r1"]
+    assert [each.id for each in _select_short(swapped, both, _build_predictions("neutral", "neutral"))] == ["r1"]
 
 
 @pytest.mark.parametrize("has_probabilities", [True, False])

@@ -8,7 +8,6 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.data.predictions import build_predictions_from_labels
-from unbag.scoring.skill import skill_score
 
 
 def build_row_scores(predictions, q):
@@ -35,20 +34,6 @@ def test_order_row_score_equals_manual_example():
     worth = build_row_scores([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
     assert worth.score.tolist() == [0.5, -1, 0]
     assert (worth.chance_score, worth.perfect_score) == (0, pytest.approx(2 / 3))
-
-
-@pytest.mark.parametrize("kind", ["a bag of words", "a constant answer", "a guess"])
-def test_model_without_order_knowledge_has_zero_skill(kind):
-    rng = np.random.default_rng(3)
-    n, q = 2000, 30
-    answers = {
-        "a bag of words": np.repeat(rng.integers(0, 3, (n, 1)), q + 1, axis=1),
-        "a constant answer": np.ones((n, q + 1), dtype=int),
-        "a guess": rng.integers(0, 3, (n, q + 1)),
-    }[kind]
-    # The standard error of a guess: sqrt(2/9 / 2000) / (2/3) = .016.
-    close = 0.06 if kind == "a guess" else 1e-12
-    assert skill_score(build_row_scores(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
 def test_metric_without_examples_is_omitted():

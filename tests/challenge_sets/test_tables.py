@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.factories import render_result, score_swapped_pairs
+from tests.factories import render_result
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
-from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.natural_logic import MEASURES
@@ -46,13 +45,6 @@ def _build_result(entailment, contradiction, n=100, names=("entailment", "neutra
     }
     data = {"name": "official", "split": "", "rows": 2 * n, "excluded": {}}
     return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
-
-
-def test_reading_states_accuracy_by_label_and_lowest_category():
-    assert breaking_nli.summarize_result(_build_result(0.7, 0.9)) == (
-        "correct on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; lowest "
-        "category: synonyms, 70.0 % [65.0, 75.0] of 100."
-    )
 
 
 def test_reading_without_unique_lowest_category_names_none():
@@ -97,33 +89,6 @@ def test_table_shows_available_views():
     assert "1-4" not in shown  # a range without examples
 
 
-def test_table_shows_human_accuracy_and_kappa():
-    shown = Estimate(0.94, 0.93, 0.95, 200)
-    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
-    result = _build_result(0.7, 0.9, human=shown, kappa=kappa)
-    for row in (*result.scores["by_label"], *result.scores["by_category"]):
-        row["human"] = shown
-    console = Console(width=80, file=io.StringIO())
-    console.print(breaking_nli.build_table(result))
-    text = console.file.getvalue()
-    assert "human" in text
-    assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
-    assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
-
-
-def test_report_includes_human_scores():
-    shown = Estimate(0.94, 0.93, 0.95, 200)
-    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
-    with_people = {
-        name: build_estimate
-        for name, _, build_estimate in breaking_nli.iter_set_metrics(
-            _build_result(0.7, 0.9, human=shown, kappa=kappa).scores
-        )
-    }
-    assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
-    assert "human" not in {name for name, *_ in breaking_nli.iter_set_metrics(_build_result(0.7, 0.9).scores)}
-
-
 sicck = challenge_sets.get_challenge_set("sicck")
 
 
@@ -164,18 +129,6 @@ RESULT = Result(
 )
 
 
-def test_table_fits_terminal_and_groups_by_modifier_and_part():
-    lines = render_result(RESULT).splitlines()
-    assert max(len(line) for line in lines) <= 80
-    [verb] = [line for line in lines if "verb modified" in line]
-    assert verb.split()[2:] == ["0.520"] * 4 + ["220"]
-    text = " ".join(" ".join(lines).split())
-    assert (
-        "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], with 95 % intervals over the seeds. Seeds: 15 rows"
-        in text
-    )
-
-
 def test_table_shows_neutral_predictions_if_present():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
@@ -190,13 +143,6 @@ def test_table_shows_neutral_predictions_if_present():
     with console.capture() as capture:  # a model without this label
         console.print(sicck.build_table(replace(RESULT, scores=scores)))
     assert "Table 10" not in capture.get()
-
-
-def test_reading_states_macro_f1_and_extreme_types():
-    assert sicck.summarize_result(RESULT) == (
-        "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (the best constant prediction: 0.19); highest for universal "
-        "quantifiers (0.52 on 217), lowest for negation (0.30 on 167)."
-    )
 
 
 soswap_addamod = challenge_sets.get_challenge_set("soswap_addamod")
@@ -375,27 +321,3 @@ def test_scores_without_probabilities_have_no_box_plots():
         for figure in permuted.build_figures(_build_permuted_group(scores, "both"))
         if figure is not None
     )
-
-
-SWAPPED = challenge_sets.get_challenge_set("swapped")
-
-# Gold labels e n c n, predictions before e n c c, after – n n c. Three pairs are swapped, and the whole set has four.
-SCORES = score_swapped_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], resamples=20)
-
-
-def test_swapped_and_overall_accuracy_have_different_names():
-    by_name = {name: estimate.value for name, _, estimate in SWAPPED.iter_set_metrics(SCORES)}
-    assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
-    assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
-    assert by_name == {each.label: each.get_estimate(SCORES).value for each in SWAPPED.metric_definitions}
-
-
-def test_table_cells_are_unique_by_row_and_column():
-    data = {"name": "snli", "split": "test", "rows": 4, "excluded": {}}
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views([SWAPPED.build_table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
-    shown = " ".join(capture.get().split())
-    assert "accuracy as given exchanged drop" in shown
-    assert "both labels 0.667 0.333" in shown
-    assert "Accuracy on all pairs, with these in the original order (Table 1): 0.750 before, 0.500 after" in shown

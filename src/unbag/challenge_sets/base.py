@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,16 +34,11 @@ from unbag.data.columns import ROWS_PER_TABLE, read_column, read_column_values
 from unbag.data.labels import ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
-from unbag.scoring.accuracy import SetAccuracyScores, score_accuracy
+from unbag.scoring.accuracy import score_accuracy
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.skill import RowScores, SkillScores, skill_score
-from unbag.scoring.verification import (
-    BinaryScores,
-    VerificationScores,
-    compute_detection_scores,
-    compute_verifier_scores,
-)
+from unbag.scoring.skill import RowScores, skill_score
+from unbag.scoring.verification import compute_detection_scores, compute_verifier_scores
 
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
@@ -69,41 +64,25 @@ report beside the papers' figures, `harness` as a score of the task exported to 
 Scores = Mapping[str, Any]
 
 
-class SkillRecord(SkillScores):
-    """Skill score, its components, and the record of the lexical baseline (None without a baseline)."""
-
-    lexical_model: dict[str, str] | None
-
-
-class SharedScores(TypedDict):
-    """Scores that are computed in the same way for all sets. The scores of a set's own metric are beside them."""
-
-    skill: NotRequired[SkillRecord | None]
-    verification: NotRequired[VerificationScores | None]
-    detection: NotRequired[BinaryScores]  # contradiction against the rest, for models or gold labels without entailment
-
-
-class CountedOptions(TypedDict):
-    """Recorded options of a set whose builder counts the rejected sentences by reason."""
-
-    counts: NotRequired[dict[str, int]]
-
-
 @dataclass(frozen=True)
 class MetricDefinition:
     """Definition of a metric of a challenge set: its name, display name and location in the nested scores."""
 
     name: str  # machine-readable name, unique in its set
     label: str  # display name, in the terms of the set's paper
-    path: str = ""  # path in the scores (`scoring.nested`); "" if `compute` derives the number from the scores
+    path: str = ""  # path in the scores (`scoring.nested`); "" for the name
     higher_is_better: bool = True
-    roles: frozenset[Role] = frozenset()
+    roles: tuple[Role, ...] = ()
     published_columns: tuple[PublishedColumn, ...] = ()  # columns of the papers' tables that report the same number
     # Function from the scores to the number, or to None if the scores lack it.
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     other_path: str = ""  # path in the scores of models that have no value at `path`; empty for none
     meaning: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            object.__setattr__(self, "path", self.name)
 
     def explain(self, meaning: str) -> "MetricDefinition":
         """Copy the definition with another meaning."""
@@ -117,11 +96,6 @@ class MetricDefinition:
         return estimates.get(self.path) or estimates.get(self.other_path)
 
 
-def build_metric_roles(*names: Role) -> frozenset[Role]:
-    """Build a value for `MetricDefinition.roles`, which specifies where a metric is shown."""
-    return frozenset(names)
-
-
 DIFFERENCE: Final = (-1.0, 1.0)
 """Bounds of a difference between two shares."""
 
@@ -129,7 +103,7 @@ SCORE: Final = MetricDefinition(
     "skill",
     "skill score",
     f"{SKILL}.score",
-    roles=build_metric_roles("quoted", "compared"),
+    roles=("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
 """The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
@@ -167,11 +141,7 @@ class MeasuredMetric(NamedTuple):
 
 
 ACCURACY: Final = MetricDefinition(
-    "accuracy",
-    "accuracy",
-    "accuracy",
-    roles=build_metric_roles("quoted", "compared", "beside_papers", "harness"),
-    meaning="share of correct pairs",
+    "accuracy", "accuracy", roles=("quoted", "compared", "beside_papers", "harness"), meaning="share of correct pairs"
 )
 """The accuracy, the metric of a set that defines no other."""
 
@@ -234,9 +204,6 @@ class ChallengeSet:
     optional_columns: tuple[str, ...] = ("source_id",)  # columns that it also uses where complete rows are available
     # Metrics of the scores that are shown elsewhere, in display order.
     metric_definitions: tuple[MetricDefinition, ...] = (ACCURACY,)
-    # `TypedDict` of the scores. Stored results are validated against it.
-    scores_type: type | None = SetAccuracyScores
-    options_type: type | None = None  # `TypedDict` of the recorded options that the table reads
     is_accuracy: bool = False  # whether its score is the share of correct rows, which any harness can compute
     # Whether entailment against the rest has a meaning on its rows: their labels are gold labels of the pairs as shown,
     # and some are entailment. Its scores then include those of a verifier.
@@ -387,20 +354,27 @@ class ChallengeSet:
             )
         ]
 
-    def select_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select examples of one model: the most confident errors for each gold label, false entailments first."""
-        pairs = PredictedPairs(rows, predictions)
         accepted = ~pairs.right & (pairs.names == ENTAILMENT)
         for kind, wrong in (("false entailment", accepted), ("most confident wrong", ~pairs.right & ~accepted)):
-            for number, label in enumerate(predictions.label_space):
+            for number, label in enumerate(pairs.predictions.label_space):
                 for index in select_top_rows(np.flatnonzero(wrong & (pairs.gold == number)), pairs.confidence):
                     yield self.build_example(pairs, f"{kind}, {label}", index)
 
-    def select_short_examples(self, rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
         """Select the shortest rows, whatever the predictions. A report begins with one of them."""
-        pairs = PredictedPairs(rows, predictions)
-        for index in pairs.select_shortest(np.arange(len(pairs.gold))):
-            yield self.build_example(pairs, "unchanged" if self.is_control else "shortest", index)
+        return self.iter_shortest(pairs, "unchanged" if self.is_control else "shortest")
+
+    def iter_shortest(
+        self, pairs: PredictedPairs, kind: str | Callable[[dict[str, Any]], str], among: NDArray[np.bool_] | None = None
+    ) -> Iterator[ReportExample]:
+        """Iterate over the shortest rows. `kind` is the reason for the choice, or a function from a row to the reason.
+
+        `among` is a mask of the rows to choose from (default: all).
+        """
+        for index in pairs.select_shortest(np.arange(len(pairs.gold)) if among is None else np.flatnonzero(among)):
+            yield self.build_example(pairs, kind if isinstance(kind, str) else kind(pairs.get_row(index)), index)
 
     def iter_errors_by(
         self, pairs: PredictedPairs, column: str, values: Sequence[str] | None = None

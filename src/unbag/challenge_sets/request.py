@@ -18,7 +18,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import build_stats, human_agreement, loading
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.results import ExportedSetRecord, validate_set_record
+from unbag.challenge_sets.results import ExportedSetRecord, parse_record
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS, PairSource
@@ -341,7 +341,7 @@ def read_exported_set(path: Path) -> BuiltSet:
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{expected}, got an error ({extract_first_line(error)}); build the set again") from None
-    validate_set_record(record, ExportedSetRecord, expected)
+    parse_record(record, ExportedSetRecord, expected)
     schema = challenge_sets.get_challenge_set(record["set"]).get_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(

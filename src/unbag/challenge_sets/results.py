@@ -2,9 +2,9 @@
 
 A result holds the scores of one model on one set, with the data, the options and the software versions.
 
-The schemas contain every field that a reader uses, so that code after reading needs no checks. The schema of the scores
-is derived from the types that the metrics in `scoring` return. Further fields may come from a later version or from
-the user.
+The schemas contain every field that a reader uses, so that code after reading needs no checks. The scores differ
+between sets: they are valid if all views of the result can be built from them. Further fields may come from a later
+version or from the user.
 """
 
 import json
@@ -17,44 +17,35 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,
-    TypeAlias,
-    TypedDict,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias
 
-import typing_extensions
+from annotated_types import Ge, Le, Lt
+from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag import challenge_sets, scripts
-from unbag.challenge_sets.base import SharedScores
 from unbag.challenge_sets.result import Result as Result
+from unbag.challenge_sets.views import figures, verifier
+from unbag.challenge_sets.views.tables import format_interval
 from unbag.inference.single_output import RankingResult
 from unbag.scoring.bootstrap import Estimate, to_json
+from unbag.scoring.nested import iter_estimates
 from unbag.utils.files import read_json_object, write_json
+from unbag.utils.redaction import extract_first_line
 
 _LISTED: Final = 3  # errors named in a message
 _LARGEST: Final = 1e15  # no score is larger, and computations with such numbers do not overflow
 _LONGEST_NUMBER: Final = 40  # characters of a number in a message
 
 
-Seed: TypeAlias = Annotated[int, "may be negative"]
-"""Type of a seed in a schema; other integers are counts or ids."""
+Count: TypeAlias = Annotated[int, Ge(0), Lt(2**63)]
+Real: TypeAlias = Annotated[float, Ge(-_LARGEST), Le(_LARGEST)]
 
 
-class _Number(TypedDict):
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
+class _Estimate(TypedDict):
+    value: Real | None
+    low: Real | None
+    high: Real | None
+    n: Count
 
 
 class _ModelOptions(TypedDict):
@@ -66,10 +57,10 @@ class _ModelOptions(TypedDict):
 
 class _Match(TypedDict):
     by: str
-    rows: int
-    of: int
-    unmatched: int
-    ambiguous: int
+    rows: Count
+    of: Count
+    unmatched: Count
+    ambiguous: Count
     warnings: NotRequired[list[str]]
 
 
@@ -96,15 +87,15 @@ class _Model(TypedDict):
     label_probe: NotRequired[dict[str, str]]
     label_probe_warning: NotRequired[str]
     matched: NotRequired[_Match]
-    truncated_pairs: NotRequired[int]
-    truncated_share: NotRequired[float]
+    truncated_pairs: NotRequired[Count]
+    truncated_share: NotRequired[Real]
     server_version: NotRequired[str]
     answers_since: NotRequired[str]
     answered: NotRequired[str]
     stored_answers: NotRequired[str]
-    n_abstained: NotRequired[int]
-    unanswered: NotRequired[dict[str, int]]
-    abstained_share: NotRequired[Estimate]
+    n_abstained: NotRequired[Count]
+    unanswered: NotRequired[dict[str, Count]]
+    abstained_share: NotRequired[_Estimate]
     ranking: NotRequired[RankingResult]
 
 
@@ -118,10 +109,10 @@ class _LoadOptions(TypedDict):
 
 
 class _AnnotatorAccuracy(TypedDict):
-    share: float | None
-    low: float | None
-    high: float | None
-    pairs: int
+    share: Real | None
+    low: Real | None
+    high: Real | None
+    pairs: Count
 
 
 class _Data(TypedDict):
@@ -130,27 +121,50 @@ class _Data(TypedDict):
     origin: str
     revision: str
     sha256: str
-    rows: int
-    documents: NotRequired[int]
-    shared_documents: NotRequired[int]  # of the examples, if fewer than examples; intervals are over examples
-    excluded: dict[str, int]
+    rows: Count
+    documents: NotRequired[Count]
+    shared_documents: NotRequired[Count]  # of the examples, if fewer than examples; intervals are over examples
+    excluded: dict[str, Count]
     load_options: NotRequired[_LoadOptions]
     human: NotRequired[_AnnotatorAccuracy]
 
 
 class _Sampling(TypedDict):
-    max_examples: NotRequired[int]
-    sample_seed: NotRequired[Seed]
+    max_examples: NotRequired[Count]
+    sample_seed: NotRequired[int]  # may be negative
+
+
+class _ExcludedLabel(TypedDict):
+    label: str
+    rows: Count
+    reason: str
+
+
+class _Skill(TypedDict):
+    score: _Estimate
+    p: Real | None
+    model: Real
+    baseline: Real | None
+    shuffled: Real | None
+    reference: str
+    n_labels: Count
+    n_sources: Count
+    excluded: list[_ExcludedLabel]
+    lexical_model: dict[str, str] | None
+
+
+class _Scores(TypedDict):
+    skill: NotRequired[_Skill | None]
 
 
 class ResultRecord(TypedDict):
-    """Schema of a result in results.json. A set adds types of its own options and scores (`ChallengeSet`)."""
+    """Schema of a result in results.json."""
 
     set: str
     config: _Sampling
     model: _Model
     data: _Data
-    scores: SharedScores
+    scores: _Scores
     environment: dict[str, str]
 
 
@@ -173,9 +187,9 @@ class SkippedSet:
 
 
 class ResultsRecord(TypedDict):
-    """Schema of results.json. Each result is validated with the types of its set (`validate_set_record`)."""
+    """Schema of results.json. Each result is validated as a `ResultRecord`."""
 
-    schema: int
+    schema: Count
     results: list[dict[str, Any]]
     skipped: NotRequired[list[SkippedSet]]
 
@@ -217,41 +231,6 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
         ) from None
 
 
-def validate_set_record(record: Any, schema: type, expected: str, path: str = "") -> None:
-    """Validate a record that names a challenge set, with the types of the set's options and scores if installed."""
-    name = record.get("set") if isinstance(record, dict) else None
-    described = challenge_sets.find_challenge_set(name) if isinstance(name, str) else None
-    own = (None, None) if described is None else (described.options_type, described.scores_type)
-    parse_record(record, _add_types(schema, *own), expected, path)
-
-
-@cache
-def _add_types(schema: type, options: type | None, scores: type | None) -> type:
-    """Add the fields of a set's types of options and scores to the fields `config` and `scores` of a schema."""
-    hints = _get_fields(schema)
-    for field, own in (("config", options), ("scores", scores)):
-        if own is not None and field in hints:
-            parts = [each for each in (hints[field], own) if typing_extensions.is_typeddict(each)]
-            hints[field] = _create_type({name: hint for each in parts for name, hint in _get_fields(each).items()})
-    return _create_type(hints)
-
-
-def _get_fields(schema: Any) -> dict[str, Any]:
-    """Get the types of the fields of a `TypedDict`, in which all optional fields are marked."""
-    hints = get_type_hints(schema, include_extras=True)
-    for name in schema.__optional_keys__:  # `total=False` does not mark the types of the fields
-        if get_origin(hints[name]) is not NotRequired:
-            hints[name] = NotRequired[hints[name]]
-    return hints
-
-
-def _create_type(fields: Mapping[str, Any]) -> type:
-    # pydantic rejects the `TypedDict` of `typing` before Python 3.12.
-    create: Any = typing_extensions.TypedDict
-    created: type = create("Record", dict(fields))
-    return created
-
-
 def _first_nonfinite(record: Mapping[str, Any]) -> str:
     """Describe the first number of a record that is NaN or infinite, with its path; empty if all numbers are finite."""
     pending: list[tuple[str, Any]] = [("", record)]
@@ -273,34 +252,7 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 def _adapter(schema: type) -> Any:
     from pydantic import TypeAdapter  # imported here: the import takes a fifth of a second
 
-    return TypeAdapter(_to_json_type(schema))
-
-
-@cache
-def _to_json_type(hint: Any) -> Any:
-    """Convert a type to that of its JSON form, which pydantic can validate."""
-    from pydantic import AfterValidator, Field
-
-    if hint is Estimate:
-        return Annotated[_to_json_type(_Number), AfterValidator(_validate_number)]
-    if hint is int:
-        return Annotated[int, Field(ge=0, lt=2**63)]  # except for seeds, integers are counts or ids
-    if hint is float:
-        return Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
-    if typing_extensions.is_typeddict(hint):
-        return _create_type({name: _to_json_type(each) for name, each in _get_fields(hint).items()})
-    origin, arguments = get_origin(hint), tuple(map(_to_json_type, get_args(hint)))
-    if origin in (Union, UnionType):
-        return Union[arguments]  # noqa: UP007
-    if origin in (list, dict, tuple, NotRequired):
-        return origin[arguments[0] if len(arguments) == 1 else arguments]
-    return hint
-
-
-def _validate_number(number: _Number) -> _Number:
-    if number["value"] is None and (number["low"] is not None or number["high"] is not None):
-        raise ValueError("expected no limits, since there is no value")
-    return number
+    return TypeAdapter(schema)
 
 
 SCHEMA: Final = 2
@@ -374,13 +326,44 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
     skipped: list[SkippedSet] = parse_record(record, ResultsRecord, where).get("skipped", [])
     results = []
     for number, each in enumerate(record["results"]):
-        validate_set_record(each, ResultRecord, where, f"results.{number}")
+        parse_record(each, ResultRecord, where, f"results.{number}")
         result = Result(**{field.name: _parse_estimates(each[field.name]) for field in fields(Result)})
-        described = challenge_sets.find_challenge_set(result.set)
-        if described is not None and (fault := described.find_invalid_score(result.scores)):
-            raise ValueError(f"{where}, got results.{number}.scores.{fault}; the file is corrupted, evaluate again")
+        if fault := _find_fault(result):
+            raise ValueError(f"{where}, got results.{number}{fault}; the file is corrupted, evaluate again")
         results.append(result)
     return results, skipped
+
+
+def _find_fault(result: Result) -> str:
+    """Describe the first score that is outside its limits, or the view that cannot be built. Return "" if valid."""
+    for path, (value, low, high, n) in iter_estimates(result.scores):
+        if value is None and (low, high) != (None, None):
+            return f".scores.{path}, which has limits although there is no value"
+        if not 0 <= n < 2**63 or any(each is not None and abs(each) > _LARGEST for each in (value, low, high)):
+            return f".scores.{path} = {[value, low, high, n]}, which is out of range"
+    described = challenge_sets.find_challenge_set(result.set)
+    if described is None:
+        return ""
+    if fault := described.find_invalid_score(result.scores):
+        return f".scores.{fault}"
+    model = figures.ReportModel(result.model["name"], {}, is_baseline=False)
+    group = figures.ResultGroup("", "", (figures.ScoredModel(model, result, None),))
+    try:
+        described.build_table(result)
+        described.summarize_result(result)
+        for _, _, estimate in described.iter_set_metrics(result.scores):
+            format_interval(estimate)
+        verifier.build_verifier_table(result)
+        verifier.summarize_verifier(result)
+        verifier.describe_thresholds(result)
+        verifier.build_verifier_metrics_table(group)
+        for figure in (*described.build_figures(group), *verifier.build_verifier_figures(group)):
+            if figure is not None:
+                figures.build_figure_table(figure)
+    # Whatever is missing or of another type, the view that needs it raises. Options and scores of a set have no schema.
+    except Exception as error:
+        return f", which cannot be shown ({type(error).__name__}: {extract_first_line(error)})"
+    return ""
 
 
 def _parse_estimates(value: Any) -> Any:

@@ -4,12 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
+
+from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import ExampleSelection
+from unbag.challenge_sets.views.examples import ExampleSelection, PredictedPairs
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write, read_json_object
 
@@ -24,14 +26,14 @@ class _Examples(TypedDict):
 
 def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> ExampleSelection:
     """Select examples from a scored challenge set for the report. Predictions are in the order of the rows."""
-    described = challenge_sets.get_challenge_set(result.set)
+    described, pairs = challenge_sets.get_challenge_set(result.set), PredictedPairs(rows, predictions)
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],
         sha256=result.data["sha256"],
         rule=described.example_rule,
-        examples=tuple(described.select_examples(rows, predictions)),
-        candidates=tuple(described.select_short_examples(rows, predictions)),
+        examples=tuple(described.select_examples(pairs)),
+        candidates=tuple(described.select_short_examples(pairs)),
     )
 
 

@@ -5,7 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final
+
+from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.challenge_sets.results import Result, read_record
 from unbag.data.labels import resolve_output_labels

@@ -1,7 +1,7 @@
 """Overall accuracy, accuracy per gold label, and agreement between annotators."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,20 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio, resample_sums
 from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids, validate_lengths
-
-
-class AccuracyScores(TypedDict):
-    """Overall accuracy, accuracy per gold label, and the majority baseline."""
-
-    accuracy: Estimate
-    by_label: list[Estimate]  # accuracy on the examples of each gold label (its recall), indexed by label id
-    majority: float  # share of the most frequent gold label, which is the accuracy of the best constant prediction
-
-
-class SetAccuracyScores(AccuracyScores):
-    """Scores on a challenge set, with the names of the label ids."""
-
-    labels: list[str]
 
 
 def accuracy(
@@ -33,7 +19,7 @@ def accuracy(
     n_labels: int = 3,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> AccuracyScores:
+) -> dict[str, Any]:
     """Compute the accuracy of predictions, overall and per gold label. Higher is better.
 
     Args:
@@ -42,6 +28,11 @@ def accuracy(
         source_id: Source of each example, such as its document, shape (n,). Examples with the same source are not
             independent (default: one source per example).
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
+
+    Returns:
+        - accuracy: Share of correct predictions.
+        - by_label: Accuracy on the examples of each gold label (its recall), indexed by label id.
+        - majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction.
 
     >>> scores = accuracy([0, 1, 1, 2], [0, 1, 2, 2])
     >>> scores["accuracy"].value, [recall.value for recall in scores["by_label"]]
@@ -63,7 +54,7 @@ def accuracy(
 
 def score_accuracy(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> SetAccuracyScores:
+) -> dict[str, Any]:
     """Compute the accuracy on the rows of a challenge set, overall and per gold label.
 
     The columns are `label` and, optionally, `source_id`.
@@ -83,24 +74,6 @@ NO_ANNOTATION: Final = -1
 
 Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
 """Label ids from the annotators of each example: n rows of any length, or an array of shape (n, annotators)."""
-
-
-class LabelKappa(TypedDict):
-    """Fleiss' κ of one label against all other labels."""
-
-    label: int
-    kappa: Estimate
-
-
-class FleissKappaScores(TypedDict):
-    """Chance-corrected agreement between annotators (Fleiss' κ): 1 for full agreement, 0 for agreement by chance.
-
-    The value of an `Estimate` is None if all labels are the same: chance agreement is then 1, and κ is undefined.
-    """
-
-    annotators: int  # labels per example; examples with fewer labels are excluded
-    overall: Estimate
-    by_label: list[LabelKappa]  # κ of each label that occurs, in ascending order of ids
 
 
 class AnnotatorAgreement(NamedTuple):
@@ -139,8 +112,11 @@ def fleiss_kappa(
     groups: NDArray[np.int64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> FleissKappaScores | None:
+) -> dict[str, Any] | None:
     """Compute Fleiss' κ between annotators, overall and per label. Return None if no example has two labels.
+
+    κ is the agreement corrected for chance: 1 for full agreement, 0 for agreement by chance. It is None if all labels
+    are the same, since chance agreement is then 1.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. The formula needs the
     same number of labels for every example. Examples with fewer labels than the maximum are therefore excluded, as in
@@ -149,6 +125,11 @@ def fleiss_kappa(
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
         groups: Group index of each example, shape (n,). Examples in the same group are resampled together.
+
+    Returns:
+        - annotators: Labels per example; examples with fewer labels are excluded.
+        - overall: κ over all labels.
+        - by_label: `label` and `kappa` of each label that occurs against all others, in ascending order of ids.
 
     >>> fleiss_kappa([[0, 0], [1, 1], [0, 1], [0, 0]])["overall"].value
     0.4666666666666667
@@ -178,7 +159,7 @@ def fleiss_kappa(
 
     labels = np.flatnonzero(votes[complete].sum(axis=0)).tolist()
     # Column 0 is the overall κ, so the κ of label id l is in column 1 + l.
-    by_label: list[LabelKappa] = [{"label": label, "kappa": estimate(1 + label)} for label in labels]
+    by_label = [{"label": label, "kappa": estimate(1 + label)} for label in labels]
     return {"annotators": annotators, "overall": estimate(0), "by_label": by_label}
 
 

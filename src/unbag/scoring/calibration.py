@@ -2,14 +2,13 @@
 
 import math
 from statistics import NormalDist
-from typing import Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.bootstrap import (
     DEFAULT_RESAMPLES,
-    Estimate,
     estimate_named_ratios,
     estimate_proportion,
     sum_by_source,
@@ -21,29 +20,6 @@ BINS: Final = 10
 """Number of bins in the reliability diagram; all bins have about the same number of pairs."""
 
 
-class ReliabilityBin(TypedDict):
-    """A bin of the reliability diagram."""
-
-    bin: int  # number of the bin, from 1 (the lowest scores)
-    score: float  # mean score of the pairs in the bin
-    share: Estimate  # share of the pairs in the bin that have the label, with its interval and n
-
-
-class CalibrationScores(TypedDict):
-    """Calibration metrics of predicted probabilities of a label."""
-
-    brier: Estimate  # mean squared difference between score and label, in [0, 1]; lower is better
-    # Mean squared distance between the mean score of a bin and its share of pairs with the label; 0 means calibrated.
-    reliability: float
-    # How well the bins separate the labels. It includes the spread of scores within the bins (Stephenson, Coelho &
-    # Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
-    resolution: float
-    uncertainty: float  # variance of the labels
-    ece: float  # expected calibration error with equal-mass bins, in [0, 1]; lower is better
-    ece_corrected: float  # `ece` minus an estimate of its bias, which is positive even for a calibrated model
-    bins: list[ReliabilityBin]  # the reliability diagram
-
-
 def compute_calibration(
     probabilities: Floats,
     positive: Flags,
@@ -53,7 +29,7 @@ def compute_calibration(
     bins: int = BINS,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> CalibrationScores:
+) -> dict[str, Any]:
     """Compute the Brier score, its decomposition and the expected calibration error of probabilities.
 
     The bins have equal mass. Pairs with equal log odds share a bin, so there may be fewer bins than requested. In each
@@ -66,6 +42,17 @@ def compute_calibration(
         source: Source index of each pair, shape (n,).
         log_odds: Log odds of the label (`scoring.log_odds`), shape (n,). Default: those of `probabilities`.
         bins: Maximum number of bins (default: 10).
+
+    Returns:
+        - brier: Mean squared difference between score and label, in [0, 1]; lower is better.
+        - reliability: Mean squared distance between the mean score of a bin and its share of pairs with the label.
+        - resolution: How well the bins separate the labels. It includes the spread of scores within the bins
+          (Stephenson, Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
+        - uncertainty: Variance of the labels.
+        - ece: Expected calibration error, in [0, 1]; lower is better.
+        - ece_corrected: `ece` minus an estimate of its bias, which is positive even for a calibrated model.
+        - bins: Number from 1, mean `score`, and `share` of pairs with the label, of each bin of the reliability
+          diagram.
 
     >>> probabilities, positive = np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True])
     >>> found = compute_calibration(probabilities, positive, np.arange(4), bins=2)

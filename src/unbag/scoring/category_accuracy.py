@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import CONTRADICTION, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
-from unbag.scoring.accuracy import Annotations, FleissKappaScores, compute_annotator_agreement, fleiss_kappa
+from unbag.scoring.accuracy import Annotations, compute_annotator_agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
@@ -17,59 +17,6 @@ SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the similarity bins. The bins of section 5.2 start at 0.5; the bin below 0.5 is not in the paper."""
 FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
 """First frequency of each bin of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
-
-
-class CategoryRow(TypedDict):
-    """Accuracy on the examples of one category, and human accuracy if annotator labels are given."""
-
-    category: str
-    accuracy: Estimate
-    human: NotRequired[Estimate]
-
-
-class LabelRow(TypedDict):
-    """Accuracy on the examples with one gold label, and human accuracy if annotator labels are given."""
-
-    label: int
-    accuracy: Estimate
-    human: NotRequired[Estimate]
-
-
-class SimilarityBin(TypedDict):
-    """Accuracy on the examples with `low` ≤ similarity < `high`. The last bin includes 1."""
-
-    low: float
-    high: float
-    accuracy: Estimate
-
-
-class FrequencyBin(TypedDict):
-    """Accuracy on the examples with `least` ≤ frequency ≤ `most`. In the last bin, `most` is None."""
-
-    least: int
-    most: int | None
-    accuracy: Estimate
-
-
-class CategoryAccuracyScores(TypedDict):
-    """Scores of `category_accuracy`."""
-
-    n_examples: int
-    accuracy: Estimate
-    majority: float
-    by_category: list[CategoryRow]
-    by_label: list[LabelRow]
-    by_similarity: NotRequired[list[SimilarityBin]]
-    by_frequency: NotRequired[list[FrequencyBin]]
-    human: NotRequired[Estimate]
-    kappa: NotRequired[FleissKappaScores]
-
-
-class BreakingNliScores(CategoryAccuracyScores):
-    """Scores of Breaking NLI, with the names of the label ids and the number of pairs without an answer."""
-
-    labels: list[str]
-    unanswered: int
 
 
 def category_accuracy(
@@ -83,7 +30,7 @@ def category_accuracy(
     premise: Sequence[Hashable] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> CategoryAccuracyScores:
+) -> dict[str, Any]:
     """Compute accuracy on pairs that differ in one word, by category of the replaced word.
 
     Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences"
@@ -150,12 +97,12 @@ def category_accuracy(
         return found if human is None else {**found, "human": estimate(human.share, rows & human.annotated)}
 
     overall = score(np.ones(len(gold), dtype=np.bool_))
-    scores: CategoryAccuracyScores = {
+    scores: dict[str, Any] = {
         "n_examples": len(gold),
         "accuracy": overall["accuracy"],
         "majority": float(counts.max() / len(gold)),
-        "by_category": [{"category": name, **score(kinds == name)} for name in np.unique(kinds).tolist()],  # type: ignore[typeddict-item]
-        "by_label": [{"label": label, **score(gold == label)} for label in labels.tolist()],  # type: ignore[typeddict-item]
+        "by_category": [{"category": name, **score(kinds == name)} for name in np.unique(kinds).tolist()],
+        "by_label": [{"label": label, **score(gold == label)} for label in labels.tolist()],
     }
     if similarity is not None:
         values = _read_numbers(similarity, "similarity", -1, 1)
@@ -197,7 +144,7 @@ def _read_numbers(values: Sequence[float | None], name: str, low: float, high: f
 
 def score_breaking_nli(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> BreakingNliScores:
+) -> dict[str, Any]:
     """Compute the accuracy by category. The bootstrap resamples examples that share a premise together.
 
     A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which

@@ -1,43 +1,18 @@
 """Accuracy on examples with misleading lexical cues: compositionality-sensitivity testing (Nie et al. 2019)."""
 
 from collections.abc import Sequence
-from typing import Final, NotRequired, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, estimate_named_ratios
 from unbag.scoring.validation import validate_columns, validate_label_ids
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
-
-_Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cannot be a field of a class body
-
-
-class MisleadingSubset(_Threshold):
-    """Scores on CS_λ, the examples with a lexically-misleading score of at least λ."""
-
-    n: int
-    majority_label: int | None
-    accuracy: Estimate
-    drop: Estimate
-    majority: Estimate
-    human: NotRequired[Estimate]
-
-
-class CompositionalitySensitivityScores(TypedDict):
-    """Scores of `compositionality_sensitivity`: one `MisleadingSubset` per λ, in ascending order from 0."""
-
-    subsets: list[MisleadingSubset]
-
-
-class CsLambdaScores(CompositionalitySensitivityScores):
-    """Scores on the CS_λ set, with the names of the label ids."""
-
-    labels: list[str]
 
 
 def compositionality_sensitivity(
@@ -50,7 +25,7 @@ def compositionality_sensitivity(
     n_labels: int = 3,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> CompositionalitySensitivityScores:
+) -> dict[str, Any]:
     """Compute accuracy on the examples that mislead a bag-of-words model, for several thresholds λ.
 
     LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model assigns to a
@@ -121,26 +96,23 @@ def compositionality_sensitivity(
         drops["drop", threshold] = (whole, threshold), ("accuracy", threshold)
     estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
-    subsets: list[MisleadingSubset] = [
-        {
-            "lambda": threshold,
-            "n": estimates["accuracy", threshold].n,
-            "majority_label": majority[threshold],
-            "accuracy": estimates["accuracy", threshold],
-            "drop": estimates["drop", threshold],
-            "majority": estimates["majority", threshold],
-        }
-        for threshold in lambdas
-    ]
-    if people is not None:
-        for scores in subsets:
-            scores["human"] = estimates["human", scores["lambda"]]
-    return {"subsets": subsets}
+    names = ("accuracy", "drop", "majority", *(("human",) if people is not None else ()))
+    return {
+        "subsets": [
+            {
+                "lambda": threshold,
+                "n": estimates["accuracy", threshold].n,
+                "majority_label": majority[threshold],
+                **{name: estimates[name, threshold] for name in names},
+            }
+            for threshold in lambdas
+        ]
+    }
 
 
 def score_cs_lambda(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> CsLambdaScores:
+) -> dict[str, Any]:
     """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
     The columns are `label` and `lms`, and optionally `annotator_labels`.

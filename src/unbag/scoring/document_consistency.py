@@ -1,54 +1,18 @@
 """Claim verification against documents: balanced accuracy, false entailments and consistency within groups."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 THIRDS: Final = ("start", "middle", "end")
 """Names of the thirds of a document."""
-
-
-class DocumentScores(TypedDict):
-    """Scores of `document_consistency` on a subset of the rows."""
-
-    balanced_accuracy: Estimate
-    false_entailment_rate: Estimate
-    paired_accuracy: Estimate
-
-
-class DocumentSizeScores(DocumentScores):
-    """Scores on the rows whose documents have k sentences."""
-
-    k: int
-
-
-class EvidencePositionScores(DocumentScores):
-    """Scores on the rows whose evidence is in a third of the document: `start`, `middle` or `end`."""
-
-    third: str
-
-
-class DocumentOperationScores(DocumentScores):
-    """Scores on the rows that one document operation produced, and on the entailed rows of the same groups."""
-
-    operation: str
-
-
-class DocumentConsistencyScores(DocumentScores):
-    """Scores on all rows, and by document size, evidence position and operation."""
-
-    n_examples: int
-    n_groups: int
-    by_k: list[DocumentSizeScores]
-    by_position: list[EvidencePositionScores]
-    by_operation: list[DocumentOperationScores]
 
 
 def document_consistency(
@@ -63,7 +27,7 @@ def document_consistency(
     entailment: int = 0,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> DocumentConsistencyScores:
+) -> dict[str, Any]:
     """Compute balanced accuracy, false-entailment rate and paired accuracy of claim verification on documents.
 
     Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709. The rows
@@ -121,7 +85,7 @@ def document_consistency(
         has_row: NDArray[np.bool_] = np.bincount(of_group, weights=rows) > 0
         return has_row
 
-    def score(inside: NDArray[np.bool_]) -> DocumentScores:
+    def score(inside: NDArray[np.bool_]) -> dict[str, Any]:
         entailed, others = inside & is_entailed, inside & ~is_entailed
         # Both labels have equal weight. Balanced accuracy is undefined if one of them has no rows.
         weights = np.zeros(len(inside))
@@ -136,7 +100,7 @@ def document_consistency(
             "paired_accuracy": estimate_ratio(all_right, has_both, source_of_group, resamples=resamples),
         }
 
-    def score_operation(name: str) -> DocumentScores:
+    def score_operation(name: str) -> dict[str, Any]:
         """Score the not-entailed rows of an operation and the entailed rows in the same groups."""
         negatives = (kinds == name) & ~is_entailed
         return score(negatives | (is_entailed & find_groups(negatives)[of_group]))
@@ -158,7 +122,7 @@ def document_consistency(
 
 def score_recombined(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> DocumentConsistencyScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
 
     If the rows are a part of the set, the paired accuracy covers only groups with an entailed row and another row.

@@ -1,29 +1,15 @@
 """Shares of predicted labels on pairs whose gold label is known by construction (Nie et al. 2019, Table 2)."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
-
-
-class LabelFractions(TypedDict):
-    """Fraction of pairs with each predicted label, and the accuracy."""
-
-    n_examples: int
-    shares: dict[str, Estimate]
-    accuracy: Estimate
-
-
-class LabelDistributionScores(LabelFractions):
-    """Fraction of pairs with each predicted label, over all pairs and per subset."""
-
-    by_subset: NotRequired[dict[str, LabelFractions]]
 
 
 def label_distribution(
@@ -35,7 +21,7 @@ def label_distribution(
     names: Sequence[str] = LABELS,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> LabelDistributionScores:
+) -> dict[str, Any]:
     """Compute the distribution of the predicted labels, and the accuracy.
 
     Nie et al. (2019), https://doi.org/10.1609/aaai.v33i01.33016867, Table 2. The premise and hypothesis of these pairs
@@ -74,7 +60,7 @@ def label_distribution(
     validate_lengths("label_distribution", "pair", references=gold, source_id=source_id, kind=kind)
     source = encode_names(source_id)[0]
 
-    def score(rows: NDArray[np.bool_]) -> LabelDistributionScores:
+    def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
         return {
             "n_examples": int(rows.sum()),
             "shares": {
@@ -93,7 +79,7 @@ def label_distribution(
 
 def score_soswap_addamod(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> LabelDistributionScores:
+) -> dict[str, Any]:
     """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs, given by the column `kind`.
 
     Rows without a prediction count as the label `none`.

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,39 +30,6 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 _TABLE_CELLS: Final = 4_000_000  # resampling weights in memory at a time: 32 MB
 
 _Counts = NDArray[np.int64 | np.float64]
-
-
-class MacroScores(TypedDict):
-    """Accuracy and macro-averaged F1, precision and recall of a group of pairs."""
-
-    f1: Estimate
-    precision: Estimate
-    recall: Estimate
-    accuracy: Estimate
-
-
-class LabelScores(TypedDict):
-    """F1, precision and recall of one label. `gold` and `predicted` are its counts in gold labels and predictions."""
-
-    f1: float
-    precision: float
-    recall: float
-    gold: int
-    predicted: int
-
-
-class PairGroupScores(MacroScores):
-    """Scores and confusion matrix of a group of pairs."""
-
-    confusion: dict[str, dict[str, int]]
-
-
-class NaturalLogicScores(PairGroupScores):
-    """Scores of `natural_logic`."""
-
-    n_examples: int
-    by_label: dict[str, LabelScores]
-    by: dict[str, dict[str, PairGroupScores]]
 
 
 def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
@@ -100,7 +67,7 @@ def natural_logic(
     missing: str | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> NaturalLogicScores:
+) -> dict[str, Any]:
     """Compute accuracy and macro-averaged F1, precision and recall over natural-logic labels.
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4, Tables 8 and 11-17. For m labels, a model
@@ -167,7 +134,7 @@ def natural_logic(
         raise ValueError("natural_logic: expected at least one example, got none; pass the rows of the set")
     gold = gold.astype(np.str_)
 
-    def score(inside: NDArray[np.bool_]) -> PairGroupScores:
+    def score(inside: NDArray[np.bool_]) -> dict[str, Any]:
         macro_scores = _estimate_macro_scores(
             gold[inside], predicted[inside], sources[inside], missing, resamples, seed
         )
@@ -242,7 +209,7 @@ def _estimate_macro_scores(
     missing: str | None,
     resamples: int,
     seed: int,
-) -> MacroScores:
+) -> dict[str, Any]:
     labels, cells = _tables(gold, predicted)
     k, n = len(labels), len(gold)
     counting = _count_missing(labels, missing)
@@ -282,12 +249,10 @@ def _estimate_macro_scores(
             values[shares], np.repeat(compute_effective_sizes(hits, rows), shares.sum())
         )
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-    scores: Any = {
+    return {
         name: Estimate(value, *bound, n).copy_with_sample(samples.get(name))
         for name, value, bound in zip(MEASURES, values.tolist(), bounds, strict=True)
     }
-    macro_scores: MacroScores = scores
-    return macro_scores
 
 
 def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
@@ -321,7 +286,7 @@ def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
     return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
 
 
-def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str | None) -> dict[str, LabelScores]:
+def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: str | None) -> dict[str, Any]:
     labels, cells = _tables(gold, predicted)
     table = np.bincount(cells, minlength=len(labels) ** 2).reshape(1, len(labels), len(labels))
     f1, precision, recall, _ = _per_label((table.ravel() @ _count_missing(labels, missing)).reshape(table.shape))
@@ -339,7 +304,7 @@ def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: 
 
 def score_sicck(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> NaturalLogicScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute accuracy, macro F1, precision and recall of four-way labels.
 
     The bootstrap resamples all pairs that are built from the same seed pair together.

@@ -5,37 +5,15 @@ model that ignores the order of words has accuracy 1/2 and mirror consistency 0.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
-
-
-class NegationScores(TypedDict):
-    """Scores of `negation_consistency` on a subset of the rows."""
-
-    accuracy: Estimate
-    false_entailment_rate: Estimate
-    mirror_consistency: Estimate
-
-
-class NegationOperationScores(NegationScores):
-    """Scores on the rows that one operation (type of negation) produced."""
-
-    operation: str
-
-
-class NegationConsistencyScores(NegationScores):
-    """Scores on all rows, and for each operation (type of negation)."""
-
-    n_examples: int
-    n_mirrors: int
-    by_operation: list[NegationOperationScores]
 
 
 def negation_consistency(
@@ -48,7 +26,7 @@ def negation_consistency(
     entailment: int = 0,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> NegationConsistencyScores:
+) -> dict[str, Any]:
     """Compute accuracy, false-entailment rate and contrast consistency (`mirror_consistency`) on pairs with negations.
 
     A mirror is two pairs with one hypothesis and different labels, whose premises have the same words.
@@ -89,7 +67,7 @@ def negation_consistency(
     right = ((predicted == entailment) == (gold == entailment)) & (predicted >= 0)
     is_mirror_right = np.bincount(group, weights=~right) == 0
 
-    def score(inside: NDArray[np.bool_]) -> NegationScores:
+    def score(inside: NDArray[np.bool_]) -> dict[str, Any]:
         others = inside & (gold != entailment)
         counted = np.bincount(group, weights=inside) > 0
         return {
@@ -109,7 +87,7 @@ def negation_consistency(
 
 def score_negation(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> NegationConsistencyScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute the scores of the negation set. Predictions of neutral and contradiction count as not entailed.
 
     If the rows are a part of the set, a mirror of which only one pair is included is judged by that one.

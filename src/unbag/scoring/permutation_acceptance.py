@@ -1,7 +1,7 @@
 """Permutation acceptance: how often shuffled pairs are predicted with the gold label (Sinha et al. 2021, section 4)."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,52 +20,8 @@ MINITREE_WIDTH: Final = 0.1
 
 Bools = NDArray[np.bool_]
 
-
-class AcceptanceScores(TypedDict):
-    """Permutation acceptance metrics at one threshold τ."""
-
-    omega_max: Estimate
-    omega_rand: Estimate
-    omega_all: Estimate
-    acceptance: Estimate
-    p_c: Estimate
-    p_c_accepted: Estimate
-    p_f: Estimate
-
-
-class AcceptanceBin(TypedDict):
-    """Number of permutations in the bin [low, high), and the fraction of them that is accepted."""
-
-    low: float
-    high: float
-    n: int
-    acceptance: float | None
-    n_c: int
-    acceptance_c: float | None
-    n_f: int
-    acceptance_f: float | None
-
-
-class PermutationAcceptanceScores(AcceptanceScores):
-    """Scores of `permutation_acceptance`."""
-
-    n_examples: int
-    q: int
-    n_labels: int
-    n_c: int
-    n_f: int
-    accuracy: Estimate
-    entropy_c: NotRequired[Estimate]
-    entropy_f: NotRequired[Estimate]
-    entropy_quartiles_c: NotRequired[list[float] | None]
-    entropy_quartiles_f: NotRequired[list[float] | None]
-    confident: NotRequired[dict[str, AcceptanceScores]]
-    curve: NotRequired[list[tuple[float, float]]]
-    by_bleu: NotRequired[list[AcceptanceBin]]
-    by_bleu_3: NotRequired[list[AcceptanceBin]]
-    by_bleu_4: NotRequired[list[AcceptanceBin]]
-    by_minitree: NotRequired[list[AcceptanceBin]]
-    by_length: NotRequired[list[AcceptanceBin]]
+_ACCEPTANCE: Final = ("omega_max", "omega_rand", "omega_all", "acceptance", "p_c", "p_c_accepted", "p_f")
+"""Scores that are computed for each threshold τ."""
 
 
 def permutation_acceptance(
@@ -85,7 +41,7 @@ def permutation_acceptance(
     curve: bool = False,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> PermutationAcceptanceScores:
+) -> dict[str, Any]:
     """Compute how often the gold label of the original pair is predicted for permuted pairs.
 
     For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
@@ -194,9 +150,9 @@ def permutation_acceptance(
     estimates = estimate_named_ratios(parts, means=entropies, resamples=resamples, seed=seed)
 
     def select(suffix: str = "") -> dict[str, Estimate]:
-        return {name: estimates[f"{name}{suffix}"] for name in AcceptanceScores.__annotations__}
+        return {name: estimates[f"{name}{suffix}"] for name in _ACCEPTANCE}
 
-    result: Any = {
+    scores: dict[str, Any] = {
         "n_examples": len(rows.is_correct),
         "q": rows.q,
         "n_labels": n_labels,
@@ -206,14 +162,14 @@ def permutation_acceptance(
         **select(),
     }
     if distributions is not None:
-        result["entropy_c"], result["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
-        result["entropy_quartiles_c"], result["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
-        result["confident"] = {f"{tau:g}": select(f"@{tau:g}") for tau in CONFIDENCES[1:]}
+        scores["entropy_c"], scores["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
+        scores["entropy_quartiles_c"], scores["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
+        scores["confident"] = {f"{tau:g}": select(f"@{tau:g}") for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(100)]
         # Rounded, because 0.07 * 100 is 7.000000000000001.
-        result["curve"] = [(x, float(np.mean(rows.n_accepted > round(x * rows.q, 6)))) for x in shares]
-        result["curve"].append((1.0, float(np.mean(rows.n_accepted == rows.q))))
+        scores["curve"] = [(x, float(np.mean(rows.n_accepted > round(x * rows.q, 6)))) for x in shares]
+        scores["curve"].append((1.0, float(np.mean(rows.n_accepted == rows.q))))
     properties = {
         "by_bleu": (bleu, BLEU_WIDTH),
         "by_bleu_3": (bleu_3, BLEU_WIDTH),
@@ -223,8 +179,7 @@ def permutation_acceptance(
     }
     for name, (values, width) in properties.items():
         if values is not None:
-            result[name] = rows.compute_bins(np.asarray(values, dtype=np.float64), width)
-    scores: PermutationAcceptanceScores = result
+            scores[name] = rows.compute_bins(np.asarray(values, dtype=np.float64), width)
     return scores
 
 
@@ -267,7 +222,7 @@ class _ScoredRows:
         return sums
 
     def compute_parts(self, n_right: NDArray[np.float64], n_labels: int) -> dict[str, tuple[Column, Column | float]]:
-        """Compute the numerators and denominators of `AcceptanceScores` by example, given the right permutations."""
+        """Compute the numerators and denominators of `_ACCEPTANCE` by example, given the right permutations."""
         q, count = self.q, n_right + self.n_missing
         share = count / q
         correct = _raise_mean(share, self.is_correct, self.is_unknown)
@@ -285,7 +240,7 @@ class _ScoredRows:
             "p_f": (share * wrong, wrong),
         }
 
-    def compute_bins(self, values: NDArray[np.float64], width: float) -> list[AcceptanceBin]:
+    def compute_bins(self, values: NDArray[np.float64], width: float) -> list[dict[str, Any]]:
         """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""
         if len(values) != len(self.source):
             raise ValueError(
@@ -389,7 +344,7 @@ def _count_permutations(source: NDArray[np.int64], index: NDArray[np.int64], nam
 
 def score_permuted(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> PermutationAcceptanceScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute Permutation Acceptance, overall and by BLEU, length and mini-tree ratio.
 
     Args:

@@ -10,7 +10,7 @@ ties depends on the processor. On the data described in the metric's card, the m
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -213,27 +213,9 @@ def validate_definition(definition: str) -> Definition:
     raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
 
 
-class MiniTreeBin(TypedDict):
-    """Number of permutations with a mini-tree ratio in [low, high), and the fraction of them that is accepted."""
-
-    low: float
-    high: float
-    n: int
-    acceptance: float
-
-
-class MiniTreeScores(TypedDict):
-    """Scores of `pos_minitree`."""
-
-    n: int
-    ratio: float | None
-    ratios: list[float | None]
-    by_ratio: NotRequired[list[MiniTreeBin]]
-
-
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
-) -> MiniTreeScores:
+) -> dict[str, Any]:
     """Compute the ratios β^k(permuted) / β^k(original) of mini-tree overlap and, optionally, acceptance by ratio.
 
     Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code, the ratio of a
@@ -271,7 +253,7 @@ def pos_minitree(
         raise ValueError(f"width: expected a positive number, got {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
     has_ratio = ~np.isnan(ratios)
-    scores: MiniTreeScores = {
+    scores: dict[str, Any] = {
         "n": int(has_ratio.sum()),
         "ratio": float(ratios[has_ratio].mean()) if has_ratio.any() else None,
         "ratios": [None if np.isnan(ratio) else float(ratio) for ratio in ratios],

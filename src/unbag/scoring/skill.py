@@ -23,7 +23,7 @@ contribution of word order.
 import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,35 +60,6 @@ class RowScores(NamedTuple):
     names: Sequence[str] | None = None  # names of the gold labels, indexed by `label`; None if a label has no name
 
 
-class ExcludedLabel(TypedDict):
-    """A gold label that is excluded from the skill score, with the reason."""
-
-    label: str
-    rows: int
-    reason: str
-
-
-class SkillScores(TypedDict):
-    """Skill score and its components. An `Estimate` is (value, low, high, n)."""
-
-    # Skill score, at most 1; higher is better, and negative values mean that the reference is better. The interval
-    # comes from resampled sources, with the predictions of the model, its shuffled control and the lexical baseline on
-    # the same rows. `n` counts rows.
-    score: Estimate
-    # Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
-    # resamples.
-    p: float | None
-    model: float  # s of the model
-    baseline: float | None  # s of the lexical baseline; None if there is none
-    shuffled: float | None  # s of the shuffled control; None if there is none
-    # Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance` if neither is
-    # better than chance.
-    reference: str
-    n_labels: int  # gold labels that count (K)
-    n_sources: int
-    excluded: list[ExcludedLabel]
-
-
 def skill_score(
     model_scores: RowScores,
     lexical_scores: RowScores | None = None,
@@ -97,7 +68,7 @@ def skill_score(
     annotators: Annotations | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> SkillScores | None:
+) -> dict[str, Any] | None:
     """Compute the skill score of a model from its per-example scores and those of the baselines.
 
     Args:
@@ -109,8 +80,22 @@ def skill_score(
         resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
 
     Returns:
-        Skill score, at most 1, where higher is better. None with fewer than two gold labels, because a constant
-        prediction would then be perfect.
+        The skill score and its components. None with fewer than two gold labels, because a constant prediction would
+        then be perfect.
+
+        - score: Skill score, at most 1; higher is better, and negative values mean that the reference is better. The
+          interval comes from resampled sources, with the predictions of the model, its shuffled control and the lexical
+          baseline on the same rows.
+        - p: Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
+          resamples.
+        - model: s of the model.
+        - baseline: s of the lexical baseline; None if there is none.
+        - shuffled: s of the shuffled control; None if there is none.
+        - reference: Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or
+          `chance` if neither is better than chance.
+        - n_labels: Number of gold labels that count (K).
+        - n_sources: Number of sources.
+        - excluded: Excluded gold labels (`label`) with their number of rows (`rows`) and the `reason`.
 
     Raises:
         ValueError: If the row scores refer to different rows.
@@ -188,14 +173,14 @@ def _find_excluded_labels(
     label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
-) -> dict[int, ExcludedLabel]:
+) -> dict[int, dict[str, Any]]:
     """Find the excluded gold labels, by index in `labels`, including labels without rows."""
     rows = np.bincount(label_index[counted], minlength=len(labels))
     kappas: dict[int, float | None] = {}
     if annotators is not None:
         agreement = fleiss_kappa([annotators[row] for row in np.flatnonzero(counted).tolist()], resamples=0)
         kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
-    excluded: dict[int, ExcludedLabel] = {}
+    excluded: dict[int, dict[str, Any]] = {}
     for position, (label, n) in enumerate(zip(labels.tolist(), rows.tolist(), strict=True)):
         kappa = kappas.get(label)
         if n < MIN_LABEL_ROWS:

@@ -1,38 +1,15 @@
 """Swap consistency: whether predictions stay the same when premise and hypothesis are exchanged."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
-
-
-class SwapAccuracies(TypedDict):
-    """Accuracy before and after premise and hypothesis are swapped."""
-
-    accuracy_before: Estimate
-    accuracy_after: Estimate
-    drop: Estimate
-
-
-class SwapScores(SwapAccuracies):
-    """Accuracies and agreement of the two predictions, on pairs whose label does not change."""
-
-    agreement: Estimate
-
-
-class SwapConsistencyScores(SwapScores):
-    """Scores of `swap_consistency`."""
-
-    n_examples: int
-    n_excluded: int
-    by_label: dict[str, SwapScores]
-    overall: SwapAccuracies
 
 
 def swap_consistency(
@@ -45,7 +22,7 @@ def swap_consistency(
     contradiction: int = 2,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> SwapConsistencyScores:
+) -> dict[str, Any]:
     """Compute the accuracy before and after premise and hypothesis are swapped, and the agreement of the predictions.
 
     There is one row per pair and direction. Contradiction and neutral pairs keep their label when the two sentences are
@@ -121,29 +98,29 @@ def swap_consistency(
         "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
     }
 
-    def score(rows: NDArray[np.bool_], scores_type: type = SwapScores) -> Any:
+    def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
         found = estimate_named_ratios(
             {name: (column & rows, rows) for name, column in columns.items()},
             {"drop": ("before_at_most", "accuracy_after")},
             resamples=resamples,
             seed=seed,
         )
-        return {name: found[name] for name in scores_type.__annotations__}
+        return {name: found[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")}
 
-    of_symmetric: SwapScores = score(label_stays)
+    overall = score(np.ones(len(gold), dtype=bool))
+    del overall["agreement"]  # it would include entailment pairs in their original order
     return {
         "n_examples": len(gold),
         "n_excluded": int((~label_stays).sum()),
-        **of_symmetric,
+        **score(label_stays),
         "by_label": {label: score(rows) for label, rows in labels.items()},
-        # Without the agreement, which would include entailment pairs in their original order.
-        "overall": score(np.ones(len(gold), dtype=bool), SwapAccuracies),
+        "overall": overall,
     }
 
 
 def score_swapped(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> SwapConsistencyScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute the scores of the swapped set. If the rows are a part of the set, only pairs with both orders count.
 
     The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as

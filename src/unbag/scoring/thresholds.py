@@ -7,7 +7,7 @@ threshold: for the label entailment, a false entailment.
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +24,7 @@ _CANDIDATES: Final = 200  # maximum number of tested thresholds, because each re
 _BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
-class ThresholdRow(TypedDict):
-    """False-positive rate, recall and precision at one threshold."""
-
-    # Minimum probability of pairs that are predicted positive. Text if a float has too few digits.
-    threshold: float | str
-    false_positive: float
-    recall: float
-    precision: float | None
-
-
-class SafeThreshold(TypedDict):
-    """The lowest threshold that keeps the false-positive rate at or below a target, with its scores."""
-
-    target: float  # maximum accepted false-positive rate
-    # The threshold, as in `ThresholdRow`; None if no threshold passes, usually because there are too few negatives.
-    threshold: float | str | None
-    chosen: Estimate | None  # false-positive rate on the half that is used to choose the threshold
-    bound: float | None  # one-sided 95 % upper limit of the false-positive rate on this half, at most the target
-    confirmed: Estimate | None  # false-positive rate on the other half, with its 95 % interval
-    recall: Estimate | None  # share of all positive pairs that are predicted positive
-    needed: int  # minimum number of negative pairs in the first half for a threshold to pass
-    available: int  # number of negative pairs in the first half
-
-
-def sweep_thresholds(scores: Floats, positive: Flags) -> list[ThresholdRow]:
+def sweep_thresholds(scores: Floats, positive: Flags) -> list[dict[str, Any]]:
     """Compute false-positive rate, recall and precision at up to 100 thresholds, in descending order.
 
     The scores are log odds of the label (`scoring.log_odds`), shape (n,). Both labels must occur.
@@ -77,7 +53,7 @@ def find_safe_thresholds(
     source_names: Sequence[Hashable],
     *,
     targets: Sequence[float] = TARGETS,
-) -> list[SafeThreshold]:
+) -> list[dict[str, Any]]:
     """Find the lowest threshold that keeps the false-positive rate at or below each target.
 
     The sources are split into two halves by a hash of their names, so that no source is in both. On the first half,
@@ -91,6 +67,18 @@ def find_safe_thresholds(
         scores: Log odds of the label (`scoring.log_odds`), shape (n,).
         source_names: Name of each source, by source index.
         targets: Maximum accepted false-positive rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
+
+    Returns:
+        One row per target. The scores are None if no threshold passes, usually because there are too few negatives.
+
+        - target: Maximum accepted false-positive rate.
+        - threshold: The threshold; text if a float has too few digits.
+        - chosen: False-positive rate on the half that is used to choose the threshold.
+        - bound: One-sided 95 % upper limit of this rate, at most the target.
+        - confirmed: False-positive rate on the other half.
+        - recall: Share of all positive pairs that are predicted positive.
+        - needed: Minimum number of negative pairs in the first half for a threshold to pass.
+        - available: Number of negative pairs in the first half.
     """
     # A hash instead of a random split: a source stays in its half if other pairs are added or removed.
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]
@@ -101,11 +89,11 @@ def find_safe_thresholds(
         tested += _test_thresholds(scores, negatives, candidates[start : start + _BLOCK], source)
         if any(bound > max(targets) for _, _, bound in tested):
             break
-    found: list[SafeThreshold] = []
+    found: list[dict[str, Any]] = []
     for target in targets:
         # All thresholds before the first bound above the target pass; later ones do not count.
         n_passed = next((k for k, (_, _, bound) in enumerate(tested) if bound > target), len(tested))
-        row: SafeThreshold = {
+        row: dict[str, Any] = {
             "target": target, "threshold": None, "chosen": None, "bound": None, "confirmed": None, "recall": None,
             # Without errors among m pairs, the one-sided upper limit is 1 - (1 - LEVEL)^(1 / m).
             "needed": math.ceil(math.log(1 - LEVEL) / math.log1p(-target)), "available": int(negatives.sum()),

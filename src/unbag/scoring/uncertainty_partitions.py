@@ -1,45 +1,18 @@
 """Accuracy on partitions ordered by their difficulty for a bag-of-words model (ReSNLI, Figure 2)."""
 
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, estimate_ratio
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios, estimate_ratio
 from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
 """Number of partitions in ReSNLI (section 5.3); a set with fewer test pairs has one pair per partition."""
 
 _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
-
-
-class PartitionRow(TypedDict):
-    """Accuracy on one partition of the examples."""
-
-    partition: int
-    accuracy: Estimate
-
-
-class UncertaintyPartitionsScores(TypedDict):
-    """Scores of `uncertainty_partitions`."""
-
-    n_examples: int
-    n_partitions: int
-    accuracy: Estimate
-    easiest: Estimate
-    hardest: Estimate
-    drop: Estimate
-    rank_correlation: float | None
-    by_partition: list[PartitionRow]
-
-
-class ResnliScores(UncertaintyPartitionsScores):
-    """Scores on ReSNLI, with the accuracy outside the training splits and the number of partitions of the whole set."""
-
-    unseen: NotRequired[Estimate]
-    set_partitions: NotRequired[int]
 
 
 def uncertainty_partitions(
@@ -49,7 +22,7 @@ def uncertainty_partitions(
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> UncertaintyPartitionsScores:
+) -> dict[str, Any]:
     """Compute the accuracy per partition of the pairs. Partitions are ordered by difficulty for a bag-of-words model.
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
@@ -127,7 +100,7 @@ def _compute_trend(accuracies: NDArray[np.float64]) -> float | None:
 
 def score_resnli(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> ResnliScores | dict[str, Any]:
+) -> dict[str, Any]:
     """Compute the accuracy overall and by uncertainty partition.
 
     Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has

@@ -13,7 +13,7 @@ by the log odds of the scores (`scoring.log_odds`). `compute_binary_scores` comp
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple, NotRequired, TypedDict
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import CONTRADICTION, CONTRADICTION_OR_NOT, ENTAILMENT, resolve_gold_label
 from unbag.data.predictions import NO_ANSWER, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_ratio, sum_by_source
-from unbag.scoring.calibration import CalibrationScores, compute_calibration
+from unbag.scoring.calibration import compute_calibration
 from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
 from unbag.scoring.log_odds import compute_cutoff, compute_log_odds
 from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
-from unbag.scoring.thresholds import SafeThreshold, ThresholdRow, find_safe_thresholds, sweep_thresholds
+from unbag.scoring.thresholds import find_safe_thresholds, sweep_thresholds
 from unbag.scoring.validation import encode_names
 
 BALANCED: Final = "balanced_accuracy"
@@ -34,67 +34,12 @@ BALANCED: Final = "balanced_accuracy"
 _CURVE_POINTS: Final = 100  # maximum number of points of the curve, which limits the size of the results file
 _DECIMALS: Final = 9  # of a probability
 
-
-class RiskCoverage(TypedDict):
-    """Risk-coverage curve: the error rate on the most confident predictions, for each fraction of the predictions."""
-
-    aurc: float  # area under the curve, in [0, 1]; lower is better
-    oracle: float  # area if all errors had the lowest confidence
-    random: float  # area for a random order, which equals the error rate
-    coverage: list[float]  # shares of the pairs, at most 100 points
-    risk: list[float]  # error rate at each coverage
-
-
-class _SharedScores(TypedDict):
-    auroc: Estimate | None
-    average_precision: Estimate | None
-    balanced_accuracy: Estimate
-    calibration: CalibrationScores | None
-    risk_coverage: RiskCoverage | None
-    safe_thresholds: list[SafeThreshold]
-
-
-class BinaryScores(_SharedScores):
-    """Scores of predictions of one label against the rest: those of `verification`, whose label is entailment.
-
-    A positive is a pair with the label.
-    """
-
-    n_positive: int
-    n_negative: int
-    n_sources: int
-    recall: Estimate
-    false_positive: Estimate  # share of negatives that are predicted positive; lower is better
-    thresholds: list[ThresholdRow]
-
-
-class SweepRow(TypedDict):
-    """False-entailment rate, recall and precision at one threshold."""
-
-    threshold: float | str
-    false_entailment: float
-    recall: float
-    precision: float | None
-
-
-class VerificationScores(_SharedScores):
-    """Scores of `verification`."""
-
-    n_entailed: int
-    n_not_entailed: int
-    n_sources: NotRequired[int]
-    recall: NotRequired[Estimate]
-    false_entailment: Estimate
-    false_contradiction: Estimate | None
-    thresholds: list[SweepRow]
-
-
 _OF_ENTAILMENT: Final = {
     "n_positive": "n_entailed",
     "n_negative": "n_not_entailed",
     "false_positive": "false_entailment",
 }
-"""Names of `BinaryScores` and their thresholds in `VerificationScores`, if they differ."""
+"""Names of the scores of entailment, if they differ from those of `compute_binary_scores`."""
 
 
 class BinaryPredictions(NamedTuple):
@@ -135,7 +80,7 @@ def verification(
     threshold: float | str = 0.5,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> VerificationScores:
+) -> dict[str, Any]:
     """Compute the scores of a verifier from predicted probabilities of entailment.
 
     Args:
@@ -213,7 +158,7 @@ def compute_verification_scores(
     contradictions: BinaryPredictions | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> VerificationScores | None:
+) -> dict[str, Any] | None:
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Return None if all pairs are entailed or none is.
@@ -241,7 +186,7 @@ def compute_verification_scores(
             is_count_of_rows=True,
             resamples=resamples,
         )
-    scores: Any = {}
+    scores: dict[str, Any] = {}
     for name, value in found.items():
         scores[_OF_ENTAILMENT.get(name, name)] = value
         if name == "false_positive":
@@ -249,8 +194,7 @@ def compute_verification_scores(
     scores["thresholds"] = [
         {_OF_ENTAILMENT.get(name, name): value for name, value in row.items()} for row in found["thresholds"]
     ]
-    verified: VerificationScores = scores
-    return verified
+    return scores
 
 
 def compute_binary_scores(
@@ -259,10 +203,11 @@ def compute_binary_scores(
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> BinaryScores | None:
+) -> dict[str, Any] | None:
     """Compute the scores of predictions of one label against the rest. Return None if all pairs have it or none has.
 
-    Arguments are those of `compute_verification_scores`.
+    Arguments are those of `compute_verification_scores`. The scores are those of `verification`, with a pair
+    that has the label as a positive: `false_positive` is the share of negatives that are predicted positive.
     """
     positive = np.asarray(predictions.positive, dtype=bool)
     lengths = {len(sources), *(len(part) for part in predictions if part is not None)}
@@ -276,7 +221,7 @@ def compute_binary_scores(
     predictions = predictions.with_errors()
     predicted = np.asarray(predictions.predicted, dtype=bool)
     source, names = encode_names(sources)
-    decision_scores: BinaryScores = {
+    decision_scores: dict[str, Any] = {
         "n_positive": int(positive.sum()),
         "n_negative": int((~positive).sum()),
         "n_sources": len(names),
@@ -353,13 +298,20 @@ def compute_balanced_accuracy(sums: Floats) -> Floats:
     return mean
 
 
-def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> RiskCoverage:
+def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> dict[str, Any]:
     """Compute the risk-coverage curve of predictions and the area under it.
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,
     https://arxiv.org/abs/1705.08500; named AURC by Geifman, Uziel & El-Yaniv 2019). Errors are distributed evenly among
     pairs with equal confidence, which is equivalent to the mean over all orders of these pairs. Only the order of the
     confidence matters.
+
+    Returns:
+        - aurc: Area under the curve, in [0, 1]; lower is better.
+        - oracle: Area if all errors had the lowest confidence.
+        - random: Area for a random order, which equals the error rate.
+        - coverage: Shares of the pairs, at most 100 points.
+        - risk: Error rate at each coverage.
 
     >>> found = compute_risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]
@@ -393,7 +345,7 @@ def compute_verifier_scores(
     sources: Sequence[Hashable] | NDArray[Any],
     *,
     resamples: int = DEFAULT_RESAMPLES,
-) -> VerificationScores | None:
+) -> dict[str, Any] | None:
     """Compute the scores of a model as a verifier on n rows. Return None if they are undefined.
 
     They are undefined if the rows are all entailed or all not entailed, or if the model detects only contradictions.
@@ -414,7 +366,7 @@ def compute_verifier_scores(
 
 def compute_detection_scores(
     labels: ArrayLike, predictions: SetPredictions, sources: Sequence[Hashable] | NDArray[Any]
-) -> BinaryScores | None:
+) -> dict[str, Any] | None:
     """Compute the scores of a contradiction detector, the mirror image of `compute_verifier_scores`.
 
     Return None if the rows are all contradictions or none is, or if the predictions separate entailment.

@@ -6,17 +6,18 @@ from typing import Any
 
 from unbag.challenge_sets.perturbations.augmentation import (
     PairGenerator,
-    ReversedPairGenerator,
-    SoswapAddamodPairGenerator,
-    SwappedPairGenerator,
+    create_addamod_generator,
+    create_reversed_generator,
+    create_soswap_generator,
+    create_swapped_generator,
     sample_generated_pairs,
 )
-from unbag.challenge_sets.perturbations.contrast_sets import ContrastSetGenerator
+from unbag.challenge_sets.perturbations.contrast_sets import create_contrast_generator
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
-from unbag.challenge_sets.perturbations.negation import NegatedPairGenerator, NegationMirrorGenerator
-from unbag.challenge_sets.perturbations.recombined import RecombinedPairGenerator
-from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
-from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
+from unbag.challenge_sets.perturbations.negation import create_mirror_generator, create_negated_generator
+from unbag.challenge_sets.perturbations.recombined import create_recombined_generator
+from unbag.challenge_sets.perturbations.soswap_addamod import count_adjectives
+from unbag.challenge_sets.perturbations.substitution import Substituter, create_substituted_generator
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
@@ -82,33 +83,34 @@ class PairAugmenter:
 def _maker(
     kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str
 ) -> PairGenerator:
-    if kind in (SOSWAP, ADDAMOD):
-        if kind == SOSWAP and words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
+    if kind == "soswap":
+        if words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
-        adjectives = count_adjectives(examples, parser) if kind == ADDAMOD else None
-        return SoswapAddamodPairGenerator(premises, parser, kind=kind, adjectives=adjectives, words=words)
-    if kind == SwappedPairGenerator.kind:
-        return SwappedPairGenerator(examples, parser)
-    if kind == RecombinedPairGenerator.kind:
-        return RecombinedPairGenerator(examples, parser)
-    if kind == NegationMirrorGenerator.kind:
-        return NegationMirrorGenerator(premises, parser, words=words)
-    if kind in (SubstitutedPairGenerator.kind, ContrastSetGenerator.kind):
+        return create_soswap_generator(premises, parser, words=words)
+    if kind == "addamod":
+        return create_addamod_generator(premises, parser, adjectives=count_adjectives(examples, parser), words=words)
+    if kind == "swapped":
+        return create_swapped_generator(examples, parser)
+    if kind == "recombined":
+        return create_recombined_generator(examples, parser)
+    if kind == "negation":
+        return create_mirror_generator(premises, parser, words=words)
+    if kind in ("substituted", "contrast"):
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
         substituter = Substituter(
             count_words_and_bigrams(examples), lists=lists, more=WordNetCandidates(wordnet).get_candidates, words=words
         )
-        if kind == SubstitutedPairGenerator.kind:
-            return SubstitutedPairGenerator(premises, substituter)
-        return ContrastSetGenerator(
+        if kind == "substituted":
+            return create_substituted_generator(premises, substituter)
+        return create_contrast_generator(
             premises, parser, adjectives=count_adjectives(examples, parser), substituter=substituter
         )
     from unbag.baselines.natlog.labeler import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    if kind == NegatedPairGenerator.kind:
-        return NegatedPairGenerator(premises, parser, labeller, words=words)
-    assert kind == ReversedPairGenerator.kind
-    return ReversedPairGenerator(examples, labeller)
+    if kind == "negated":
+        return create_negated_generator(premises, parser, labeller, words=words)
+    assert kind == "reversed"
+    return create_reversed_generator(examples, labeller)

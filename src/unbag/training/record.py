@@ -4,9 +4,11 @@ The schema contains the fields that model cards and later runs read. `training.r
 """
 
 from pathlib import Path
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, NotRequired
 
-from unbag.challenge_sets.results import read_record
+from typing_extensions import TypedDict  # pydantic reads records by it
+
+from unbag.challenge_sets.results import Count, read_record
 from unbag.training.config import Precision
 
 FILE: Final = "training.json"
@@ -20,7 +22,7 @@ class _Model(TypedDict):
 class TrainingRecord(TypedDict):
     """Schema of training.json."""
 
-    schema: int
+    schema: Count
     recipe: str
     config: dict[str, Any]  # `TrainConfig.to_json`
     precision: Precision
@@ -28,16 +30,16 @@ class TrainingRecord(TypedDict):
     data: dict[str, list[dict[str, Any]]]  # `TrainingData.build_record`
     embeddings: NotRequired[str]
     label_order: list[str]
-    pairs_per_epoch: int
-    steps_per_epoch: int
-    steps: int
-    truncated_pairs: int
+    pairs_per_epoch: Count
+    steps_per_epoch: Count
+    steps: Count
+    truncated_pairs: Count
     bias_accuracy: NotRequired[float]
     augmentation: NotRequired[dict[str, Any]]  # `PairAugmenter.build_record`
     evaluations: list[dict[str, Any]]  # each with its `step` and the metrics by dataset
     best_evaluation: dict[str, Any]
     interpolation: NotRequired[dict[str, Any]]  # `WeightInterpolation.select_weights`
-    processes: int
+    processes: Count
     device: str
     environment: dict[str, str]
 

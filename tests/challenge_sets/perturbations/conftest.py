@@ -19,6 +19,12 @@ def real_parses(parser, real_premises):
     return list(parser.parse(real_premises))
 
 
+@pytest.fixture
+def parse(parser):
+    """Return a function that parses one sentence."""
+    return lambda sentence: next(iter(parser.parse([sentence])))
+
+
 def build_parse(text):
     """Build a parse from lines with word, lemma, POS, tag, head and dependency.
 

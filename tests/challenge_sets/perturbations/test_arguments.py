@@ -1,7 +1,6 @@
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from tests.challenge_sets.perturbations.simple_sentences import parse_simple
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
@@ -18,24 +17,20 @@ from unbag.challenge_sets.perturbations.arguments import (
 SUBJECT, OBJECT, NUMBER = ArgumentRole
 
 
-def _find_arguments(sentence):
-    return {(each.role, each.text) for each in iter_replacement_arguments(parse_simple(sentence))}
-
-
 def _build_argument(role, noun, *, verb="", text="", is_plural=False):
     return Argument(role, text or f"a {noun}", noun, verb, is_plural, range(2))
 
 
-def test_transitive_clause_has_subject_and_object():
-    found = find_claim_arguments(parse_simple("A man is carrying a wooden ladder."))
+def test_transitive_clause_has_subject_and_object(parse):
+    found = find_claim_arguments(parse("A man is carrying a wooden ladder."))
     assert [(each.role, each.text, each.noun) for each in found] == [
         (SUBJECT, "a man", "man"),
         (OBJECT, "a wooden ladder", "ladder"),
     ]
 
 
-def test_counted_noun_has_number_argument():
-    found = find_claim_arguments(parse_simple("Two men are standing on a ladder."))
+def test_counted_noun_has_number_argument(parse):
+    found = find_claim_arguments(parse("Two men are standing on a ladder."))
     assert [(each.role, each.text) for each in found] == [(SUBJECT, "two men"), (NUMBER, "two")]
 
 
@@ -48,10 +43,12 @@ def test_counted_noun_has_number_argument():
         ("A person is performing.", ClaimExclusionReason.NO_ARGUMENT),  # the subject is not specific either
         ("A men are carrying a ladder.", ClaimExclusionReason.DETERMINER),
         ("A man are carrying a ladder.", ClaimExclusionReason.DISAGREES),
+        ("A man is not riding a horse.", ClaimExclusionReason.NEGATED),
+        ("A man is riding his horse.", ClaimExclusionReason.NO_ARGUMENT),  # the subject with a pronoun is kept
     ],
 )
-def test_unsuitable_claim_has_exclusion_reason(claim, reason):
-    assert find_claim_arguments(parse_simple(claim)) is reason
+def test_unsuitable_claim_has_exclusion_reason(parse, claim, reason):
+    assert find_claim_arguments(parse(claim)) is reason
 
 
 def _parse_walk(bound, after=""):
@@ -101,51 +98,22 @@ def test_number_without_bound_is_exchanged(before):
     assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_parse_walk(before))}
 
 
-def test_negated_claim_is_excluded():
-    parse = build_parse("""
-        A      a     DET  DT  2 det
-        man    man   NOUN NN  5 nsubj
-        is     be    AUX  VBZ 5 aux
-        not    not   PART RB  5 neg
-        riding ride  VERB VBG 5 ROOT
-        a      a     DET  DT  7 det
-        horse  horse NOUN NN  5 dobj
-    """)
-    assert find_claim_arguments(parse) is ClaimExclusionReason.NEGATED
+def test_donor_arguments_are_lowercase_plain_phrases(parse):
+    def find_arguments(sentence):
+        return {(each.role, each.text) for each in iter_replacement_arguments(parse(sentence))}
 
-
-def test_subject_with_pronoun_reference_is_kept():
-    parse = build_parse("""
-        A      a     DET  DT   2 det
-        man    man   NOUN NN   4 nsubj
-        is     be    AUX  VBZ  4 aux
-        riding ride  VERB VBG  4 ROOT
-        his    his   PRON PRP$ 6 poss
-        horse  horse NOUN NN   4 dobj
-    """)
-    assert find_claim_arguments(parse) is ClaimExclusionReason.NO_ARGUMENT
-
-
-def test_donor_arguments_are_lowercase_plain_phrases():
-    assert _find_arguments("A young woman is carrying three ladders.") == {
+    assert find_arguments("A young woman is carrying three ladders.") == {
         (SUBJECT, "a young woman"),
         (OBJECT, "three ladders"),
         (NUMBER, "three"),
     }
-    assert _find_arguments("The girls are holding another flag.") == {(SUBJECT, "the girls")}
-    assert _find_arguments("A boy is taking a nap.") == {(SUBJECT, "a boy")}, "a nap is not acted on"
-    assert _find_arguments("A mans is holding a flag.") == set(), "the determiner does not fit"
+    assert find_arguments("The girls are holding another flag.") == {(SUBJECT, "the girls")}
+    assert find_arguments("A boy is taking a nap.") == {(SUBJECT, "a boy")}, "a nap is not acted on"
+    assert find_arguments("A men is holding a flag.") == set(), "the determiner does not fit"
 
 
-def test_donor_arguments_include_caption_subject():
-    parse = build_parse("""
-        A      a     DET  DT  2 det
-        man    man   NOUN NN  2 ROOT
-        riding ride  VERB VBG 2 acl
-        a      a     DET  DT  5 det
-        horse  horse NOUN NN  3 dobj
-    """)
-    assert [(each.role, each.text) for each in iter_replacement_arguments(parse)] == [
+def test_donor_arguments_include_caption_subject(parse):
+    assert [(each.role, each.text) for each in iter_replacement_arguments(parse("A man riding a horse"))] == [
         (SUBJECT, "a man"),
         (OBJECT, "a horse"),
     ]
@@ -234,11 +202,11 @@ def test_is_counted_once_rejects_further_members(sentence, once):
         ("Two men are carrying a ladder.", "Four dogs are sleeping.", NUMBER, "Four men are carrying a ladder."),
     ],
 )
-def test_exchange_argument_changes_only_argument(claim, donor, role, expected):
-    parse = parse_simple(claim)
-    [old] = [each for each in find_claim_arguments(parse) if each.role is role]
-    [new] = [each for each in iter_replacement_arguments(parse_simple(donor)) if each.role is role]
-    assert replace_argument(parse, old, new) == expected
+def test_exchange_argument_changes_only_argument(parse, claim, donor, role, expected):
+    parsed = parse(claim)
+    [old] = [each for each in find_claim_arguments(parsed) if each.role is role]
+    [new] = [each for each in iter_replacement_arguments(parse(donor)) if each.role is role]
+    assert replace_argument(parsed, old, new) == expected
 
 
 def test_exchange_argument_capitalizes_word_for_initial_digit():
@@ -260,30 +228,3 @@ def test_implied_stems_include_hypernyms_but_not_hyponyms():
     assert collect_content_stems("a street") <= expand_word("road")
     assert collect_content_stems("a girl").isdisjoint(expand_word("child"))
     assert collect_content_stems("2") <= expand_word("two")
-
-
-def test_real_exchange_changes_one_phrase(real_parses):
-    """The words around the argument are unchanged, and the new phrase is the donor's except for capitalization."""
-    donors = {role: [] for role in ArgumentRole}
-    for parse in real_parses:
-        for argument in iter_replacement_arguments(parse):
-            donors[argument.role].append(argument)
-    made = 0
-    for parse in real_parses:
-        found = find_claim_arguments(parse)
-        for old in [] if isinstance(found, ClaimExclusionReason) else found:
-            new = next((each for each in donors[old.role] if is_valid_replacement(old, each)), None)
-            if new is None:
-                continue
-            made += 1
-            sentence = replace_argument(parse, old, new)
-            before = parse.text(0, old.span.start) if old.span.start else ""
-            after = parse.text(old.span.stop, len(parse.words)) if old.span.stop < len(parse.words) else ""
-            assert sentence.startswith(before)
-            assert sentence.endswith(after.rstrip())
-            middle = sentence[len(before) : len(sentence) - len(after.rstrip())].strip()
-            assert middle.lower() == new.text.lower()
-            assert collect_content_stems(sentence) <= collect_content_stems(str(parse)) | collect_content_stems(
-                new.text
-            )
-    assert made > 20

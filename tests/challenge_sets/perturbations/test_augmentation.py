@@ -7,7 +7,8 @@ import pytest
 from unbag.challenge_sets.perturbations.augmentation import (
     UNBALANCED,
     GeneratedPair,
-    SoswapAddamodPairGenerator,
+    PairGenerator,
+    create_soswap_generator,
     parse_pair_kind,
     sample_generated_pairs,
 )
@@ -17,33 +18,28 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     iter_soswap_addamod_tables,
     swap_within_vocabulary_half,
 )
-from unbag.challenge_sets.perturbations.substitution import SubstitutedPairGenerator, Substituter
+from unbag.challenge_sets.perturbations.substitution import Substituter, create_substituted_generator
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.grammar import find_phrase_difference
 
 
-class LetterPairs:
-    """A generator of one pair per label."""
+def _create_letter_generator(labels, *, balanced):
+    """Create a generator of one pair per label."""
 
-    kind = "letters"
-    group_size = 1
-
-    def __init__(self, labels, *, balanced):
-        self._labels, self.balanced = labels, balanced
-
-    def __len__(self):
-        return len(self._labels)
-
-    def generate(self, order, seed):
+    def generate(order, seed):
         for i in order:
-            yield [GeneratedPair(str(i), label, label) for label in self._labels[i]] or "none"
+            yield [GeneratedPair(str(i), label, label) for label in labels[i]] or "none"
+
+    return PairGenerator("letters", labels, generate, balanced=balanced)
 
 
 def _count_sampled_labels(labels, pairs, *, balanced):
     counts = Counter()
-    made = sample_generated_pairs(LetterPairs(labels, balanced=balanced), epoch=0, n_pairs=pairs, counts=counts)
+    made = sample_generated_pairs(
+        _create_letter_generator(labels, balanced=balanced), epoch=0, n_pairs=pairs, counts=counts
+    )
     return Counter(pair.label for pair in made), counts
 
 
@@ -59,7 +55,7 @@ def test_sample_epoch_balanced_limits_each_label_to_half():
 
 
 def test_kind_of_parses_id():
-    made = list(sample_generated_pairs(LetterPairs(["C"] * 3, balanced=False), epoch=2, n_pairs=7))
+    made = list(sample_generated_pairs(_create_letter_generator(["C"] * 3, balanced=False), epoch=2, n_pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
     assert parse_pair_kind("snli-train-3") is parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
@@ -87,7 +83,7 @@ def words_by_half(parser, real_premises, adjectives):
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
         }
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
-        pairs = sample_generated_pairs(SubstitutedPairGenerator(real_premises, substituter), epoch=0, n_pairs=60)
+        pairs = sample_generated_pairs(create_substituted_generator(real_premises, substituter), epoch=0, n_pairs=60)
         words[half, "substituted"] = {
             " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
         }
@@ -138,6 +134,6 @@ def test_premise_without_swap_is_parsed_once(parser):
                 asked.append(sentence)
                 yield from parser.parse([sentence])
 
-    maker = SoswapAddamodPairGenerator(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
+    maker = create_soswap_generator(["A man is pushing a car.", "The dog sleeps."], Counting())
     assert len(list(sample_generated_pairs(maker, epoch=0, n_pairs=5))) == 5
     assert Counter(asked)["The dog sleeps."] <= 1

@@ -6,20 +6,10 @@ import pytest
 from unbag.challenge_sets.perturbations.corpus_counts import (
     BOUNDARY,
     BigramCounts,
-    count_words_and_bigrams,
     merge_bigram_counts,
     read_bigrams,
 )
-from unbag.data.sources import Example
 from unbag.utils.safe_io import DataError
-
-
-def test_bigrams_are_counted_with_sentence_ends():
-    found = BigramCounts(count_words_and_bigrams([Example("a", "A red dog.", "A dog.", "neutral")]).bigrams)
-    assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
-    assert found.counts["dog", BOUNDARY] == 2
-    assert found.is_attested(("dog", BOUNDARY), 2)
-    assert not found.is_attested(("dog", BOUNDARY), 3)
 
 
 def test_read_bigrams_text_counts_each_line(tmp_path):

@@ -14,8 +14,8 @@ from unbag.challenge_sets.perturbations.negation import (
     NOT_TRUE,
     TEMPLATES,
     THERE_IS_NO,
-    NegatedPairGenerator,
     build_negations,
+    create_negated_generator,
     find_simple_clause,
     iter_shortened_parses,
 )
@@ -114,7 +114,7 @@ def test_labels_are_proved_and_templates_match_half(parser, real_premises, label
     for words in (TRAINING, HELD_OUT):
         pairs = list(
             sample_generated_pairs(
-                NegatedPairGenerator(real_premises, parser, labeller, words=words), epoch=0, n_pairs=45
+                create_negated_generator(real_premises, parser, labeller, words=words), epoch=0, n_pairs=45
             )
         )
         labels = [pair.label for pair in pairs]
@@ -139,7 +139,7 @@ def _templates(text):
 def test_negation_position_does_not_reveal_label(parser, real_premises, labeller):
     """Each position of the negation (premise, hypothesis, both) occurs with at least two labels."""
     made = {}
-    for pair in sample_generated_pairs(NegatedPairGenerator(real_premises, parser, labeller), epoch=0, n_pairs=120):
+    for pair in sample_generated_pairs(create_negated_generator(real_premises, parser, labeller), epoch=0, n_pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
         made.setdefault(side, set()).add(pair.label)
     assert made == {

@@ -1,7 +1,14 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_generated_pairs
+from unbag.challenge_sets.perturbations.augmentation import (
+    OFFICIAL,
+    GeneratedPair,
+    PairGenerator,
+    sample_generated_pairs,
+)
 from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences, is_official_sentence
 
 
@@ -24,28 +31,18 @@ def test_other_sentences_are_not_official(real_premises):
     assert not any(map(is_official_sentence, real_premises))
 
 
-class ThreePairs:
-    """A generator of three pairs."""
-
-    kind = "three"
-    balanced = False
-    group_size = 1
-
-    def __len__(self):
-        return 3
-
-    def generate(self, order, seed):
-        for i in order:
-            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
+def _generate_dogs(order, seed):
+    for i in order:
+        yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
 
 
 def test_pairs_contain_no_official_sentence(monkeypatch):
     monkeypatch.setattr(
         "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == "A dog number 1."
     )
-    from collections import Counter
-
     counts = Counter()
-    made = list(sample_generated_pairs(ThreePairs(), epoch=0, n_pairs=4, counts=counts))
+    made = list(
+        sample_generated_pairs(PairGenerator("three", range(3), _generate_dogs), epoch=0, n_pairs=4, counts=counts)
+    )
     assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
     assert counts[OFFICIAL] in (1, 2)

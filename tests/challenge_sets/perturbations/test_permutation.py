@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from unbag.challenge_sets.perturbations.permutation import (
     CLUMPS,
-    DEFAULT_MIN_WORDS,
     MODES,
     Permuter,
     TooFewPermutationsError,
@@ -16,8 +15,6 @@ from unbag.challenge_sets.perturbations.permutation import (
     _placements,
     draw_derangement,
 )
-from unbag.data.corpora import CORPORA
-from unbag.data.sources import open_data
 from unbag.data.text.tokens import tokenize
 
 PREMISE = tokenize("Two young dogs, and a cat, chase a red ball in the park.")
@@ -41,12 +38,6 @@ def test_every_word_moves_and_punctuation_stays():
         assert sorted(permuted) == sorted(tokens.texts)
         for place, (before, after) in enumerate(zip(tokens.texts, permuted, strict=True)):
             assert (before == after) == (place not in tokens.words)
-
-
-def test_permutations_of_example_are_distinct():
-    short = tokenize("a b c d"), tokenize("e f g h")  # only 9 × 9 = 81 pairs of derangements, so samples often collide
-    premise, hypothesis = Permuter(q=81).permute_pair("a", *short)
-    assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 81
 
 
 def test_repeated_words_give_distinct_pairs():
@@ -102,15 +93,6 @@ def test_premise_and_hypothesis_are_permuted_independently():
     assert not set(premise.texts) & set(hypothesis.texts)
 
 
-@pytest.fixture(scope="module")
-def snli(shared):
-    """Return id, premise and hypothesis of the usable examples of SNLI dev, as tokens."""
-    [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
-    examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).iter_examples()
-    pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
-    return [pair for pair in pairs if min(side.length for side in pair[1:]) >= DEFAULT_MIN_WORDS]
-
-
 def test_hypothesis_mode_keeps_premise():
     premise, hypothesis = Permuter(q=5, mode="hypothesis").permute_pair("a", PREMISE, HYPOTHESIS)
     assert set(premise.texts) == {"Two young dogs, and a cat, chase a red ball in the park."}
@@ -125,16 +107,6 @@ def test_hypothesis_mode_keeps_whitespace_and_unicode(odd):
     premise, _ = Permuter(q=3, mode="hypothesis").permute_pair("a", tokenize(odd), HYPOTHESIS)
     assert premise.texts == [odd] * 3
     assert Permuter(mode="hypothesis").permute_once("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
-
-
-def test_hypothesis_mode_keeps_snli_premises(snli):
-    assert len(snli) == 3697
-    verbatim = [
-        Permuter(q=1, mode="hypothesis").permute_once(source_id, premise, hypothesis, 0)[0] == premise.sentence
-        for source_id, premise, hypothesis in snli
-    ]
-    assert all(verbatim)
-    assert any(" ".join(premise.texts) != premise.sentence for _, premise, _ in snli), "then this shows nothing"
 
 
 @pytest.mark.parametrize(("mode", "run"), [("clumped_25", 3), ("clumped_50", 6), ("clumped_75", 9)])
@@ -178,30 +150,6 @@ def test_permuter_clump_of_all_words_raises():
     for q in (1, 100):
         with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
             Permuter(q=q, mode="clumped_75").permute_pair("a", dotted, HYPOTHESIS)
-
-
-def test_short_sentence_has_no_clump():
-    few = tokenize("a b c d e f g")  # int(.25 × 7) = 1
-    premise, _ = Permuter(q=200, mode="clumped_25").permute_pair("a", few, HYPOTHESIS)
-    assert all(place != word for text in premise.texts for place, word in enumerate(_find_word_positions(few, text)))
-    assert len(set(premise.texts)) > 150, "of 1,854 derangements"
-
-
-@pytest.mark.parametrize("mode", CLUMPS)
-def test_every_word_of_snli_moves(snli, mode):
-    moved = dropped = 0
-    for source_id, *sentences in snli[::16]:
-        try:
-            sides = Permuter(q=10, mode=mode).permute_pair(source_id, *sentences)
-        except TooFewPermutationsError:
-            dropped += 1
-            continue
-        for tokens, side in zip(sentences, sides, strict=True):
-            words = np.array(tokens.words)
-            assert (side.orders[:, words] != words).all()
-            moved += side.orders.shape[0] * len(words)
-    assert moved > 40_000
-    assert dropped < 10
 
 
 def _iter_clumped_orders(n, run):
@@ -286,14 +234,6 @@ def test_chinese_is_joined_without_spaces(characters):
     tokens = tokenize("身上裹一件工厂发的棉大衣,手插在袖筒里", "zh", characters=characters)
     premise, _ = Permuter(q=3).permute_pair("a", tokens, tokens)
     assert all(" " not in text and sorted(text) == sorted(tokens.sentence) for text in premise.texts)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"), [({"q": 0}, "q: expected at least 1"), ({"mode": "upside_down"}, "'upside_down'")]
-)
-def test_invalid_options_are_rejected(options, words):
-    with pytest.raises(ValueError, match=words):
-        Permuter(**options)
 
 
 def test_bleu_is_computed_from_texts():

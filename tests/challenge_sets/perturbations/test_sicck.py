@@ -98,29 +98,6 @@ def test_contiguous_folds_are_blocks_of_rows_sorted_by_seed():
     assert assign_folds(list("babbaab"), 3) == [0, 1, 0, 0, 2, 2, 1]
 
 
-@pytest.mark.parametrize("n", [2, 5, 7, 100])
-def test_contiguous_folds_cover_all_rows_evenly(n):
-    seeds = sorted(SEEDS)
-    found = assign_folds(seeds, n)
-    sizes = Counter(found)
-    assert set(found) == set(range(n))
-    assert found == sorted(found), "blocks of the file's order, where that is by seed"
-    assert [sizes[fold] for fold in range(n)] == [100 // n + (fold < 100 % n) for fold in range(n)]
-    assert assign_folds(seeds, n, seed=14) == found, "nothing is left to chance"
-
-
-def test_official_folds_are_contiguous_in_file(shared):
-    """Five blocks of about 261 rows, most of whose seeds occur in no other block."""
-    rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
-    seeds = [row.seed for row in rows]
-    found = assign_folds(seeds)
-    assert found == sorted(found), "the file is sorted by seed"
-    assert [found.count(fold) for fold in range(5)] == [261, 261, 261, 261, 260]
-    met = {seed for seed in seeds if len({fold for fold, other in zip(found, seeds, strict=True) if other == seed}) > 1}
-    assert len(met) == 4, "the four that a cut goes through"
-    assert sum(seed not in met for seed in seeds) == 942
-
-
 def test_spread_folds_divide_each_seed_evenly():
     found = assign_folds(SEEDS, 5, method="spread")
     assert Counter(found) == dict.fromkeys(range(5), 20)
@@ -148,8 +125,3 @@ def test_assign_folds_depends_on_seed():
 def test_assign_folds_invalid_number_raises(n, folding):
     with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
         assign_folds(SEEDS, n, method=folding)
-
-
-def test_assign_folds_unknown_folding_raises():
-    with pytest.raises(ValueError, match="folding: expected one of contiguous, spread, whole_seeds, got 'random'"):
-        assign_folds(SEEDS, 5, method="random")

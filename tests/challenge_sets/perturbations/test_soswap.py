@@ -1,160 +1,13 @@
 from collections import Counter
-from typing import NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.soswap import SoswapExclusionReason, SwappedSentence, swap_subject_and_object
-from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
 
 BE = {"is", "are", "was", "were", "am", "be"}
 CASES = [{"he", "him"}, {"she", "her"}, {"they", "them"}, {"i", "me"}, {"we", "us"}]
-
-
-class Phrase(NamedTuple):
-    """A noun phrase: words, number (singular or plural), and counts of words before and after the head."""
-
-    words: str
-    plural: bool = False
-    pos: str = "NOUN"
-
-
-PHRASES = [
-    Phrase("a dog"),
-    Phrase("an old cat"),
-    Phrase("the man with a hat"),
-    Phrase("two birds", plural=True),
-    Phrase("some big dogs in red coats", plural=True),
-    Phrase("her bike"),
-    Phrase("boys", plural=True),
-]
-VERBS = {  # singular, plural
-    "chases": "chase",
-    "carries": "carry",
-    "passed": "passed",
-    "is pulling": "are pulling",
-    "has washed": "have washed",
-    "was holding": "were holding",
-}
-TAILS = ["", "in the park", "happily near a house"]
-LEMMAS = {
-    "dogs": "dog",
-    "chases": "chase",
-    "carries": "carry",
-    "is": "be",
-    "are": "be",
-    "was": "be",
-    "were": "be",
-    "has": "have",
-}
-POS = {
-    **dict.fromkeys("a an the some".split(), ("DET", "DT", "det")),
-    **dict.fromkeys("old big red".split(), ("ADJ", "JJ", "amod")),
-    **dict.fromkeys("with in near".split(), ("ADP", "IN", "prep")),
-    **{"two": ("NUM", "CD", "nummod"), "her": ("PRON", "PRP$", "poss"), "happily": ("ADV", "RB", "advmod")},
-}
-HEADS = {"dog": "NN", "cat": "NN", "man": "NN", "birds": "NNS", "dogs": "NNS", "bike": "NN", "boys": "NNS"}
-OBJECTS_OF_PREPOSITIONS = {"hat", "coats", "park", "house"}
-
-
-def build_sentence(subject, verb, object_, tail):
-    """Build a sentence and its parse from a small grammar, an independent reference for `soswap`."""
-    words, pos, tags, deps, heads = [], [], [], [], []
-
-    def add(text, head_dep, verb_at):
-        """Add a phrase whose noun depends on the verb."""
-        start = len(words)
-        pieces = text.split()
-        noun = next((start + i for i, word in enumerate(pieces) if word in HEADS), None)
-        preposition = None
-        for i, word in enumerate(pieces, start):
-            words.append(word)
-            if word in HEADS:
-                kind = ("NOUN", HEADS[word], head_dep)
-                head = verb_at
-            elif word in OBJECTS_OF_PREPOSITIONS:
-                kind, head = ("NOUN", "NNS" if word.endswith("s") else "NN", "pobj"), preposition
-            else:
-                kind = POS[word]
-                following = next(
-                    j
-                    for j in range(i, start + len(pieces) + 1)
-                    if j == start + len(pieces) or pieces[j - start] in {*HEADS, *OBJECTS_OF_PREPOSITIONS}
-                )
-                head = following
-                if kind[0] == "ADP":
-                    preposition, head = i, noun if noun is not None else verb_at
-                elif kind[0] == "ADV":
-                    head = verb_at
-            for column, value in zip((pos, tags, deps, heads), (*kind, head), strict=True):
-                column.append(value)
-
-    forms = (VERBS[verb] if subject.plural else verb).split()
-    verb_at = len(subject.words.split()) + len(forms) - 1
-    add(subject.words, "nsubj", verb_at)
-    for form in forms:
-        main = form == forms[-1]
-        finite = (
-            "VBZ" if form.endswith("s") and not form == "was" else "VBD" if form in ("was", "were", "passed") else "VBP"
-        )
-        tag = finite if form == forms[0] else "VBG"
-        for column, value in zip(
-            (words, pos, tags, deps, heads),
-            (form, "VERB" if main else "AUX", tag, "ROOT" if main else "aux", verb_at),
-            strict=True,
-        ):
-            column.append(value)
-    add(object_.words, "dobj", verb_at)
-    if tail:
-        add(tail, "", verb_at)
-    for column, value in zip((words, pos, tags, deps, heads), (".", "PUNCT", ".", "punct", verb_at), strict=True):
-        column.append(value)
-    words[0] = words[0].capitalize()
-    lemmas = [LEMMAS.get(word.lower(), word.lower()) for word in words]
-    spaces = [True] * (len(words) - 2) + [False, False]
-    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, heads, deps)))
-
-
-PAIRS = st.tuples(
-    st.sampled_from(PHRASES), st.sampled_from(list(VERBS)), st.sampled_from(PHRASES), st.sampled_from(TAILS)
-).filter(lambda drawn: drawn[0] != drawn[2])
-
-
-@given(PAIRS)
-def test_swap_exchanges_both_phrases(drawn):
-    subject, verb, object_, tail = drawn
-    swap = swap_subject_and_object(build_sentence(subject, verb, object_, tail))
-    assert swap.hypothesis == str(build_sentence(object_, verb, subject, tail))
-    assert (swap.subject.lower(), swap.object) == (subject.words, object_.words)
-    assert swap.repaired == (subject.plural != object_.plural and verb != "passed")
-
-
-@given(PAIRS)
-def test_swapping_twice_restores_premise(drawn):
-    subject, verb, object_, tail = drawn
-    premise = build_sentence(subject, verb, object_, tail)
-    assert swap_subject_and_object(build_sentence(object_, verb, subject, tail)).hypothesis == str(premise)
-
-
-HE_SEES_DOGS = """
-He      he    PRON  PRP 3 nsubj
-is      be    AUX   VBZ 3 aux
-feeding feed  VERB  VBG 3 ROOT
-{}
-+.      .     PUNCT .   3 punct
-"""
-
-
-def test_pronouns_change_case_and_verb_changes_number():
-    parse = build_parse(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
-    assert swap_subject_and_object(parse) == SwappedSentence(
-        "They are feeding him.", "He", "them", repaired=True, lemmas=("feed",)
-    )
-    parse = build_parse(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
-    assert swap_subject_and_object(parse).hypothesis == "I am feeding him."
 
 
 def test_name_keeps_capital_and_verbs_agree():
@@ -169,21 +22,6 @@ def test_name_keeps_capital_and_verbs_agree():
         +.    .     PUNCT .   3 punct
     """)
     assert swap_subject_and_object(parse).hypothesis == "Two boxes open Anna Smith and look."
-
-
-def test_object_of_later_verb_swaps_with_first_subject():
-    parse = build_parse("""
-        A     a     DET   DT  2 det
-        girl  girl  NOUN  NN  3 nsubj
-        sits  sit   VERB  VBZ 3 ROOT
-        and   and   CCONJ CC  3 cc
-        reads read  VERB  VBZ 3 conj
-        books book  NOUN  NNS 5 dobj
-        +.    .     PUNCT .   3 punct
-    """)
-    assert swap_subject_and_object(parse) == SwappedSentence(
-        "Books sit and read a girl.", "A girl", "books", repaired=True, lemmas=("read", "girl", "book")
-    )
 
 
 CAUGHT = """
@@ -218,29 +56,6 @@ a     a     DET   DT  6 det
 )
 def test_soswap_misread_sentence_is_excluded(first, second, rest):
     assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) is SoswapExclusionReason.BROKEN
-
-
-def test_caption_without_finite_verb_rejects_pronoun():
-    parse = build_parse("""
-        Two       two    NUM  CD  2 nummod
-        men       man    NOUN NNS 3 nsubj
-        repairing repair VERB VBG 3 ROOT
-        them      they   PRON PRP 3 dobj
-    """)
-    assert swap_subject_and_object(parse) is SoswapExclusionReason.PRONOUN
-
-
-def test_plural_verb_parsed_as_infinitive_agrees():
-    parse = build_parse("""
-        Men    man   NOUN  NNS 2 nsubj
-        stand  stand VERB  VBP 2 ROOT
-        and    and   CCONJ CC  2 cc
-        carry  carry VERB  VB  2 conj
-        a      a     DET   DT  6 det
-        bus    bus   NOUN  NN  4 dobj
-        +.     .     PUNCT .   2 punct
-    """)
-    assert swap_subject_and_object(parse).hypothesis == "A bus stands and carries men."
 
 
 # Exclusion reasons, each with example sentences for the pipeline.
@@ -296,6 +111,8 @@ REFUSED = {
     "Workers pouring cement.": SoswapExclusionReason.BARE,
     "The boy is chasing his friend in black shorts.": SoswapExclusionReason.BROKEN,
     "A man passes two girls.": SoswapExclusionReason.BOTH_WAYS,
+    "Two men repairing them": SoswapExclusionReason.PRONOUN,
+    "They cut them.": SoswapExclusionReason.SAME_WORDS,
 }
 
 
@@ -313,6 +130,10 @@ def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
             "Two bikes are pushing a tall man in a blue coat down the street.",
         ),
         ("The woman who lives here feeds a dog.", "A dog feeds the woman who lives here."),
+        ("He is feeding them.", "They are feeding him."),
+        ("He is feeding me.", "I am feeding him."),
+        ("A girl sits and reads books.", "Books sit and read a girl."),
+        ("Men stand and carry a bus.", "A bus stands and carries men."),
         ("Two boys and a girl carry a box.", "A box carries two boys and a girl."),
         ("In the park, the children were flying a kite.", "In the park, a kite was flying the children."),
         ("She is trying to open the box.", "The box is trying to open her."),
@@ -346,6 +167,13 @@ def test_swapped_sentences_equal_manual_examples(parser, premise, hypothesis):
     assert swap_subject_and_object(parse).hypothesis == hypothesis
 
 
+def test_swap_names_phrases_and_words(parser):
+    [parse] = parser.parse(["A girl sits and reads books."])
+    assert swap_subject_and_object(parse) == SwappedSentence(
+        "Books sit and read a girl.", "A girl", "books", repaired=True, lemmas=("read", "girl", "book")
+    )
+
+
 def test_swap_keeps_words_except_inflection_and_capitals(real_parses):
     """In real premises, only the number of a verb and the case of a pronoun may change."""
     swaps = [
@@ -373,28 +201,3 @@ def _strip_inflection(word):
     word = {"has": "have"}.get(word, word)
     # A crude stem: carries and carry, watches and watch are equal.
     return word.removesuffix("s").removesuffix("e").removesuffix("i").removesuffix("y")
-
-
-def test_swapping_real_premise_twice_restores_it(parser, real_parses):
-    """This holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
-    swaps = [
-        (parse, swap)
-        for parse in real_parses
-        if isinstance(swap := swap_subject_and_object(parse), SwappedSentence) and not swap.repaired
-    ]
-    again = 0
-    for (parse, swap), reparsed in zip(swaps, parser.parse(swap.hypothesis for _, swap in swaps), strict=True):
-        back = swap_subject_and_object(reparsed)
-        if (
-            isinstance(back, SwappedSentence)
-            and not back.repaired
-            and _is_same_word(back.subject, swap.object)
-            and _is_same_word(back.object, swap.subject)
-        ):
-            assert back.hypothesis == str(parse)
-            again += 1
-    assert again > len(swaps) / 3 > 10
-
-
-def _is_same_word(one, other):
-    return one.lower() == other.lower()

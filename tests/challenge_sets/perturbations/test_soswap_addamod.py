@@ -3,7 +3,11 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairGenerator, sample_generated_pairs
+from unbag.challenge_sets.perturbations.augmentation import (
+    create_addamod_generator,
+    create_soswap_generator,
+    sample_generated_pairs,
+)
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     SCHEMA,
     build_soswap_addamod_operators,
@@ -99,7 +103,11 @@ def real_adjectives(real_parses):
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
     def sample_pairs(number, seed=13, pairs=40):
-        maker = SoswapAddamodPairGenerator(real_premises, parser, kind=kind, adjectives=real_adjectives)
+        maker = (
+            create_soswap_generator(real_premises, parser)
+            if kind == "soswap"
+            else create_addamod_generator(real_premises, parser, adjectives=real_adjectives)
+        )
         return list(sample_generated_pairs(maker, epoch=number, n_pairs=pairs, seed=seed))
 
     first = sample_pairs(1)
@@ -124,9 +132,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
                 taken.append(sentence)
                 yield parse_by_text[sentence]
 
-    pairs = sample_generated_pairs(
-        SoswapAddamodPairGenerator(real_premises, CountingParser(), kind="soswap"), epoch=0, n_pairs=1000
-    )
+    pairs = sample_generated_pairs(create_soswap_generator(real_premises, CountingParser()), epoch=0, n_pairs=1000)
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2
@@ -135,7 +141,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
 
 def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
-    made = list(sample_generated_pairs(SoswapAddamodPairGenerator(premises, parser, kind="soswap"), epoch=0, n_pairs=8))
+    made = list(sample_generated_pairs(create_soswap_generator(premises, parser), epoch=0, n_pairs=8))
     assert len(made) == 8
     assert len({example.source_id for example in made}) == 8
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
@@ -143,15 +149,4 @@ def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
 
 def test_sample_epoch_without_pairs_raises(parser):
     with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 unsuitable premises or pairs"):
-        list(
-            sample_generated_pairs(
-                SoswapAddamodPairGenerator(["The dog sleeps."], parser, kind="soswap"), epoch=0, n_pairs=1
-            )
-        )
-
-
-def test_soswap_addamod_pairs_invalid_options_raise(parser):
-    with pytest.raises(ValueError, match="kind: expected one of soswap, addamod, got 'swap'"):
-        SoswapAddamodPairGenerator(PREMISES, parser, kind="swap")
-    with pytest.raises(ValueError, match="pass adjectives"):
-        SoswapAddamodPairGenerator(PREMISES, parser, kind="addamod")
+        list(sample_generated_pairs(create_soswap_generator(["The dog sleeps."], parser), epoch=0, n_pairs=1))

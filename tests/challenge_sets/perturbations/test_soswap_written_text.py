@@ -74,13 +74,3 @@ def test_written_text_swaps_plain_clauses_like_captions(tail, before):
     parse = build_clause(*tail, before=before)
     assert swap_subject_and_object(parse, is_written_text=True) == swap_subject_and_object(parse)
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
-
-
-def test_soswap_of_two_forms_of_pronoun_is_excluded():
-    parse = build_parse("""
-        They they PRON PRP 2 nsubj
-        cut  cut  VERB VBP 2 ROOT
-        them they PRON PRP 2 dobj
-        +.   .    PUNCT .  2 punct
-    """)
-    assert swap_subject_and_object(parse) is SoswapExclusionReason.SAME_WORDS

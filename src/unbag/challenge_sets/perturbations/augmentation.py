@@ -7,27 +7,27 @@ order.
 Some kinds consist of groups of pairs, such as the two pairs of a mirror, that a bag of words cannot tell apart. A group
 is added as a whole, and its pairs share a batch (`training.batching`).
 
-Two generators exchange premise and hypothesis, and keep pairs whose label is known in the new order:
+Two kinds exchange premise and hypothesis, and keep pairs whose label is known in the new order:
 
-- `SwappedPairGenerator` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe
+- `swapped` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe
   one event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
   hypothesis cannot entail that information. (The swapped set keeps all neutral pairs, as its paper does.) Entailment
   pairs are excluded, because the converse need not hold.
-- `ReversedPairGenerator` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In
+- `reversed` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In
   the original order, the proved label must equal the pair's label.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, count, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
-    DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
     AddAmodPair,
     AdjectiveCounts,
@@ -62,48 +62,43 @@ class GeneratedPair(NamedTuple):
     label: str
 
 
+Candidates: TypeAlias = list[GeneratedPair] | str
+"""The candidate pairs of a source sentence or pair, or the reason why there are none."""
+
+
+@dataclass(frozen=True)
 class PairGenerator:
-    """Base class of the generators, which build one kind of training pair from n source sentences or pairs."""
+    """Generator of one kind of training pair from n source sentences or pairs.
+
+    `generate` yields the candidates of each source, given the order of the sources and a seed. The candidates depend on
+    the seed, but not on the order. The caller takes one of them, or with a `group_size` above 1 all of them.
+    """
 
     kind: str
-    balanced = False  # whether each label is limited to half of the pairs
-    group_size = 1  # number of pairs that a source yields together; 1 if its pairs are alternatives
-
-    def __init__(self, sources: Sequence[Any]) -> None:
-        """Initialize the generator with its source sentences or pairs."""
-        self._sources = sources
+    sources: Sequence[Any]
+    generate: Callable[[Sequence[int], int], Iterator[Candidates]]
+    balanced: bool = False  # whether each label is limited to half of the pairs
+    group_size: int = 1  # number of pairs that a source yields together; 1 if its pairs are alternatives
 
     def __len__(self) -> int:
-        return len(self._sources)
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """For each source sentence or pair, yield the candidate pairs, or the reason why there are none.
-
-        The pairs of a source depend on the seed, but not on the order of the sources. The caller takes one of the
-        candidates, or with a `group_size` above 1 all of them.
-        """
-        raise NotImplementedError
+        return len(self.sources)
 
 
-class PremisePairGenerator(PairGenerator):
-    """Base class of the generators that build pairs from each parsed premise alone."""
+def create_premise_generator(
+    kind: str,
+    premises: Sequence[str],
+    parser: Parser,
+    build_pairs: Callable[[Parse, int], Candidates],
+    *,
+    group_size: int = 1,
+) -> PairGenerator:
+    """Create a generator that builds the candidates from each parsed premise alone. The parser has a cache on disk."""
 
-    def __init__(self, premises: Sequence[str], parser: Parser, *, words: str = ALL) -> None:
-        """Initialize the generator. The parser has a cache on disk.
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        for parse in parser.parse(premises[i] for i in order):
+            yield build_pairs(parse, seed)
 
-        `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
-        """
-        super().__init__(premises)
-        self._parser, self._words = parser, words
-
-    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build the candidate pairs of a premise, or return the reason why there are none."""
-        raise NotImplementedError
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Parse the premises, and yield the candidate pairs of each, or the reason why there are none."""
-        for parse in self._parser.parse(self._sources[i] for i in order):
-            yield self.build_pairs(parse, seed)
+    return PairGenerator(kind, premises, generate, group_size=group_size)
 
 
 def sample_generated_pairs(
@@ -191,57 +186,45 @@ def parse_pair_group(source_id: str) -> str | None:
     return match["group"] if match and match["member"] else None
 
 
-class SoswapAddamodPairGenerator(PremisePairGenerator):
-    """Generator that builds one SOSwap or AddAmod pair from each premise.
+def create_soswap_generator(premises: Sequence[str], parser: Parser, *, words: str = ALL) -> PairGenerator:
+    """Create a generator of one SOSwap pair per premise, which does not depend on the seed.
 
-    For AddAmod, the seed selects the nouns and the adjective. SOSwap does not use the seed.
+    `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
     """
 
-    def __init__(
-        self,
-        premises: Sequence[str],
-        parser: Parser,
-        *,
-        kind: str,
-        adjectives: AdjectiveCounts | None = None,
-        min_count: int = DEFAULT_MIN_COUNT,
-        words: str = ALL,
-    ) -> None:
-        """Initialize the generator as in `PremisePairGenerator`.
+    def build_pairs(parse: Parse, seed: int) -> Candidates:
+        swap = swap_within_vocabulary_half(parse, words)
+        return swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABEL_BY_KIND[SOSWAP])]
 
-        `kind` is `soswap` or `addamod`, which requires counts of adjectives by noun. An adjective occurs at least
-        `min_count` times with a noun.
-        """
-        if kind not in LABEL_BY_KIND:
-            raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")
-        if kind == ADDAMOD and adjectives is None:
-            raise ValueError(
-                "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=count_adjectives(…)"
-            )
-        super().__init__(premises, parser, words=words)
-        self.kind, self._adjectives, self._min_count = kind, adjectives or AdjectiveCounts(), min_count
-        # Premises that can never be swapped, with the reason. Most premises are here after the first pass, and later
-        # passes do not parse them again.
-        self._excluded: dict[int, str] = {}
+    generator = create_premise_generator(SOSWAP, premises, parser, build_pairs)
+    # Premises that can never be swapped, with the reason. Most premises are here after the first pass, and later passes
+    # do not parse them again.
+    excluded: dict[int, str] = {}
 
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair per premise."""
-        built = super().generate([i for i in order if i not in self._excluded], seed)
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        built = generator.generate([i for i in order if i not in excluded], seed)
         for i in order:
-            result = self._excluded.get(i) or next(built)
-            if self.kind == SOSWAP and isinstance(result, str):
-                self._excluded[i] = result
+            result = excluded.get(i) or next(built)
+            if isinstance(result, str):
+                excluded[i] = result
             yield result
 
-    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build the pair of a premise, or return the reason why there is none."""
-        if self.kind == SOSWAP:
-            swap = swap_within_vocabulary_half(parse, self._words)
-            return (
-                swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABEL_BY_KIND[SOSWAP])]
-            )
-        added = build_addamod_pair(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
+    return replace(generator, generate=generate)
+
+
+def create_addamod_generator(
+    premises: Sequence[str], parser: Parser, *, adjectives: AdjectiveCounts, words: str = ALL
+) -> PairGenerator:
+    """Create a generator of one AddAmod pair per premise. The seed selects the nouns and the adjective.
+
+    `words` is the vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+    """
+
+    def build_pairs(parse: Parse, seed: int) -> Candidates:
+        added = build_addamod_pair(parse, adjectives, seed=seed, words=words)
         return [GeneratedPair(*added[:2], LABEL_BY_KIND[ADDAMOD])] if isinstance(added, AddAmodPair) else str(added)
+
+    return create_premise_generator(ADDAMOD, premises, parser, build_pairs)
 
 
 NOT_SYMMETRIC: Final = "entailment, which may not hold in the other direction"
@@ -262,29 +245,26 @@ class LabelProver(Protocol):
         ...
 
 
-class SwappedPairGenerator(PairGenerator):
-    """Generator that exchanges premise and hypothesis of pairs whose label is the same in both directions."""
+def create_swapped_generator(examples: Sequence[Example], parser: Parser) -> PairGenerator:
+    """Create a generator that exchanges premise and hypothesis of pairs whose label is the same in both directions."""
 
-    kind = "swapped"
-
-    def __init__(self, examples: Sequence[Example], parser: Parser) -> None:
-        """Initialize the generator with the source pairs and the parser of their sentences."""
-        super().__init__(examples)
-        self._parser = parser
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Exchange premise and hypothesis of each source pair. The seed has no effect."""
-        for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
-            examples = [self._sources[i] for i in chunk]
-            neutral = [example for example in examples if example.label == NEUTRAL]
-            parses = self._parser.parse(text for example in neutral for text in example[1:3])
-            for example in examples:
-                if example.label == ENTAILMENT:
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        for chunk in _iter_chunks(order):
+            pairs = [examples[i] for i in chunk]
+            parses = parser.parse(text for pair in pairs if pair.label == NEUTRAL for text in pair[1:3])
+            for pair in pairs:
+                if pair.label == ENTAILMENT:
                     yield NOT_SYMMETRIC
-                elif example.label == NEUTRAL and not _adds_information(next(parses), next(parses)):
+                elif pair.label == NEUTRAL and not _adds_information(next(parses), next(parses)):
                     yield MAY_FOLLOW
                 else:
-                    yield [GeneratedPair(example.hypothesis, example.premise, example.label)]
+                    yield [GeneratedPair(pair.hypothesis, pair.premise, pair.label)]
+
+    return PairGenerator("swapped", examples, generate)
+
+
+def _iter_chunks(order: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE))
 
 
 def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
@@ -299,38 +279,30 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
     return len(new) >= _MIN_NEW_WORDS
 
 
-class ReversedPairGenerator(PairGenerator):
-    """Generator that exchanges premise and hypothesis of pairs if natural logic can prove the label of the new pair."""
+def create_reversed_generator(examples: Sequence[Example], labeller: LabelProver) -> PairGenerator:
+    """Create a generator that exchanges premise and hypothesis of pairs if natural logic proves the new label."""
+    # Proved label of each exchanged pair: its id, -1 for no proof, -2 for not computed yet.
+    proved = np.full(len(examples), -2, np.int8)
 
-    kind = "reversed"
-
-    def __init__(self, examples: Sequence[Example], labeller: LabelProver) -> None:
-        """Initialize the generator with the source pairs and the labeller that proves their labels."""
-        super().__init__(examples)
-        self._labeller = labeller
-        # Proved label of each exchanged pair: its id, -1 for no proof, -2 for not computed yet.
-        self._proved = np.full(len(examples), -2, np.int8)
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Exchange premise and hypothesis of each source pair. The seed has no effect."""
-        for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
-            self._prove([i for i in chunk if self._proved[i] == -2])
-            for i in chunk:
-                example, label = self._sources[i], int(self._proved[i])
-                yield NO_PROOF if label < 0 else [GeneratedPair(example.hypothesis, example.premise, LABELS[label])]
-
-    def _prove(self, numbers: list[int]) -> None:
-        # If the prover does not confirm the known label of a pair, its label of the exchanged pair is not used either.
-        self._proved[numbers] = -1
-        confirmed = [i for i, label in self._labels(numbers, 1, 2) if label == self._sources[i].label]
-        for i, label in self._labels(confirmed, 2, 1):
-            if label is not None:
-                self._proved[i] = LABELS.index(label)
-
-    def _labels(self, numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
+    def iter_labels(numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
         """Iterate over (index, proved label) of some pairs, reading the given fields as premise and hypothesis."""
-        premises, hypotheses = ([str(self._sources[i][side]) for i in numbers] for side in (premise, hypothesis))
-        yield from zip(numbers, map(get_proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
+        premises, hypotheses = ([str(examples[i][side]) for i in numbers] for side in (premise, hypothesis))
+        yield from zip(numbers, map(get_proved_label, labeller.iter_verdicts(premises, hypotheses)), strict=True)
+
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        for chunk in _iter_chunks(order):
+            new = [i for i in chunk if proved[i] == -2]
+            proved[new] = -1
+            # If the prover does not confirm the known label of a pair, its label of the exchanged pair is not used.
+            confirmed = [i for i, label in iter_labels(new, 1, 2) if label == examples[i].label]
+            for i, label in iter_labels(confirmed, 2, 1):
+                if label is not None:
+                    proved[i] = LABELS.index(label)
+            for i in chunk:
+                pair, number = examples[i], int(proved[i])
+                yield NO_PROOF if number < 0 else [GeneratedPair(pair.hypothesis, pair.premise, LABELS[number])]
+
+    return PairGenerator("reversed", examples, generate)
 
 
 def get_proved_label(result: "NatlogResult") -> str | None:

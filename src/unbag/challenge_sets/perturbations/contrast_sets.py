@@ -24,7 +24,12 @@ from dataclasses import replace
 from typing import Final
 
 from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair, modify_noun
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, PremisePairGenerator
+from unbag.challenge_sets.perturbations.augmentation import (
+    Candidates,
+    GeneratedPair,
+    PairGenerator,
+    create_premise_generator,
+)
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence
 from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_vocabulary_half
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence, Substituter
@@ -38,34 +43,22 @@ OTHER_ARTICLE: Final = "an article that reveals the noun of the adjective (an ol
 _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
-class ContrastSetGenerator(PremisePairGenerator):
-    """Generator that builds contrast sets: groups of four similar pairs with different labels.
+def create_contrast_generator(
+    premises: Sequence[str], parser: Parser, *, adjectives: AdjectiveCounts, substituter: Substituter
+) -> PairGenerator:
+    """Create a generator of contrast sets: groups of four similar pairs. The seed selects the nouns and the adjectives.
 
-    The seed selects the nouns and the adjectives.
+    The substituter generates the exclusive adjectives. Its `words` also restricts the adjectives and nouns of AddAmod
+    and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
     """
 
-    kind = "contrast"
-    group_size = 4
+    def build_pairs(parse: Parse, seed: int) -> Candidates:
+        return build_contrast_set(parse, adjectives, replace(substituter, q=_UNLIMITED, seed=seed))
 
-    def __init__(
-        self, premises: Sequence[str], parser: Parser, *, adjectives: AdjectiveCounts, substituter: Substituter
-    ) -> None:
-        """Initialize the generator. The parser has a cache on disk.
-
-        The substituter generates the exclusive adjectives. Its `words` also restricts the adjectives and nouns of
-        AddAmod and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
-        """
-        super().__init__(premises, parser, words=substituter.words)
-        self._adjectives, self._substituter = adjectives, replace(substituter, q=_UNLIMITED)
-
-    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build the contrast set of a premise, or return the reason why there is none."""
-        return build_contrast_set(parse, self._adjectives, replace(self._substituter, seed=seed))
+    return create_premise_generator("contrast", premises, parser, build_pairs, group_size=4)
 
 
-def build_contrast_set(
-    parse: Parse, adjectives: AdjectiveCounts, substituter: Substituter
-) -> list[GeneratedPair] | str:
+def build_contrast_set(parse: Parse, adjectives: AdjectiveCounts, substituter: Substituter) -> Candidates:
     """Build the contrast set of one sentence, or return the reason why there is none.
 
     The substituter generates the exclusive adjectives and has no limit per sentence. Its `seed` and `words` also apply

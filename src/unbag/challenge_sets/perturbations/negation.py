@@ -17,7 +17,7 @@ To shorten a sentence, the generator removes one modifier: an adjective, an adve
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
 are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 
-`iter_negation_rows` builds the rows of the set, and `NegationMirrorGenerator` the pairs for training.
+`iter_negation_rows` builds the rows of the set, and `create_mirror_generator` the pairs for training.
 """
 
 import logging
@@ -29,9 +29,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from unbag.challenge_sets.perturbations.augmentation import (
+    Candidates,
     GeneratedPair,
     LabelProver,
-    PremisePairGenerator,
+    PairGenerator,
+    create_premise_generator,
     get_proved_label,
 )
 from unbag.challenge_sets.perturbations.negation_claims import Claim, find_single_clause
@@ -199,26 +201,20 @@ _CHUNK_SIZE: Final = 64  # sentences whose pairs are proved together
 T = TypeVar("T")
 
 
-class NegatedPairGenerator(PremisePairGenerator):
-    """Generator that builds pairs with negated sentences from premises. `words` restricts the templates."""
+def create_negated_generator(
+    premises: Sequence[str], parser: Parser, labeller: LabelProver, *, words: str = ALL
+) -> PairGenerator:
+    """Create a generator of pairs with negated sentences, whose labels the labeler proves.
 
-    kind = "negated"
-    balanced = True
+    `words` restricts the templates. The seed selects template and modifier.
+    """
 
-    def __init__(self, premises: Sequence[str], parser: Parser, labeller: LabelProver, *, words: str = ALL) -> None:
-        """Initialize the generator as in `PremisePairGenerator`. The labeler proves the labels."""
-        super().__init__(premises, parser, words=words)
-        self._labeller = labeller
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """For each premise, generate the pairs with a provable label. The seed selects template and modifier."""
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
         for start in range(0, len(order), _CHUNK_SIZE):
-            parses = self._parser.parse(self._sources[i] for i in order[start : start + _CHUNK_SIZE])
-            candidates = [self.build_pairs(parse, seed) for parse in parses]
+            parses = parser.parse(premises[i] for i in order[start : start + _CHUNK_SIZE])
+            candidates = [_build_negated_pairs(parse, seed, words) for parse in parses]
             pairs = [pair for result in candidates if not isinstance(result, str) for pair in result]
-            verdicts = self._labeller.iter_verdicts(
-                [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-            )
+            verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
             for result in candidates:
                 if isinstance(result, str):
                     yield result
@@ -227,35 +223,38 @@ class NegatedPairGenerator(PremisePairGenerator):
                 confirmed = [pair for pair in result if get_proved_label(next(verdicts)) == pair.label]
                 yield confirmed or NO_PROOF
 
-    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build one candidate pair per label, or return the reason why there is none."""
-        clause = find_simple_clause(parse)
-        if clause is None:
-            return NOT_PLAIN
-        by_template = {
-            name: text for name, text in build_negations(clause).items() if are_in_vocabulary_half(self._words, [name])
-        }
-        if not by_template:
-            return NO_TEMPLATE
-        long, key = str(parse), int(rng.compute_key(seed, "negated", str(parse)))
-        template = _choose(sorted(by_template), key, "template")
-        not_long = by_template[template]
-        pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
-        shorter = [found for found in map(find_simple_clause, iter_shortened_parses(parse)) if found is not None]
-        if shorter:
-            chosen = _choose(shorter, key, "shorter")
-            short, not_short = chosen.parse, build_negations(chosen).get(template)
-            if not_short is not None:
-                pairs += [
-                    GeneratedPair(long, not_short, CONTRADICTION),
-                    GeneratedPair(not_short, long, CONTRADICTION),
-                    GeneratedPair(not_short, not_long, ENTAILMENT),
-                    GeneratedPair(not_long, not_short, NEUTRAL),
-                    GeneratedPair(str(short), not_long, NEUTRAL),
-                    GeneratedPair(not_long, str(short), NEUTRAL),
-                ]
-        by_label = {label: [pair for pair in pairs if pair.label == label] for label in LABELS}
-        return [_choose(candidates, key, label) for label, candidates in by_label.items() if candidates]
+    return PairGenerator("negated", premises, generate, balanced=True)
+
+
+def _build_negated_pairs(parse: Parse, seed: int, words: str) -> Candidates:
+    """Build one candidate pair per label, or return the reason why there is none."""
+    clause = find_simple_clause(parse)
+    if clause is None:
+        return NOT_PLAIN
+    by_template = {
+        name: text for name, text in build_negations(clause).items() if are_in_vocabulary_half(words, [name])
+    }
+    if not by_template:
+        return NO_TEMPLATE
+    long, key = str(parse), int(rng.compute_key(seed, "negated", str(parse)))
+    template = _choose(sorted(by_template), key, "template")
+    not_long = by_template[template]
+    pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
+    shorter = [found for found in map(find_simple_clause, iter_shortened_parses(parse)) if found is not None]
+    if shorter:
+        chosen = _choose(shorter, key, "shorter")
+        short, not_short = chosen.parse, build_negations(chosen).get(template)
+        if not_short is not None:
+            pairs += [
+                GeneratedPair(long, not_short, CONTRADICTION),
+                GeneratedPair(not_short, long, CONTRADICTION),
+                GeneratedPair(not_short, not_long, ENTAILMENT),
+                GeneratedPair(not_long, not_short, NEUTRAL),
+                GeneratedPair(str(short), not_long, NEUTRAL),
+                GeneratedPair(not_long, str(short), NEUTRAL),
+            ]
+    by_label = {label: [pair for pair in pairs if pair.label == label] for label in LABELS}
+    return [_choose(candidates, key, label) for label, candidates in by_label.items() if candidates]
 
 
 def _choose(items: Sequence[T], key: int, name: str) -> T:
@@ -308,23 +307,21 @@ def iter_negation_rows(
 NO_LABEL: Final = "no mirrored pairs with certain three-way labels"
 
 
-class NegationMirrorGenerator(PremisePairGenerator):
-    """Generator that builds mirrored pairs: two pairs with the same hypothesis, whose premises have the same words.
+def create_mirror_generator(premises: Sequence[str], parser: Parser, *, words: str = ALL) -> PairGenerator:
+    """Create a generator of mirrors: two pairs with the same hypothesis, whose premises have the same words.
 
     The first premise entails the hypothesis. For the second premise, the label is contradiction or neutral. The seed
     selects the operation, the pairs and the words.
     """
 
-    kind = "negation"
-    group_size = 2
-
-    def build_pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Build two pairs of a premise, or return the reason why there are none."""
-        pairs = build_negation_pairs(parse, seed=seed, words=self._words)
+    def build_pairs(parse: Parse, seed: int) -> Candidates:
+        pairs = build_negation_pairs(parse, seed=seed, words=words)
         return pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
 
+    return create_premise_generator("negation", premises, parser, build_pairs, group_size=2)
 
-def _draw_mirror(parse: Parse, pairs: Sequence[NegationPair], seed: int) -> list[GeneratedPair] | str:
+
+def _draw_mirror(parse: Parse, pairs: Sequence[NegationPair], seed: int) -> Candidates:
     """Draw an operation, and one of its mirrors whose labels are certain."""
     mirrors: dict[str, dict[int, list[GeneratedPair]]] = {}
     for pair in pairs:

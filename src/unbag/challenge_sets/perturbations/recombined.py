@@ -17,7 +17,7 @@ since captions of one picture say the same in other words.
 The documents of a claim are nested: those of a larger k have all sentences of the smaller ones, so that only the length
 differs. Every draw is looked up by seed and source id: no row depends on another.
 
-`RecombinedPairGenerator` selects pairs for training with three labels. The label of a supported claim is entailment.
+The pairs for training (`create_recombined_generator`) have three labels. The label of a supported claim is entailment.
 The other claims are neutral: the sentences of a document come from different examples, so that no sentence is about the
 event of an exchanged claim, and none denies the claim. Documents of one sentence are omitted. Annotators of SNLI take
 two sentences to describe one event, so that a sentence about another event often contradicts a claim in the corpus.
@@ -45,7 +45,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     iter_replacement_arguments,
     replace_argument,
 )
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, PairGenerator
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, Candidates, GeneratedPair, PairGenerator
 from unbag.challenge_sets.perturbations.soswap_addamod import parse_items
 from unbag.challenge_sets.perturbations.vocabulary_split import is_official_sentence
 from unbag.data.labels import ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, get_gold_id
@@ -364,41 +364,33 @@ SIZES: Final = (4, 16)
 """Sentences of the documents. Documents of 64 sentences exceed the maximum length of most models."""
 
 
-class RecombinedPairGenerator(PairGenerator):
-    """Generator that builds pairs of a document and a supported or unsupported claim."""
+def create_recombined_generator(examples: Sequence[Example], parser: Parser) -> PairGenerator:
+    """Create a generator of pairs of a document and a supported or unsupported claim.
 
-    kind = "recombined"
+    The entailed hypotheses of the examples are the claims. Their premises are the evidence and the other sentences,
+    which are drawn and parsed first. The seed selects the document size, the sentences, the arguments and the pair.
+    """
+    # The sampler looks up whole documents, so that official sentences inside them are excluded here.
+    usable = (example for example in examples if not is_official_sentence(example.premise))
+    pool = build_sentence_pool(draw_filler_sentences(usable), parser)
+    reasons = [
+        find_example_exclusion_reason(example) or (OFFICIAL if is_official_sentence(example.premise) else None)
+        for example in examples
+    ]
 
-    def __init__(self, examples: Sequence[Example], parser: Parser, *, sizes: Sequence[int] = SIZES) -> None:
-        """Draw the sentences that documents are filled with, and parse them. The parser has a cache on disk.
-
-        The entailed hypotheses of the examples are the claims. Their premises are the evidence and the other sentences.
-        `sizes` are the numbers of sentences of the documents, each above 1 (default: `SIZES`).
-        """
-        super().__init__(examples)
-        self._parser, self._sizes = parser, sizes
-        # The sampler looks up whole documents, so that official sentences inside them are excluded here.
-        usable = (example for example in examples if not is_official_sentence(example.premise))
-        self._pool = build_sentence_pool(draw_filler_sentences(usable), parser)
-        self._reasons = [
-            find_example_exclusion_reason(example) or (OFFICIAL if is_official_sentence(example.premise) else None)
-            for example in examples
-        ]
-
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair for each claim.
-
-        The seed selects the document size, the sentences, the arguments and the pair.
-        """
-        parses = self._parser.parse(self._sources[i].hypothesis for i in order if self._reasons[i] is None)
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        parses = parser.parse(examples[i].hypothesis for i in order if reasons[i] is None)
         for i in order:
-            yield self._reasons[i] or self._draw_pair(self._sources[i], next(parses), seed)
+            yield reasons[i] or _draw_pair(examples[i], next(parses), pool, seed)
 
-    def _draw_pair(self, example: Example, parse: Parse, seed: int) -> list[GeneratedPair] | str:
-        """Draw one of the set's rows of a claim. All have the same probability, so that labels are as in the set."""
-        rows = build_claim_rows(example, parse, self._pool, sizes=self._sizes, seed=seed)
-        if isinstance(rows, str):
-            return rows
-        row = rows[int(rng.compute_key(seed, "recombined pair", example.source_id)) % len(rows)]
-        label = ENTAILMENT if row["operation"] == SUPPORTED else NEUTRAL
-        return [GeneratedPair(row["premise"], row["hypothesis"], label)]
+    return PairGenerator("recombined", examples, generate)
+
+
+def _draw_pair(example: Example, parse: Parse, pool: SentencePool, seed: int) -> Candidates:
+    """Draw one of the set's rows of a claim. All have the same probability, so that labels are as in the set."""
+    rows = build_claim_rows(example, parse, pool, sizes=SIZES, seed=seed)
+    if isinstance(rows, str):
+        return rows
+    row = rows[int(rng.compute_key(seed, "recombined pair", example.source_id)) % len(rows)]
+    label = ENTAILMENT if row["operation"] == SUPPORTED else NEUTRAL
+    return [GeneratedPair(row["premise"], row["hypothesis"], label)]

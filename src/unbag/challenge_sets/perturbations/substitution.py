@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.pairs import deduplicate
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, PairGenerator
+from unbag.challenge_sets.perturbations.augmentation import Candidates, GeneratedPair, PairGenerator
 from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, split_with_boundaries
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import (
@@ -448,20 +448,17 @@ NO_WORD = "no word to replace"
 _UNLIMITED = 100  # replacements per premise, more than any premise has
 
 
-class SubstitutedPairGenerator(PairGenerator):
-    """Generator that builds pairs with one replaced word from premises."""
+def create_substituted_generator(premises: Sequence[str], substituter: Substituter) -> PairGenerator:
+    """Create a generator of pairs with one replaced word, one pair per replaceable word of each distinct premise.
 
-    kind = "substituted"
-    balanced = True
+    The seed selects the replacements. The `seed` and `q` of the substituter have no effect.
+    """
 
-    def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
-        """Initialize the generator with distinct sentences. The `seed` and `q` of the substituter have no effect."""
-        super().__init__(premises)
-        self._substituter = substituter
+    def generate(order: Sequence[int], seed: int) -> Iterator[Candidates]:
+        seeded = replace(substituter, q=_UNLIMITED, seed=seed)
+        for premise in map(premises.__getitem__, order):
+            yield [
+                GeneratedPair(premise, each.hypothesis, each.label) for each in seeded.substitute(premise)
+            ] or NO_WORD
 
-    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one per replaceable word. The seed selects the replacements."""
-        substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
-        for premise in map(self._sources.__getitem__, order):
-            substitutes = substituter.substitute(premise)
-            yield [GeneratedPair(premise, each.hypothesis, each.label) for each in substitutes] or NO_WORD
+    return PairGenerator("substituted", premises, generate, balanced=True)
