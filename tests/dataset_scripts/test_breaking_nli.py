@@ -11,7 +11,6 @@ from unbag import evaluate, scripts
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
-from unbag.reports.terminal import build_result_view
 from unbag.utils.safe_io import DataError
 
 breaking_nli = scripts.import_script_module("dataset_scripts", "breaking_nli")
@@ -33,18 +32,9 @@ OFFICIAL = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-
-
 @pytest.fixture
-def pairs(tmp_path):
-    keys = ("premise", "hypothesis", "label")
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps(dict(zip(keys, pair, strict=True))) + "\n" for pair in PAIRS))
-    return str(path)
+def pairs(write_pairs):
+    return write_pairs(PAIRS)
 
 
 @pytest.fixture
@@ -92,12 +82,9 @@ def test_row_contains_replacement_and_pair_frequency(pairs):
     assert all(" " not in row["replaced"] for row in rows)
 
 
-def test_replacements_are_attested_in_training_corpus(pairs, tmp_path):
-    training = tmp_path / "training.jsonl"
-    training.write_text(
-        json.dumps({"premise": "Three dogs run.", "hypothesis": "Two dogs.", "label": "neutral"}) + "\n"
-    )
-    rows = loading.load("breaking_nli", data=pairs, train_data=(str(training),))
+def test_replacements_are_attested_in_training_corpus(pairs, write_pairs):
+    training = write_pairs([("Three dogs run.", "Two dogs.", "neutral")], "training.jsonl")
+    rows = loading.load("breaking_nli", data=pairs, train_data=(training,))
     assert rows["hypothesis"][:] == ["Three dogs run in a park."]
 
 
@@ -121,11 +108,9 @@ def test_official_pairs_have_category_and_annotators(official):
     assert rows["pair_frequency"][:] == [None] * 4
 
 
-def test_official_pair_frequencies_need_training_corpus(official, tmp_path):
-    training = tmp_path / "training.jsonl"
-    row = {"premise": "A red hat.", "hypothesis": "A blue hat.", "label": "contradiction"}
-    training.write_text((json.dumps(row) + "\n") * 2)
-    rows = loading.load("breaking_nli", "official", file=official, train_data=(str(training),))
+def test_official_pair_frequencies_need_training_corpus(official, write_pairs):
+    training = write_pairs([("A red hat.", "A blue hat.", "contradiction")] * 2, "training.jsonl")
+    rows = loading.load("breaking_nli", "official", file=official, train_data=(training,))
     assert rows["pair_frequency"][:] == [2, 0, 0, 0]
 
 
@@ -147,36 +132,19 @@ def test_text_bigrams_must_occur_ten_times(pairs, tmp_path):
     assert "Three dogs run in a park." in fewer["hypothesis"][:]
 
 
-def test_bigrams_are_part_of_cache_key(pairs, tmp_path):
-    other = tmp_path / "other.jsonl"
-    row = {"premise": "Three dogs run in a park.", "hypothesis": "-", "label": "neutral"}
-    other.write_text(json.dumps(row) + "\n")
-    options = {"bigrams": (str(other),), "min_bigrams": 1}
-    assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Three dogs run in a park."]
-    other.write_text(json.dumps({**row, "premise": "Two animals run in a park."}) + "\n")
-    assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
-
-
-def test_neutral_pairs_are_optional(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    row = {"premise": "An animal runs.", "hypothesis": "A dog runs.", "label": "neutral"}
-    path.write_text(json.dumps(row) + "\n")
-    [made] = loading.load("breaking_nli", data=str(path), neutral=True)
+def test_neutral_pairs_are_optional(write_pairs):
+    path = write_pairs([("An animal runs.", "A dog runs.", "neutral")])
+    [made] = loading.load("breaking_nli", data=path, neutral=True)
     assert (made["hypothesis"], LABELS[made["label"]], made["relation"]) == ("A dog runs.", "neutral", "hypernym")
     with pytest.raises(loading.UnsuitablePairsError, match="none of the pairs are suitable"):
-        loading.load("breaking_nli", data=str(path))
+        loading.load("breaking_nli", data=path)
 
 
 @pytest.mark.nightly
-def test_dissimilar_wordnet_antonyms_are_excluded(wordnet, tmp_path):
-    path, vectors = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
-    row = {
-        "premise": "A beautiful house stands here.",
-        "hypothesis": "An ugly house stands here.",
-        "label": "contradiction",
-    }
-    path.write_text(json.dumps(row) + "\n")
-    options = {"data": str(path), "wordnet": True, "embeddings": str(vectors), "q": 9}
+def test_dissimilar_wordnet_antonyms_are_excluded(wordnet, tmp_path, write_pairs):
+    vectors = tmp_path / "vectors.txt"
+    path = write_pairs([("A beautiful house stands here.", "An ugly house stands here.", "contradiction")])
+    options = {"data": path, "wordnet": True, "embeddings": str(vectors), "q": 9}
 
     def made(cosine, least):
         vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
@@ -197,46 +165,6 @@ def test_other_official_file_is_rejected(official, tmp_path):
         loading.load("breaking_nli", "official", file=str(other))
     with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
         list(breaking_nli.read_rows(other))
-
-
-@pytest.mark.parametrize(
-    ("config", "options", "words"),
-    [
-        ("official", {"wordnet": True}, "wordnet: expected a corpus, got the config 'official'"),
-        ("official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
-        ("snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
-        (
-            "official",
-            {"neutral": True, "bigrams": ("snli",)},
-            "neutral, bigrams: expected a corpus, got the config 'official'",
-        ),
-        (None, {"data": "pairs.csv", "min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
-        (None, {"data": "pairs.csv", "file": "a.zip"}, "file: expected the config 'official'"),
-        (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
-        (None, {"data": "pairs.csv", "q": 0}, "got q = 0"),
-        ("ocnli-validation", {}, "the breaking_nli set does not support Chinese"),
-    ],
-)
-def test_invalid_options_raise(config, options, words):
-    with pytest.raises(ValueError, match=words):
-        loading.create_builder("breaking_nli", config, **options)
-
-
-def test_model_is_scored_by_category_and_tie_is_wrong(official, tmp_path):
-    def predict_half_sure(premises, hypotheses):
-        # Predicts a contradiction if the kite changed, and a tie otherwise.
-        return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
-
-    request = SetRequest("breaking_nli", "official", {"file": official})
-    [result] = evaluate(predict_half_sure, [request], output_dir=tmp_path / "out")
-    assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
-        "colors": 1.0,
-        "drinks": 0.0,
-        "synonyms": 0.0,  # although argmax of the tie is entailment
-    }
-    assert result.scores["unanswered"] == 2
-    assert "by_similarity" not in result.scores
-    assert build_result_view(result)
 
 
 def test_official_counts_equal_tables_2_and_4(shared):
@@ -272,22 +200,3 @@ def test_wordnet_baseline_on_official_pairs_equals_card(shared, wordnet, tmp_pat
         **{"instruments": -23.1, "planets": 0.0, "synonyms": -14.9},
     }
     assert round(100 * result.scores["accuracy"].value, 1) == 80.7  # 85.8 in Table 3
-
-
-@pytest.mark.nightly
-def test_official_human_scores_equal_table_2(shared, tmp_path):
-    path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
-
-    def predict_contradiction(premises, hypotheses):
-        return [[0, 0, 1]] * len(premises)
-
-    [result] = evaluate(
-        predict_contradiction,
-        [SetRequest("breaking_nli", "official", {"file": str(path)})],
-        output_dir=tmp_path / "out",
-    )
-    kappa = result.scores["kappa"]
-    assert round(100 * result.scores["human"].value, 1) == 94.1
-    assert [round(each.value, 2) for each in (kappa["overall"], *(row["kappa"] for row in kappa["by_label"]))] == [
-        *(0.61, 0.90, -0.02, 0.61)  # the paper has no κ for neutral
-    ]

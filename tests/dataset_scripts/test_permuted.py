@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,10 +15,9 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.builder import compute_builder_hash
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.perturbations.permutation import MODES, Permuter
+from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import app
-from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.text import tokens
 from unbag.data.text.tokens import tokenize
@@ -37,21 +37,12 @@ PAIRS = [
 
 
 @pytest.fixture
-def pairs(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    keys = ("id", "premise", "hypothesis", "label")
-    rows = [dict(zip(keys, (f"p{i}", *pair), strict=True)) for i, pair in enumerate(PAIRS)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-@pytest.fixture
-def isolated_cache(monkeypatch, tmp_path):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+def pairs(write_pairs):
+    return write_pairs(PAIRS, ids=[f"p{i}" for i in range(len(PAIRS))])
 
 
 def _load(pairs, **options):
-    return loading.load("permuted", data=str(pairs), cache_dir=pairs.parent / "cache", **{"q": 4, **options})
+    return loading.load("permuted", data=pairs, **{"q": 4, **options})
 
 
 def test_example_gives_original_and_q_permutations(pairs):
@@ -76,18 +67,16 @@ def test_original_has_bleu_one_and_its_length(pairs):
     assert (row["premise_words"], row["hypothesis_words"]) == (10, 9)
 
 
-def test_minitree_overlap_is_computed_on_request(pairs, shared, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "tags"))
+def test_minitree_overlap_is_computed_on_request(pairs, pipeline):
     assert set(_load(pairs)["premise_minitree"]) == {None}
-    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
-    rows = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline)
+    rows = _load(pairs, minitrees=[pairs], pipeline=pipeline)
     in_order = {row["source_id"]: row["premise_minitree"] for row in rows if row["permutation"] < 0}
     assert all(0.5 < overlap <= 1 for overlap in in_order.values())
     permuted = [(row["premise_minitree"], in_order[row["source_id"]]) for row in rows if row["permutation"] >= 0]
     # the overlap counts come from the sentences themselves
     assert np.mean([above / below for above, below in permuted]) < 1
-    assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
-    by_text = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, minitree_by="text")
+    assert rows.to_list() == _load(pairs, minitrees=[pairs], pipeline=pipeline, num_proc=2).to_list()
+    by_text = _load(pairs, minitrees=[pairs], pipeline=pipeline, minitree_by="text")
     assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
 
 
@@ -95,11 +84,9 @@ def test_min_words_includes_shorter_sentences(pairs):
     assert set(_load(pairs, min_words=3, q=2)["source_id"][:]) == {"p0", "p1", "p2"}
 
 
-def test_hypothesis_mode_keeps_premise_bytes(tmp_path):
+def test_hypothesis_mode_keeps_premise_bytes(write_pairs):
     premise = " Two  young dogs, chase a\u00a0red ball in the park . "
-    path = tmp_path / "odd.jsonl"
-    path.write_text(json.dumps({"premise": premise, "hypothesis": PAIRS[0][1], "label": "neutral"}) + "\n")
-    rows = _load(path, mode="hypothesis")
+    rows = _load(write_pairs([(premise, PAIRS[0][1], "neutral")]), mode="hypothesis")
     assert len(rows) == 5
     assert set(rows["premise"]) == {rows[0]["premise"]}
     assert rows[0]["premise"] == premise
@@ -118,16 +105,13 @@ ENOUGH = (
 
 
 @pytest.fixture
-def few_orders(tmp_path):
-    path = tmp_path / "few.jsonl"
-    rows = [{"premise": p, "hypothesis": h, "label": "neutral"} for p, h in (*FEW, ENOUGH, ("A dog", "It runs"))]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+def few_orders(write_pairs):
+    return write_pairs([(*pair, "neutral") for pair in (*FEW, ENOUGH, ("A dog", "It runs"))])
 
 
-def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path, isolated_cache):
+def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path):
     def excluded(**options):
-        return build_requested_set(SetRequest("permuted", options={"data": str(few_orders), "q": 70, **options})).data[
+        return build_requested_set(SetRequest("permuted", options={"data": few_orders, "q": 70, **options})).data[
             "excluded"
         ]
 
@@ -137,7 +121,7 @@ def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path,
     assert excluded(mode="clumped_75") == reasons, "from the cache"
     out = tmp_path / "set.parquet"
     options = ["-o", "mode=clumped_75", "-o", "q=70"]
-    built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--output", str(out)])
+    built = CliRunner().invoke(app, ["build", "permuted", "--data", few_orders, *options, "--output", str(out)])
     assert built.exit_code == 0
     excluded = "1 too short to permute, 2 with fewer than 70 different permutations"
     told = f"1 examples, 71 rows; source: 4 rows; excluded {excluded}"
@@ -146,14 +130,13 @@ def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path,
     assert record["data"]["excluded"] == reasons
 
 
-def test_dropped_examples_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
+def test_dropped_examples_are_counted_in_all_processes(few_orders, monkeypatch):
     spans = ((0, 1), (1, 2), (2, None))  # separate processes drop the first two examples
     data = SourceConfig.open_pairs
     monkeypatch.setattr(
         SourceConfig, "open_pairs", lambda self, **how: replace(data(self, **how), _spans=lambda: spans)
     )
-    options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
-    builder = loading.create_builder("permuted", **options)
+    builder = loading.create_builder("permuted", data=few_orders, q=70, mode="clumped_75")
     with parallel.set_num_proc(2):
         loading.load_evaluation_split(builder)
     assert builder.get_exclusion_counts() == {"with fewer than 70 different permutations": 2}
@@ -163,10 +146,8 @@ CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨�
 
 
 @pytest.fixture
-def chinese(tmp_path):
-    path = tmp_path / "zh.jsonl"
-    path.write_text(json.dumps(dict(zip(("premise", "hypothesis"), CHINESE, strict=True)) | {"label": "neutral"}))
-    return path
+def chinese(write_pairs):
+    return write_pairs([(*CHINESE, "neutral")])
 
 
 def test_chinese_is_permuted_by_words(chinese):
@@ -186,8 +167,8 @@ def test_chinese_characters_can_be_permuted(chinese):
         assert sorted(row["premise"]) == sorted(CHINESE[0])
 
 
-def test_record_contains_chinese_tokenizer(chinese, isolated_cache):
-    request = SetRequest("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
+def test_record_contains_chinese_tokenizer(chinese):
+    request = SetRequest("permuted", options={"data": chinese, "language": "zh", "q": 2})
     assert (
         build_requested_set(request).config["tokenizer"]
         == f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
@@ -219,71 +200,8 @@ def test_missing_segmenter_error_names_extra(chinese, monkeypatch):
     assert len(_load(chinese, language="zh", characters=True)) == 5
 
 
-@pytest.mark.parametrize(
-    ("pairs_of", "option", "words"),
-    [
-        ({"config": "ocnli-validation"}, {"minitrees": ["snli"]}, "minitrees: expected English pairs, got"),
-        ({"config": "snli-validation"}, {"characters": True}, "characters: expected Chinese pairs, got"),
-        ({"data": "pairs.jsonl"}, {"characters": True}, "the language 'en'"),
-    ],
-)
-def test_options_for_other_language_are_rejected(pairs_of, option, words):
-    with pytest.raises(ValueError, match=words):
-        loading.create_builder("permuted", **pairs_of, **option)
-
-
-def test_changed_data_is_built_again(pairs):
-    before = _load(pairs)["source_id"][:]
-    lines = pairs.read_text().splitlines(keepends=True)
-    pairs.write_text("".join(lines[:1]))
-    assert before != _load(pairs)["source_id"][:]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"q": 0}, "q: expected at least 1"),
-        (
-            {"q": 10_000_000},
-            "q: expected at most 10,000 permutations per pair, since all permutations of a pair are in memory",
-        ),
-        ({"mode": "backwards"}, "'backwards'"),
-        ({"min_words": 1}, "min_words: expected at least 2, got 1"),
-        ({"minitree_by": "both"}, "definition: expected one of code, text, got 'both'"),
-    ],
-)
-def test_invalid_options_raise(pairs, options, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
-        _load(pairs, **options)
-
-
-def test_unknown_option_error_lists_options(pairs):
-    with pytest.raises(ValueError, match=r"no option 'quantity'.*min_words"):
-        _load(pairs, quantity=3)
-
-
 def test_invalid_row_error_is_raised_by_builder(pairs):
-    pairs.write_text(pairs.read_text() + '{"premise": "A", "hypothesis": "B", "label": "maybe"}\n')
+    with Path(pairs).open("a") as file:
+        file.write('{"premise": "A", "hypothesis": "B", "label": "maybe"}\n')
     with pytest.raises(DataError, match=re.escape("pairs.jsonl, line 5: expected the columns 'id'")):
         _load(pairs)
-
-
-def test_config_exists_for_every_corpus_split_and_mode():
-    configs = loading.create_builder("permuted", "snli").builder_configs
-    for corpus in CORPORA.values():
-        for split in corpus.splits:
-            for mode in MODES:
-                name = f"{corpus.name}-{split}" + ("" if mode == "both" else f"-{mode}")
-                config = configs[name]
-                assert (config.corpus, config.source_split, config.mode) == (corpus.name, split, mode)
-    assert len(configs) == sum(len(corpus.splits) for corpus in CORPORA.values()) * len(MODES)
-
-
-def test_unknown_config_error_lists_configs():
-    with pytest.raises(ValueError, match=r"no config 'snli-dev'.*snli-validation, "):
-        loading.create_builder("permuted", "snli-dev")
-
-
-def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'shuffled'"):
-        loading.load("shuffled", "snli")

@@ -1,4 +1,3 @@
-import json
 import random
 
 import pytest
@@ -7,7 +6,6 @@ from tests.challenge_sets.perturbations.test_recombined import CLAIM, OTHERS
 from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.corpora import CORPORA
 
 PAIRS = [
     (CLAIM.premise, CLAIM.hypothesis, "entailment"),
@@ -20,20 +18,9 @@ PAIRS = [
 ]
 
 
-def _write(path, pairs):
-    lines = [json.dumps({"id": str(n), "premise": p, "hypothesis": h, "label": g}) for n, (p, h, g) in pairs]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 @pytest.fixture
-def options(shared, tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-    path = _write(tmp_path / "pairs.jsonl", enumerate(PAIRS))
-    pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
-    return {"data": str(path), "pipeline": pipeline, "k": "1,4"}
+def options(write_pairs, pipeline):
+    return {"data": write_pairs(PAIRS, ids=range(len(PAIRS))), "pipeline": pipeline, "k": "1,4"}
 
 
 def test_rows_come_from_entailed_pairs_with_argument(options):
@@ -49,14 +36,15 @@ def test_rows_come_from_entailed_pairs_with_argument(options):
     assert "Three dogs are chasing a ball." in number["premise"]
 
 
-def test_order_of_pairs_changes_no_row(options, tmp_path, monkeypatch):
+def test_order_of_pairs_changes_no_row(options, write_pairs, monkeypatch):
     monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     rows = loading.load("recombined", **options).to_list()
     assert len(rows) > 8
     shuffled = list(enumerate(PAIRS))
     random.Random(2).shuffle(shuffled)
-    path = _write(tmp_path / "shuffled.jsonl", shuffled)
-    other = loading.load("recombined", **options | {"data": str(path)}).to_list()
+    numbers, pairs = zip(*shuffled, strict=True)
+    path = write_pairs(pairs, "shuffled.jsonl", numbers)
+    other = loading.load("recombined", **options | {"data": path}).to_list()
     by_id = {row["id"]: row for row in other}
     # For a repeated sentence, the order of the rows determines the first example.
     assert by_id == {row["id"]: row for row in rows}
@@ -100,33 +88,3 @@ def test_word_matching_model_scores_equal_manual_example(options, tmp_path):
     assert by_operation["subject"]["paired_accuracy"].value == 0
     by_k = {row["k"]: row["paired_accuracy"].value for row in result.scores["by_k"]}
     assert by_k == {1: 1, 4: 0}
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ({"k": "many"}, "k: expected whole numbers from 1 to 1,000, comma-separated, one of them above 1, got 'many'"),
-        ({"k": "1"}, "one of them above 1, got '1'"),
-        ({"k": "0,4"}, "got '0,4'"),
-        ({"k": "4,5000"}, "got '4,5000'"),
-        ({"language": "zh"}, "expected English pairs, got the language 'zh'"),
-    ],
-)
-def test_invalid_option_values_are_rejected(options, option, words):
-    with pytest.raises(ValueError, match=words):
-        loading.load("recombined", **options | option)
-
-
-def test_config_exists_for_every_english_split():
-    configs = loading.create_builder("recombined", "snli").builder_configs
-    english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
-    assert any(corpus.is_two_way for corpus in english)
-    assert set(configs) == {f"{corpus.name}-{split}" for corpus in english for split in corpus.splits}
-
-
-def test_two_and_three_label_corpora_give_same_labels():
-    for config in ("rte-validation", "snli-validation"):
-        assert loading.create_builder("recombined", config).info.features["label"].names == [
-            "entailment",
-            "not_entailment",
-        ]

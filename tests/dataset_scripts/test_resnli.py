@@ -13,7 +13,6 @@ from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rear
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
-from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.utils.safe_io import DataError
@@ -149,39 +148,6 @@ def test_validation_size_zero_gives_no_validation_split(pairs, words):
     assert set(_load_splits(pairs, words, validation_size=0)) == {"train", "test"}
 
 
-def test_changed_vectors_are_not_taken_from_cache(pairs, words):
-    before = _load_splits(pairs, words)["test"]["uncertainty"][:]
-    words.write_text("".join(words.read_text().splitlines(keepends=True)[2:]))
-    assert _load_splits(pairs, words)["test"]["uncertainty"][:] != before
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"test_size": 0}, "test_size: expected at least 1, got 0"),
-        ({"validation_size": -1}, "validation_size: expected at least 0, got -1"),
-        ({"test_size": 5000}, "of at most the number of examples"),
-        ({"words": "./absent.txt"}, "got './absent.txt'"),
-        ({"words": "", "language": "zh"}, "embeddings: expected embeddings for the language 'zh'"),
-    ],
-)
-def test_invalid_options_raise(pairs, words, options, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        _load_splits(pairs, **{"words": words, **options})
-
-
-def test_corpus_is_used_whole_and_chinese_needs_embeddings():
-    with pytest.raises(ValueError, match="all splits of snli are merged, got 'test'"):
-        loading.create_builder("resnli", "snli", source_split="test")
-    with pytest.raises(ValueError, match="default is for English"):
-        loading.create_builder("resnli", "ocnli")
-
-
-def test_config_exists_for_every_three_label_corpus():
-    fitting = [each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way]
-    assert list(loading.create_builder("resnli", "snli").builder_configs) == fitting
-
-
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_sick_is_reordered_from_all_splits(tmp_path):
@@ -232,6 +198,11 @@ def test_missing_hub_embeddings_error_names_them():
         match="embeddings nobody/nothing: expected a repository on the Hub, got none; check the spelling, or if ",
     ):
         embeddings.find_embeddings("nobody/nothing")
+
+
+def test_test_split_of_more_pairs_than_given_is_rejected(pairs, words):
+    with pytest.raises(ValueError, match="of at most the number of examples"):
+        _load_splits(pairs, words, test_size=5000)
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):

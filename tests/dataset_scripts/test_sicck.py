@@ -1,10 +1,9 @@
-import json
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from unbag import challenge_sets, evaluate
+from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS, TWO_WAY
@@ -19,17 +18,9 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def caches(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-
-
 @pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in PAIRS))
-    return str(path)
+def data(write_pairs):
+    return write_pairs(PAIRS)
 
 
 @pytest.fixture
@@ -65,14 +56,13 @@ def test_combinations_add_pairs(data):
     assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}
 
 
-def test_equivalence_has_no_four_way_label(tmp_path):
-    path = tmp_path / "same.jsonl"
-    path.write_text(json.dumps({"premise": "a cat is up", "hypothesis": "a cat is up", "label": "entailment"}) + "\n")
-    four = loading.load("sicck", data=str(path))
-    seven = loading.load("sicck", data=str(path), space="seven_way")
+def test_equivalence_has_no_four_way_label(write_pairs):
+    path = write_pairs([("a cat is up", "a cat is up", "entailment")])
+    four = loading.load("sicck", data=path)
+    seven = loading.load("sicck", data=path, space="seven_way")
     assert "equivalence" in seven["target"]
     assert "equivalence" not in four["relation"]
-    assert len(four) < len(seven) == len(loading.load("sicck", data=str(path), space="three_way"))
+    assert len(four) < len(seven) == len(loading.load("sicck", data=path, space="three_way"))
 
 
 def test_official_set_has_known_folds_and_seeds(file):
@@ -108,56 +98,9 @@ def test_seeds_can_be_kept_in_one_fold(file):
     assert set.union(*folds.values()) == set(range(5))
 
 
-def test_oracle_for_both_directions_is_right(file, tmp_path):
-    rows = loading.load("sicck", "official", file=file)
-    known = {}
-    for row in rows:  # three pairs occur twice in the file, with the same labels
-        known[row["premise"], row["hypothesis"]] = row["label"]
-
-    def oracle(premises, hypotheses):
-        return np.eye(3)[[known[pair] for pair in zip(premises, hypotheses, strict=True)]]
-
-    [result] = evaluate(
-        oracle, [SetRequest("sicck", "official", {"file": file})], output_dir=tmp_path / "out", shuffled=False
-    )
-    assert result.scores["n_examples"] == 1304
-    assert result.scores["f1"].value > 0.99
-
-
-def test_constant_model_scores_equal_table_8(file, tmp_path):
-    [result] = evaluate(
-        lambda premises, _: ["entailment"] * len(premises),
-        [SetRequest("sicck", "official", {"file": file})],
-        output_dir=tmp_path / "out",
-    )
-    scores = result.scores
-    assert [round(scores[name].value, 4) for name in ("f1", "precision", "recall", "accuracy")] == [
-        0.0829, 0.0497, 0.25, 0.1986,
-    ]  # fmt: skip
-    assert round(scores["by"]["part"]["verb"]["accuracy"].value, 4) == 0.1545
-    assert scores["accuracy"].high - scores["accuracy"].low > 0.2  # over 15 seeds
-    assert result.data["excluded"] == {}
-
-
 def test_two_label_model_is_scored_on_three_labels(file):
     rows = loading.load("sicck", "official", file=file)
     answers = SetPredictions(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
     scores = challenge_sets.get_challenge_set("sicck").score_rows(rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
     assert scores["accuracy"].value == (593 + 422) / 1304
-
-
-@pytest.mark.parametrize(
-    ("config", "options", "words"),
-    [
-        ("official", {"space": "two_way"}, "space: expected one of four_way, seven_way, three_way"),
-        ("official", {"folding": "random"}, "folding: expected one of contiguous, spread, whole_seeds, got 'random'"),
-        ("official", {"combinations": True}, "'official', which modifies no sentences"),
-        (None, {"data": "x.csv", "file": "y.csv"}, "file: expected the config 'official'"),
-        (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
-        (None, {}, "expected one of corpus, data and text"),
-    ],
-)
-def test_invalid_options_raise(config, options, words):
-    with pytest.raises(ValueError, match=words):
-        loading.create_builder("sicck", config, **options)

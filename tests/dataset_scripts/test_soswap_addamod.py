@@ -1,12 +1,7 @@
-import json
-
 import pytest
 
-from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.soswap_addamod import KINDS
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
 
 PAIRS = [
@@ -19,13 +14,8 @@ PAIRS = [
 
 
 @pytest.fixture
-def options(shared, tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in PAIRS))
-    return {"data": str(path), "pipeline": str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")}
+def options(write_pairs, pipeline):
+    return {"data": write_pairs(PAIRS), "pipeline": pipeline}
 
 
 def test_both_kinds_are_built_from_distinct_labelled_premises(options):
@@ -48,10 +38,8 @@ def test_kind_option_selects_rows(options):
     assert loading.load("soswap_addamod", kind="soswap", **options)["kind"][:] == ["soswap", "soswap"]
 
 
-def test_attested_split_counts_adjectives_of_other_split(options, tmp_path, monkeypatch):
-    test = tmp_path / "test.jsonl"
-    test.write_text(json.dumps(dict(zip(("premise", "hypothesis", "label"), PAIRS[4], strict=True))) + "\n")
-    files = {"test": test, "train": options["data"]}
+def test_attested_split_counts_adjectives_of_other_split(options, write_pairs, monkeypatch):
+    files = {"test": write_pairs(PAIRS[4:], "test.jsonl"), "train": options["data"]}
     monkeypatch.setattr(
         "unbag.challenge_sets.config.open_corpus", lambda corpus, split, **settings: open_data(files[split])
     )
@@ -76,47 +64,3 @@ def test_exclusions_are_counted_and_parser_is_recorded(options):
     assert build_requested_set(SetRequest("soswap_addamod", options=options)).config == built.config, (
         "also from the cache"
     )
-
-
-def test_bag_of_words_scores_equal_manual_example(options, tmp_path):
-    """For a bag of words, both sentences are equal."""
-    [result] = evaluate(
-        lambda premises, _: ["entailment"] * len(premises),
-        [SetRequest("soswap_addamod", options=options)],
-        output_dir=tmp_path,
-    )
-    for part, n in (("soswap", 2), ("addamod", 1)):
-        scores = result.scores["by_subset"][part]
-        assert scores["n_examples"] == n
-        assert {name: share.value for name, share in scores["shares"].items()} == {
-            "entailment": 1.0,
-            "neutral": 0.0,
-            "contradiction": 0.0,
-        }
-        assert scores["accuracy"].value == 0
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ({"kind": "swap"}, "kind: expected one of both, soswap, addamod, got 'swap'"),
-        ({"min_count": 0}, "min_count: expected at least 1, got 0"),
-        ({"language": "zh"}, "English pairs"),
-        ({"attested_split": "train"}, "attested_split: expected a corpus"),
-    ],
-)
-def test_invalid_options_raise(options, option, words):
-    with pytest.raises(ValueError, match=words):
-        loading.load("soswap_addamod", **options, **option)
-
-
-def test_config_exists_for_every_english_split_and_kind():
-    configs = loading.create_builder("soswap_addamod", "snli").builder_configs
-    english = [corpus for corpus in CORPORA.values() if corpus.language == "en" and not corpus.is_two_way]
-    assert 0 < len(english) < len(CORPORA)
-    for corpus in english:
-        for split in corpus.splits:
-            for kind in KINDS:
-                config = configs[f"{corpus.name}-{split}" + ("" if kind == "both" else f"-{kind}")]
-                assert (config.corpus, config.source_split, config.kind) == (corpus.name, split, kind)
-    assert len(configs) == sum(len(corpus.splits) for corpus in english) * len(KINDS)

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -16,16 +14,9 @@ ROWS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-
-
 @pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in ROWS))
-    return str(path)
+def data(write_pairs):
+    return write_pairs(ROWS)
 
 
 def test_only_neutral_and_contradiction_pairs_are_swapped(data):
@@ -44,26 +35,6 @@ def test_swapping_mirrors_lexical_features():
     words = ("dog", "run"), ("animal",)
     mirrored = {(f.hypothesis, f.premise) for f in iter_features(*words)}
     assert mirrored == {tuple(f) for f in iter_features(*reversed(words))}
-
-
-def _predict_by_first_letters(premises, hypotheses):
-    """Predict labels from the premise only, so that swapping changes them."""
-    answers = {"A man sleeps.": "contradiction", "A dog barks.": "contradiction", "A dog is quiet.": "neutral"}
-    return [answers.get(premise, "contradiction") for premise in premises]
-
-
-def test_scores_equal_manual_example(data, tmp_path):
-    [result] = evaluate(
-        _predict_by_first_letters, [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out"
-    )
-    scores = result.scores
-    # neutral: wrong before and after; contradictions: both right before, and after the swap one right and one predicted
-    # neutral
-    assert scores["accuracy_before"].value == pytest.approx(2 / 3)
-    assert scores["accuracy_after"].value == pytest.approx(1 / 3)
-    assert scores["agreement"].value == pytest.approx(2 / 3)
-    assert scores["n_excluded"] == 1
-    assert scores["overall"]["accuracy_before"].value == pytest.approx(2 / 4)
 
 
 def test_two_label_model_is_right_on_neutral_and_contradiction(data, tmp_path):

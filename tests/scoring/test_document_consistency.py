@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.scoring.document_consistency import THIRDS, document_consistency
+from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.negation_consistency import negation_consistency
 
 MEASURES = ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")
@@ -81,30 +81,6 @@ def test_position_thirds_are_symmetric(k, thirds):
     assert found == thirds
 
 
-@pytest.mark.parametrize("constant", [0, 1, 2])
-def test_constant_prediction_scores_one_half_and_zero_documents(constant):
-    columns = _rows()
-    scores = document_consistency([constant] * len(columns["references"]), **columns, resamples=0)
-    parts = [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]
-    assert len(parts) > 8
-    for part in parts:
-        assert _values(part) == pytest.approx((0.5, float(constant == 0), 0.0))
-
-
-def test_perfect_predictions_have_perfect_scores():
-    columns = _rows()
-    scores = document_consistency([2 * label for label in columns["references"]], **columns)
-    for part in [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]:
-        assert _values(part) == (1.0, 0.0, 1.0)
-        assert part["balanced_accuracy"].low < 1 < part["balanced_accuracy"].high + 1e-12
-
-
-def test_negative_prediction_is_always_wrong():
-    columns = _rows()
-    scores = document_consistency([-1] * len(columns["references"]), **columns, resamples=0)
-    assert _values(scores) == (0.0, 1.0, 0.0)
-
-
 def test_claim_only_model_gets_no_document_right():
     """The claim is the same in the supported document and in the one without evidence."""
     columns = _rows()
@@ -112,20 +88,6 @@ def test_claim_only_model_gets_no_document_right():
     scores = document_consistency(says, **columns, resamples=0)
     assert scores["paired_accuracy"].value == 0
     assert {row["operation"]: row["paired_accuracy"].value for row in scores["by_operation"]}["subject"] == 1
-
-
-@given(st.lists(st.integers(0, 2), min_size=30, max_size=30), st.randoms(use_true_random=False))
-def test_row_order_has_no_effect(predictions, random):
-    columns = _rows()
-    n = len(columns["references"])
-    predictions = (predictions * n)[:n]
-    order = list(range(n))
-    random.shuffle(order)
-    shuffled = {name: [values[row] for row in order] for name, values in columns.items()}
-    first = document_consistency(predictions, **columns)
-    second = document_consistency([predictions[row] for row in order], **shuffled)
-    for name in MEASURES:
-        assert first[name] == pytest.approx(second[name])
 
 
 @given(st.lists(st.sampled_from([0, 1, 2]), min_size=30, max_size=30))
@@ -161,22 +123,9 @@ def test_other_entailment_id_gives_same_scores():
     assert _values(first) == _values(second)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"group": ["a"]}, "expected columns of equal length, got"),
-        ({"position": [4] * 10}, r"expected values from 0 to k - 1, got 4 for k=1 in row 0"),
-        ({"references": [-1] * 10}, "expected a gold label for every example"),
-    ],
-)
-def test_wrong_columns_are_rejected(change, words):
-    columns = _rows(claims=1) | change
-    with pytest.raises(ValueError, match=words):
-        document_consistency([0] * 10, **columns)
-
-
-def test_thirds_are_named_in_order():
-    assert THIRDS == ("start", "middle", "end")
+def test_position_outside_document_is_rejected():
+    with pytest.raises(ValueError, match=r"expected values from 0 to k - 1, got 4 for k=1 in row 0"):
+        document_consistency([0] * 10, **_rows(claims=1) | {"position": [4] * 10})
 
 
 GOLD = [0, 1, 0, 1, 1, 0]
@@ -201,33 +150,8 @@ def test_negation_consistency_equals_hand_computed_values():
     assert (scores["n_examples"], scores["n_mirrors"]) == (6, 3)
 
 
-@pytest.mark.parametrize("label", [0, 1, 2])
-def test_constant_prediction_has_no_mirror_right(label):
-    assert negation_consistency([label] * 6, GOLD, SOURCE, MIRROR, OPERATION)["mirror_consistency"].value == 0
-
-
-def test_missing_predictions_are_wrong_for_every_metric():
-    scores = negation_consistency([-1] * 6, GOLD, SOURCE, MIRROR, OPERATION)
-    assert scores["accuracy"].value == scores["mirror_consistency"].value == 0
-    assert scores["false_entailment_rate"].value == 1
-
-
 def test_any_label_except_entailment_scores_the_same():
     two, three = ([other if label else 0 for label in GOLD] for other in (1, 2))
     assert negation_consistency(two, GOLD, SOURCE, MIRROR, OPERATION) == negation_consistency(
         three, GOLD, SOURCE, MIRROR, OPERATION
     )
-
-
-def test_negation_consistency_row_order_has_no_effect():
-    predicted, order = [0, 2, 0, 0, 0, 0], [5, 0, 3, 1, 4, 2]
-    expected = negation_consistency(predicted, GOLD, SOURCE, MIRROR, OPERATION)
-    columns = ([column[i] for i in order] for column in (predicted, GOLD, SOURCE, MIRROR, OPERATION))
-    scores = negation_consistency(*columns)
-    for name in ("accuracy", "false_entailment_rate", "mirror_consistency"):
-        assert scores[name].value == pytest.approx(expected[name].value)
-
-
-def test_columns_of_other_length_raise():
-    with pytest.raises(ValueError, match="columns of equal length"):
-        negation_consistency([0], [0], ["a", "b"], ["x"], ["restated"])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
-from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
@@ -32,23 +31,11 @@ def estimate_ratios(numerators, denominators, *, differences=(), means=(), **opt
     return [*estimate_named_ratios(ratios, pairs, means=means, **options).values()]
 
 
-def test_limits_of_million_rows_are_accurate():
-    [low], [high] = compute_proportion_limits(np.array([0.3]), np.array([1e6]))
-    exact = stats.binomtest(300_000, 1_000_000).proportion_ci(method="exact")
-    assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-5)
-
-
 @pytest.mark.parametrize(("share", "n"), [(0.0, 12), (1.0, 12), (0.0, 400), (1.0, 1)])
 def test_limit_at_extremes_has_closed_form(share, n):
     estimate = estimate_named_ratios({"share": (np.full(n, share), 1.0)})["share"]
     limit = 0.025 ** (1 / n)
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
-
-
-def test_interval_of_complement_is_mirrored():
-    right = np.random.default_rng(0).random(37) < 0.8
-    of_right, of_wrong = (accuracy(each.astype(int), np.ones(37, dtype=int))["accuracy"] for each in (right, ~right))
-    assert (of_right.low, of_right.high) == pytest.approx((1 - of_wrong.high, 1 - of_wrong.low))
 
 
 def test_identical_rows_of_source_count_as_one():
@@ -93,18 +80,9 @@ def test_difference_of_equal_systems_has_nonzero_width(share):
     assert (gap.low, gap.high) == pytest.approx((-1.959964 * 2**0.5 / 14, 1.959964 * 2**0.5 / 14))
 
 
-def test_reversed_difference_is_mirrored():
-    rng = np.random.default_rng(2)
-    sources = rng.binomial(9, rng.beta(4, 2, (40, 2))).astype(float)
-    there, back = (
-        compute_contrast_limits(sources, np.full((40, 2), 9.0), np.array([1.0, -1.0]) * side) for side in (1, -1)
-    )
-    assert there == pytest.approx((-back[1], -back[0]))
-
-
 # With 300 simulations and a true coverage of .95, the result is below these limits once in a thousand times.
-@pytest.mark.parametrize("n", [5, 12, 50])
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("n", [5, 50])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
 @pytest.mark.parametrize("quantity", [PROPORTION, EQUALS, OPPOSITES])
 @pytest.mark.parametrize("rows", [1, 10])
 def test_interval_coverage_at_and_between_extremes(quantity, share, n, rows):
@@ -113,16 +91,6 @@ def test_interval_coverage_at_and_between_extremes(quantity, share, n, rows):
 
 def test_bootstrap_interval_undercovers_at_extremes():
     assert coverage(PROPORTION, 0.99, 12, 1, 300)["bootstrap"] < 0.3
-
-
-def test_mean_interval_matches_normal_approximation():
-    values = np.random.default_rng(0).random(2000) < 0.3
-    [estimate] = estimate_ratios(values[:, None].astype(float), np.ones((2000, 1)), resamples=4000)
-    error = np.sqrt(estimate.value * (1 - estimate.value) / 2000)
-    assert estimate.value == values.mean()
-    assert estimate.low == pytest.approx(estimate.value - 1.96 * error, abs=0.003)
-    assert estimate.high == pytest.approx(estimate.value + 1.96 * error, abs=0.003)
-    assert estimate.n == 2000
 
 
 def test_interval_equals_scipy():
@@ -162,25 +130,6 @@ def test_difference_uses_same_resamples_for_both_ends():
     assert drop.low <= drop.value <= drop.high
     assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 5
     assert drop.n == 399
-
-
-def test_difference_interval_matches_normal_approximation():
-    rng = np.random.default_rng(0)
-    first, second = rng.random(3000) < 0.7, rng.random(3000) < 0.4
-    estimates = estimate_named_ratios(
-        {"first": (first, 1.0), "second": (second, 1.0)}, {"gap": ("first", "second")}, resamples=4000
-    )
-    gaps = first.astype(float) - second
-    error = gaps.std() / np.sqrt(3000)
-    assert estimates["gap"].value == pytest.approx(gaps.mean())
-    assert estimates["gap"].low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.003)
-    assert estimates["gap"].high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.003)
-
-
-def test_difference_does_not_change_ratios():
-    values = np.random.default_rng(0).random((50, 2))
-    alone = estimate_ratios(values, np.ones((50, 2)))
-    assert estimate_ratios(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
 
 
 def test_difference_from_empty_subset_has_no_value():
@@ -226,14 +175,6 @@ def test_spread_is_mean_and_sample_standard_deviation():
     assert found.mean == pytest.approx(statistics.fmean([0.81, 0.79, 0.84]))
     assert found.standard_deviation == pytest.approx(statistics.stdev([0.81, 0.79, 0.84]))
     assert compute_seed_spread([0.5]) == (0.5, None, 1)
-
-
-def test_welch_test_equals_hand_computed_value():
-    # Means 2 and 5, variances 1 and 4, n = 3: t = 3 / sqrt(5 / 3), ν = (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 50 / 17.
-    found = run_seed_test([1, 2, 3], [3, 5, 7])
-    assert found.difference.value == 3
-    assert found.difference.n == 6
-    assert found.p == pytest.approx(compute_t_p_value(3 / (5 / 3) ** 0.5, 50 / 17))
 
 
 @settings(max_examples=50)

@@ -154,12 +154,6 @@ def _build_outcomes(only_first, only_second, both=3, neither=2):
     return first, second
 
 
-def test_p_value_equals_hand_computed_value():
-    # 0 of 4 discordant examples: 2 (1/16) / 2. 1 of 3: 2 (1/8 + 3/8 / 2).
-    assert mcnemar_test(*_build_outcomes(0, 4)).p == pytest.approx(1 / 16)
-    assert mcnemar_test(*_build_outcomes(1, 2)).p == pytest.approx(5 / 8)
-
-
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_p_value_equals_scipy(one, two):
     binomial = pytest.importorskip("scipy.stats").binom
@@ -168,26 +162,10 @@ def test_p_value_equals_scipy(one, two):
     assert mcnemar_test(*_build_outcomes(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
 
 
-@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
-def test_system_order_and_concordant_examples_have_no_effect(one, two, both):
-    assert mcnemar_test(*_build_outcomes(one, two, both)).p == mcnemar_test(*_build_outcomes(two, one, 0)).p
-
-
-def test_equal_systems_have_p_value_one():
-    assert mcnemar_test(*_build_outcomes(7, 7)).p == pytest.approx(1)
-    assert mcnemar_test(*_build_outcomes(0, 0)).p == 1
-
-
 def test_many_discordant_examples_do_not_overflow():
     assert mcnemar_test(*_build_outcomes(5000, 5400)).p == pytest.approx(
         8.9e-5, rel=0.02
     )  # z = 400 / 10400 ** 0.5 = 3.92
-
-
-def test_false_positive_rate_is_5_percent():
-    rng = np.random.default_rng(0)
-    found = [mcnemar_test(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
-    assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "arrays of equal length"), ([2], [1], "correct")])
@@ -206,21 +184,6 @@ def test_corrected_p_values_equal_hand_computed_values():
     assert correct_p_values([0.2]).tolist() == [0.2]
 
 
-@given(P_VALUES)
-def test_corrected_p_values_lie_between_raw_and_bonferroni(p):
-    corrected = correct_p_values(p)
-    assert (corrected >= p).all()
-    assert (corrected <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
-    assert min(corrected) == pytest.approx(min(1, min(p) * len(p)))
-
-
-@given(P_VALUES, st.randoms())
-def test_order_of_p_values_has_no_effect(p, random):
-    order = list(range(len(p)))
-    random.shuffle(order)
-    assert correct_p_values([p[i] for i in order]) == pytest.approx(correct_p_values(p)[order])
-
-
 @given(P_VALUES, st.floats(0.001, 0.2))
 def test_correction_rejects_like_stepwise_holm(p, level):
     """The original procedure of Holm: from the smallest p-value on, until one is above level / (tests left)."""
@@ -230,13 +193,6 @@ def test_correction_rejects_like_stepwise_holm(p, level):
             break
         rejected.add(int(place))
     assert {int(i) for i in np.flatnonzero(correct_p_values(p) <= level)} == rejected
-
-
-def test_family_wise_error_rate_is_5_percent():
-    rng = np.random.default_rng(0)
-    assert np.mean([correct_p_values(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(
-        0.05, abs=0.012
-    )
 
 
 def test_invalid_p_values_raise():

@@ -78,63 +78,12 @@ def test_order_insensitive_model_has_no_drop():
     assert scores["agreement"].low == pytest.approx(0.025 ** (1 / scores["agreement"].n))
 
 
-def test_perfect_model_has_no_drop():
-    references = _sample_inputs()["references"]
-    scores = score_swapped_pairs(references, references, references)
-    assert scores["accuracy_after"].value == scores["overall"]["accuracy_before"].value == 1
-    assert scores["drop"].value == 0
-
-
-def test_overall_drop_is_proportional_to_swapped_pairs():
-    scores = score_swapped_pairs(**_sample_inputs())
-    share = 1 - scores["n_excluded"] / scores["n_examples"]
-    assert 0 < share < 1
-    assert scores["overall"]["drop"].value == pytest.approx(scores["drop"].value * share)
-
-
-def test_without_entailment_overall_equals_swapped():
-    data = _sample_inputs()
-    kept = data["references"] != E
-    scores = score_swapped_pairs(**{name: values[kept] for name, values in data.items()})
-    assert scores["n_excluded"] == 0
-    assert all(scores["overall"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
-
-
-def test_row_order_has_no_effect():
-    data = _sample_inputs()
-    order = np.random.default_rng(1).permutation(500)
-    assert (order != np.arange(500)).any()
-    shuffled = {name: values[order] for name, values in data.items()}
-    assert _values(score_swapped_pairs(**shuffled)) == pytest.approx(_values(score_swapped_pairs(**data)))
-
-
 def test_other_label_ids_give_same_scores():
     recoded = {E: 1, N: 2, C: 0}
     other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
     assert score_swapped_pairs(*other, neutral=2, contradiction=0) == score_swapped_pairs(
         PREDICTIONS, REFERENCES, SWAPPED
     )
-
-
-def test_metrics_equal_plain_loop():
-    """An independent implementation of the definitions, one pair at a time."""
-    data = _sample_inputs(seed=3)
-    tallies = {"neutral": [], "contradiction": []}
-    for before, gold, after in zip(*data.values(), strict=True):
-        if gold != E:
-            tallies["neutral" if gold == N else "contradiction"].append(
-                (before == gold, after == gold, before == after)
-            )
-    scores = score_swapped_pairs(**data)
-    parts = [(scores, tallies["neutral"] + tallies["contradiction"])]
-    parts += [(scores["by_label"][label], rows) for label, rows in tallies.items()]
-    for part, rows in parts:
-        before, after, agreement = (sum(column) / len(rows) for column in zip(*rows, strict=True))
-        assert part["accuracy_before"].value == pytest.approx(before)
-        assert part["accuracy_after"].value == pytest.approx(after)
-        assert part["drop"].value == pytest.approx(before - after)
-        assert part["agreement"].value == pytest.approx(agreement)
-        assert part["drop"].n == len(rows) > 0
 
 
 def test_scores_without_examples_are_none():
@@ -144,14 +93,6 @@ def test_scores_without_examples_are_none():
     assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
     assert scores["n_excluded"] == 2
     assert scores["overall"]["accuracy_before"].value == 0.5
-
-
-def test_interval_contains_value_for_any_seed():
-    data = _sample_inputs()
-    scores = score_swapped_pairs(**data, seed=1)
-    for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
-        assert scores[name].low < scores[name].value < scores[name].high
-    assert scores == score_swapped_pairs(**data, seed=2)
 
 
 def test_drop_interval_is_paired():
@@ -166,39 +107,9 @@ def test_drop_interval_is_paired():
     assert scores["drop"].high - scores["drop"].low < width / 3
 
 
-def test_zero_resamples_give_no_intervals():
-    assert score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"neutral": 2}, "neutral, contradiction: expected two different label ids, got 2 for both"),
-        ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, got -1 in row 0"),
-        ({"swapped_predictions": [None] * 7}, "expected integers, got {'predictions': 'object'}"),
-        ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, got none"),
-    ],
-)
-def test_invalid_input_error_names_argument(change, words):
-    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "swapped_predictions": SWAPPED} | change
-    with pytest.raises(ValueError, match=re.escape(words)):
-        score_swapped_pairs(**inputs)
-
-
-def test_published_row_format_gives_same_scores():
-    """Entailment pairs have no swapped row, and the rows have any order."""
-    data = _sample_inputs()
-    expected = score_swapped_pairs(**data)
-    kept = data["references"] != E
-    columns = {
-        "predictions": [*data["predictions"], *data["swapped_predictions"][kept]],
-        "references": [*data["references"], *data["references"][kept]],
-        "source_id": [*range(len(kept)), *np.flatnonzero(kept)],
-        "swapped": [False] * len(kept) + [True] * int(kept.sum()),
-    }
-    assert swap_consistency(**columns) == expected
-    backwards = swap_consistency(**{name: values[::-1] for name, values in columns.items()})
-    assert _values(backwards) == pytest.approx(_values(expected))
+def test_equal_ids_of_two_labels_are_rejected():
+    with pytest.raises(ValueError, match="neutral, contradiction: expected two different label ids, got 2 for both"):
+        score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED, neutral=2)
 
 
 @pytest.mark.parametrize(

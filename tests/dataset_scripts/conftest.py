@@ -1,0 +1,31 @@
+"""Empty caches, files of pairs and a parser for the tests of the sets."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _empty_caches(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+@pytest.fixture
+def write_pairs(tmp_path):
+    """Return a function that writes (premise, hypothesis, label) to a file, with ids if given, and returns its path."""
+
+    def write(pairs, name="pairs.jsonl", ids=None):
+        rows = [dict(zip(("premise", "hypothesis", "label"), pair, strict=True)) for pair in pairs]
+        rows = rows if ids is None else [{"id": str(each), **row} for each, row in zip(ids, rows, strict=True)]
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.fixture
+def pipeline(shared):
+    """Return the path of spaCy's small English pipeline. Skip the test if spaCy or the pipeline is missing."""
+    pytest.importorskip("spacy")
+    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")

@@ -1,0 +1,114 @@
+"""Tests of options, configs and cache keys of all sets."""
+
+import re
+
+import pytest
+
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations.permutation import MODES
+from unbag.challenge_sets.perturbations.soswap_addamod import KINDS
+from unbag.data.corpora import CORPORA
+
+OWN = {"data": "pairs.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "options", "words"),
+    [
+        ("breaking_nli", "official", {"wordnet": True}, "wordnet: expected a corpus, got the config 'official'"),
+        ("breaking_nli", "official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
+        ("breaking_nli", "snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
+        ("breaking_nli", "official", {"neutral": True, "bigrams": ("snli",)}, "neutral, bigrams: expected a corpus"),
+        ("breaking_nli", None, OWN | {"min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
+        ("breaking_nli", None, OWN | {"file": "a.zip"}, "file: expected the config 'official'"),
+        ("breaking_nli", None, OWN | {"language": "zh"}, "expected English pairs"),
+        ("breaking_nli", None, OWN | {"q": 0}, "got q = 0"),
+        ("breaking_nli", "ocnli-validation", {}, "the breaking_nli set does not support Chinese"),
+        ("cs_lambda", None, OWN | {"min_lms": 1.5}, "from 0 to 1, got 1.5"),
+        ("cs_lambda", None, OWN | {"folds": 1}, "folds: expected at least 2, got 1"),
+        ("cs_lambda", None, OWN | {"lexical": "a", "pipeline": "all"}, "either a fitted model (lexical) or options"),
+        ("negation", None, OWN | {"words": "half"}, "words: expected one of"),
+        ("negation", None, OWN | {"language": "de"}, "expected English"),
+        ("permuted", "ocnli-validation", {"minitrees": ["snli"]}, "minitrees: expected English pairs, got"),
+        ("permuted", "snli-validation", {"characters": True}, "characters: expected Chinese pairs, got"),
+        ("permuted", None, OWN | {"characters": True}, "the language 'en'"),
+        ("permuted", None, OWN | {"q": 0}, "q: expected at least 1"),
+        ("permuted", None, OWN | {"q": 10_000_000}, "q: expected at most 10,000 permutations per pair, since all "),
+        ("permuted", None, OWN | {"mode": "backwards"}, "'backwards'"),
+        ("permuted", None, OWN | {"min_words": 1}, "min_words: expected at least 2, got 1"),
+        ("permuted", None, OWN | {"minitree_by": "both"}, "definition: expected one of code, text, got 'both'"),
+        ("permuted", None, OWN | {"quantity": 3}, "no option 'quantity'"),
+        ("permuted", "snli-dev", {}, "no config 'snli-dev'"),
+        (
+            "recombined",
+            None,
+            OWN | {"k": "many"},
+            "k: expected whole numbers from 1 to 1,000, comma-separated, one of ",
+        ),
+        ("recombined", None, OWN | {"k": "1"}, "one of them above 1, got '1'"),
+        ("recombined", None, OWN | {"k": "0,4"}, "got '0,4'"),
+        ("recombined", None, OWN | {"k": "4,5000"}, "got '4,5000'"),
+        ("recombined", None, OWN | {"language": "zh"}, "expected English pairs, got the language 'zh'"),
+        ("resnli", None, OWN | {"test_size": 0}, "test_size: expected at least 1, got 0"),
+        ("resnli", None, OWN | {"validation_size": -1}, "validation_size: expected at least 0, got -1"),
+        ("resnli", None, OWN | {"embeddings": "./absent.txt"}, "got './absent.txt'"),
+        ("resnli", None, OWN | {"language": "zh"}, "embeddings: expected embeddings for the language 'zh'"),
+        ("resnli", "snli", {"source_split": "test"}, "all splits of snli are merged, got 'test'"),
+        ("resnli", "ocnli", {}, "default is for English"),
+        ("sicck", "official", {"space": "two_way"}, "space: expected one of four_way, seven_way, three_way"),
+        ("sicck", "official", {"folding": "random"}, "folding: expected one of contiguous, spread, whole_seeds, got"),
+        ("sicck", "official", {"combinations": True}, "'official', which modifies no sentences"),
+        ("sicck", None, OWN | {"file": "y.csv"}, "file: expected the config 'official'"),
+        ("sicck", None, OWN | {"language": "zh"}, "expected English pairs"),
+        ("sicck", None, {}, "expected one of corpus, data and text"),
+        ("soswap_addamod", None, OWN | {"kind": "swap"}, "kind: expected one of both, soswap, addamod, got 'swap'"),
+        ("soswap_addamod", None, OWN | {"min_count": 0}, "min_count: expected at least 1, got 0"),
+        ("soswap_addamod", None, OWN | {"language": "zh"}, "English pairs"),
+        ("soswap_addamod", None, OWN | {"attested_split": "train"}, "attested_split: expected a corpus"),
+        ("shuffled", "snli", {}, "expected one of the challenge sets"),
+    ],
+)
+def test_invalid_options_are_rejected_before_building(name, config, options, words, write_pairs, tmp_path, monkeypatch):
+    write_pairs([("A man sleeps.", "A man runs.", "contradiction")])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        loading.create_builder(name, config, **options).validate_resources()
+
+
+def _list_splits(variants=("",), *, suits=lambda corpus: corpus.language == "en"):
+    return {
+        f"{corpus.name}-{split}{variant}"
+        for corpus in CORPORA.values()
+        if suits(corpus)
+        for split in corpus.splits
+        for variant in variants
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("permuted", _list_splits(["", *(f"-{each}" for each in MODES if each != "both")], suits=lambda corpus: True)),
+        (
+            "soswap_addamod",
+            _list_splits(
+                ["", *(f"-{each}" for each in KINDS if each != "both")],
+                suits=lambda corpus: corpus.language == "en" and not corpus.is_two_way,
+            ),
+        ),
+        ("recombined", _list_splits()),
+        ("resnli", {each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way}),
+    ],
+)
+def test_configs_exist_for_every_corpus_split_and_variant(name, expected):
+    configs = loading.create_builder(name, "snli").builder_configs
+    assert set(configs) == expected
+    for config in configs.values():
+        for place in (config.corpus, config.source_split, getattr(config, "mode", ""), getattr(config, "kind", "")):
+            assert place in (None, "", "both") or place in config.name
+
+
+def test_two_and_three_label_corpora_give_same_labels():
+    for config in ("rte-validation", "snli-validation"):
+        labels = loading.create_builder("recombined", config).info.features["label"].names
+        assert labels == ["entailment", "not_entailment"]
