@@ -28,7 +28,6 @@ from unbag.data.text_layout import (
 )
 from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import has_reached_server
 from unbag.utils.safe_io import MOST_COLUMNS, DataError, parse_json, read_limited_bytes, validate_file
@@ -473,46 +472,41 @@ def open_hub_table(
     import datasets
     from huggingface_hub.errors import HfHubHTTPError
 
-    with use_cache_if_unreachable() as unreachable:
-        commit = resolve_hub_commit(repo_id, revision)
+    commit = resolve_hub_commit(repo_id, revision)
+    if datasets.config.HF_HUB_OFFLINE:
+        datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
+
+    def load(**how: Any) -> Any:
+        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+        if streaming or len(commit) < 40 or commit in str(data.cache_files):
+            return data
         if datasets.config.HF_HUB_OFFLINE:
-            datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
+            raise DataError(
+                f"{repo_id}: expected commit {commit} in the local cache, got another one; download it with a "
+                "network connection (unbag prefetch)"
+            )
+        # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
+        raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")
 
-        def load(**how: Any) -> Any:
-            data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
-            if streaming or len(commit) < 40 or commit in str(data.cache_files):
-                return data
-            if datasets.config.HF_HUB_OFFLINE:
-                raise DataError(
-                    f"{repo_id}: expected commit {commit} in the local cache, got another one; download it with a "
-                    "network connection (unbag prefetch)"
-                )
-            # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
-            raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")
-
-        what = f"{repo_id} (config {config}, split {split}, revision {commit})"
+    what = f"{repo_id} (config {config}, split {split}, revision {commit})"
+    try:
         try:
-            try:
-                data = read_from_hub(what, load)
-            except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
-                if not is_corrupted_cache_error(error) or datasets.config.HF_HUB_OFFLINE:
-                    raise
-                data = read_from_hub(what, partial(load, download_mode="force_redownload"))
-        except DataError:
-            raise
-        except HubReadError as error:
-            raise MissingFileError(str(error)) from error
-        except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
-            if unreachable:
-                raise MissingFileError(
-                    f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}"
-                ) from error
-            # A data set that does not exist is a mistake of the user, a data set that cannot be reached is not.
-            is_unreachable = isinstance(error, ConnectionError)
-            raise (MissingFileError if is_unreachable else DataError)(
-                f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
-            ) from error
-        return HubTable(repo_id, data), commit
+            data = read_from_hub(what, load)
+        except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
+            if not is_corrupted_cache_error(error) or datasets.config.HF_HUB_OFFLINE:
+                raise
+            data = read_from_hub(what, partial(load, download_mode="force_redownload"))
+    except DataError:
+        raise
+    except HubReadError as error:
+        raise MissingFileError(str(error)) from error
+    except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
+        # A data set that does not exist is a mistake of the user, a data set that cannot be reached is not.
+        is_unreachable = isinstance(error, ConnectionError)
+        raise (MissingFileError if is_unreachable else DataError)(
+            f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
+        ) from error
+    return HubTable(repo_id, data), commit
 
 
 def is_corrupted_cache_error(error: BaseException) -> bool:

@@ -15,7 +15,6 @@ from unbag.inference.hub_files import ModelOrigin, combine_hashes, convert_hub_e
 from unbag.inference.predictor import ModelError
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import HubReadError, is_model_name, read_from_hub
-from unbag.utils.offline import use_cache_if_unreachable
 
 _FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
 _SUFFIXES: Final = (".onnx", ".xml")
@@ -88,7 +87,7 @@ def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[s
         file = select_exported_model(list_exported_models(folder), model_file, origin.source)
         return file, folder / file
     what = f"the model {origin}"
-    with convert_hub_errors(origin.source), use_cache_if_unreachable():
+    with convert_hub_errors(origin.source):
         try:
             listed = _list_hub(origin.source, origin.commit)
         except CachedRepoTreeNotFoundError as error:
@@ -114,10 +113,9 @@ def _list_folder(folder: Path) -> list[str]:
 
 def _list_hub(repo: str, revision: str | None) -> list[str]:
     """List the files of a Hub repository. In offline mode, the listing comes from the client's cache."""
-    with use_cache_if_unreachable():
-        if not is_offline_mode():
-            return read_from_hub(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
-        return [entry.path for entry in get_cached_repo_tree(repo, revision=revision)]
+    if not is_offline_mode():
+        return read_from_hub(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
+    return [entry.path for entry in get_cached_repo_tree(repo, revision=revision)]
 
 
 def _data_names(file: str) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (
     call_with_retries,
@@ -26,7 +25,7 @@ from unbag.utils.retries import (
 READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub
 _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check the network and HF_ENDPOINT"
 LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"  # advice in messages
-_AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command"
+_AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command, or set HF_HUB_OFFLINE=1 to use cached files"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
 """Exceptions that the clients raise for JSON with an unexpected structure."""
 
@@ -148,12 +147,11 @@ def download_model_files(repo: str, revision: str | None, *, weights: bool = Tru
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
 
     what = f"the model {repo}" + (f" at {revision}" if revision else "")
-    with use_cache_if_unreachable():
-        if is_offline_mode():
-            return _here(repo, revision, weights=weights)
-        listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
-        wanted = select_model_files(listed, weights=weights, code=code)
-        return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
+    if is_offline_mode():
+        return _here(repo, revision, weights=weights)
+    listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
+    wanted = select_model_files(listed, weights=weights, code=code)
+    return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
 
 
 def _here(repo: str, revision: str | None, *, weights: bool) -> Path:

@@ -26,7 +26,6 @@ from unbag.data.downloads import MissingFileError
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hub import HubReadError, read_from_hub
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -67,17 +66,15 @@ def _from_hub(pipeline: str) -> str:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-    with use_cache_if_unreachable() as unreachable:
-        try:
-            return read_from_hub(f"the spaCy pipeline {pipeline}", lambda: snapshot_download(pipeline))
-        except HubReadError:
-            raise
-        except (HfHubHTTPError, HFValidationError, OSError) as error:
-            why = unreachable or f"the Hub does not provide it: {extract_first_line(error)}"
-            is_missing = bool(unreachable) or isinstance(error, LocalEntryNotFoundError)
-            raise (MissingFileError if is_missing else ValueError)(
-                f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and {why}"
-            ) from error
+    try:
+        return read_from_hub(f"the spaCy pipeline {pipeline}", lambda: snapshot_download(pipeline))
+    except HubReadError:
+        raise
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        raise (MissingFileError if isinstance(error, LocalEntryNotFoundError) else ValueError)(
+            f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and the Hub does not provide it: "
+            f"{extract_first_line(error)}"
+        ) from error
 
 
 def validate_pipeline(pipeline: str | Path) -> None:
