@@ -3,7 +3,7 @@
     with running_endpoint() as endpoint:
         endpoint.answers = lambda question: "Yes"
         endpoint.faults.arm([{"status": 429, "headers": {"Retry-After": "0.1"}}])
-        EndpointPredictor.load("tiny", base_url=endpoint.base_url)
+        EndpointPredictor("tiny", base_url=endpoint.base_url)
         assert endpoint.requests[0].body["model"] == "tiny"
 
 It runs in a thread of the test process, so tests can inspect and change it while it runs.

@@ -4,7 +4,6 @@ import copy
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from inspect import isclass
 from pathlib import Path
@@ -27,7 +26,6 @@ from unbag.inference.options import (
 from unbag.inference.predictor import Predictor
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.options import suggest_name
 from unbag.utils.safe_io import validate_file
 
@@ -298,7 +296,6 @@ def get_label_order(predictor: Predictor) -> tuple[str, ...]:
 def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
     from unbag.baselines.lexical.fitting import LexicalTrainingOptions
     from unbag.baselines.lexical.predictors import BASELINES
-    from unbag.data.readers import is_hub_id
 
     kind = find_model_type(model)
     if kind is BUILT_IN:
@@ -311,12 +308,11 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
     name = str(model) if kind is CLASSIFIER else str(model).partition(":")[2]
     if kind is ENDPOINT:
         return _of_endpoint(name, options)
-    with use_cache_if_unreachable() if is_hub_id(name) else nullcontext():
-        if kind is CLASSIFIER:
-            return _of_hub_or_folder(model, options)
-        from unbag.inference.llm.causal import CausalPredictor
+    if kind is CLASSIFIER:
+        return _of_hub_or_folder(model, options)
+    from unbag.inference.llm.causal import CausalPredictor
 
-        return CausalPredictor.load(name, **options)
+    return CausalPredictor.load(name, **options)
 
 
 def _is_route(model: Model, options: Mapping[str, Any]) -> bool:
@@ -343,10 +339,10 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     if is_route:
         from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
 
-        return ClassificationEndpointPredictor.load(name, **options)
+        return ClassificationEndpointPredictor(name, **options)
     from unbag.inference.llm.endpoint import EndpointPredictor
 
-    return EndpointPredictor.load(name, **options)
+    return EndpointPredictor(name, **options)
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:

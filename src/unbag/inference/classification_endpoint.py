@@ -24,7 +24,6 @@ their maximum length, as by a local tokenizer.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -33,8 +32,8 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import LabelError, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.client import CONCURRENCY, EndpointClient, EndpointUsage, Pair
-from unbag.inference.llm.connection import RETRIES, EndpointError, httpx, openai, shorten_client_error
+from unbag.inference.llm.client import EndpointClient, Pair, httpx, openai
+from unbag.inference.predictor import EndpointError
 from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedPredictor, parse_threshold
 from unbag.utils.redaction import redact
 
@@ -168,9 +167,11 @@ _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a 
 
 
 class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
-    """Predictor that queries a classification endpoint by one of `ROUTES`. Build it with `load`.
+    """Predictor that queries a classification endpoint by one of `ROUTES`.
 
-    The attribute `order` has the labels of the outputs in the server's order (`/predict`: the order of their names).
+    The constructor connects to the endpoint, such as `http://localhost:8080/predict`, and resolves the labels of its
+    model. The options are those of `inference.options.EndpointKwargs` and `EndpointClient`. The attribute `order` has
+    the labels of the outputs in the server's order (`/predict`: the order of their names).
     """
 
     CACHE_FILE = "classifications.sqlite"
@@ -178,16 +179,30 @@ class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
     def __init__(
         self,
         model: str,
-        base_url: str | None,
-        route: EndpointRoute,
         *,
-        separator: str,
-        label_map: Mapping[str, str] | None,
-        threshold: Threshold | None,
+        base_url: str | None = None,
+        separator: str | None = None,
+        label_map: Mapping[str, str] | None = None,
+        threshold: Threshold | None = None,
         **connection: Any,
     ) -> None:
-        super().__init__(model, base_url, route=route.name, **connection)
-        self._route, self._separator = route, separator
+        route = find_route(base_url)
+        if route is None:
+            raise EndpointError(
+                f"--base-url: expected the URL with a route, such as http://localhost:8080/predict, got {base_url!r}"
+            )
+        if route.is_text and not separator:
+            raise EndpointError(
+                f"--separator: expected a separator, got no value; /{route.name} takes one text per pair, so pass the "
+                "model's separator tokens, such as '[SEP]' or '</s></s>'"
+            )
+        if separator and not route.is_text:
+            raise EndpointError(
+                f"--separator: not supported by /{route.name}, which takes pairs, got {separator!r}; omit --separator"
+            )
+        super().__init__(model, base_url, url_suffix=f"/{route.name}", **connection)
+        self._route, self._separator = route, separator or ""
+        threshold = None if threshold is None else parse_threshold(threshold)
         pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
         batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
         found = [outputs for batch in batches for outputs in self._ask(batch)]
@@ -203,61 +218,9 @@ class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
             "model": model,
             "base_url": self._base_url,
             "label_order": ",".join(self.order),
-            **({"separator": separator} if route.is_text else {}),
+            **({"separator": self._separator} if route.is_text else {}),
             **self._answers.identity,
         }
-
-    @classmethod
-    def load(
-        cls,
-        model: str,
-        *,
-        base_url: str | None = None,
-        separator: str | None = None,
-        label_map: Mapping[str, str] | None = None,
-        threshold: Threshold | None = None,
-        concurrency: int = CONCURRENCY,
-        retries: int = RETRIES,
-        no_cache: bool = False,
-        spending: EndpointUsage | None = None,
-        cache: Path | None = None,
-    ) -> "ClassificationEndpointPredictor":
-        """Connect to an endpoint, such as `http://localhost:8080/predict`, and resolve the labels of its model.
-
-        The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
-
-        Raises:
-            EndpointError: If the URL is invalid or unreachable, the server rejects the request or answers in another
-                format, or an option does not fit the model.
-            data.labels.LabelError: If the names do not define the label of each output.
-        """
-        route = find_route(base_url)
-        if route is None:
-            raise EndpointError(
-                f"--base-url: expected the URL with a route, such as http://localhost:8080/predict, got {base_url!r}"
-            )
-        if route.is_text and not separator:
-            raise EndpointError(
-                f"--separator: expected a separator, got no value; /{route.name} takes one text per pair, so pass the "
-                "model's separator tokens, such as '[SEP]' or '</s></s>'"
-            )
-        if separator and not route.is_text:
-            raise EndpointError(
-                f"--separator: not supported by /{route.name}, which takes pairs, got {separator!r}; omit --separator"
-            )
-        return cls(
-            model,
-            base_url,
-            route,
-            separator=separator or "",
-            label_map=label_map,
-            threshold=None if threshold is None else parse_threshold(threshold),
-            concurrency=concurrency,
-            retries=retries,
-            no_cache=no_cache,
-            spending=spending,
-            cache=cache,
-        )
 
     def _split(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         groups: dict[str, list[Pair]] = {}
@@ -285,22 +248,17 @@ class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
     def _send(self, pairs: Sequence[Pair]) -> tuple[list[PairOutputs], str]:
         """Send pairs in as many requests as the server's limit requires. Returns outputs and the model's version."""
         body = self._route.build(self.model, pairs, self._separator)
-        try:
-            response = self._connection.client.post(
-                self._base_url, cast_to=httpx.Response, body=body, options={"timeout": _TIMEOUT}
-            )
-        except openai.APIStatusError as error:
-            if error.status_code in _TOO_LARGE and len(pairs) > 1:
+        with self._explain_errors():
+            try:
+                response = self._client.post(
+                    self._base_url, cast_to=httpx.Response, body=body, options={"timeout": _TIMEOUT}
+                )
+            except openai.APIStatusError as error:
+                if error.status_code not in _TOO_LARGE or len(pairs) == 1:
+                    raise
                 half = len(pairs) // 2
                 (first, _), (second, version) = self._send(pairs[:half]), self._send(pairs[half:])
                 return first + second, version
-            refusal = self._connection.describe_error_response(self.model, error, url_suffix=f"/{self._route.name}")
-            raise EndpointError(refusal) from None
-        except openai.OpenAIError as error:
-            raise EndpointError(
-                f"cannot reach {self._base_url}: {shorten_client_error(error)}; start the server, or run "
-                "the same command again to continue"
-            ) from None
         try:
             content = response.json()
             outputs = self._route.parse(content, len(pairs))

@@ -171,3 +171,7 @@ def _kind_of(values: Any) -> str:
 
 class ModelError(ValueError):
     """Error for a model that cannot be loaded or is not a trained classifier."""
+
+
+class EndpointError(ValueError):
+    """Error for an endpoint that is unreachable, rejects a request, or returns an unexpected format."""

@@ -16,15 +16,13 @@ from tests.fake_llm.app import WORDS, EndpointApp
 from tests.fork_server import PYTHON, wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
-from unbag.evaluation.model_loading import load_predictor
 from unbag.inference import BatchPredictor, run_label_probe
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm import connection
-from unbag.inference.llm.client import EndpointUsage
-from unbag.inference.llm.connection import KEY, EndpointError
+from unbag.inference.llm.client import KEY, RETRIES, EndpointUsage
 from unbag.inference.llm.endpoint import EndpointPredictor
 from unbag.inference.llm.prompts import WORDS as WORD_OF
 from unbag.inference.llm.prompts import DefaultPrompt
+from unbag.inference.predictor import EndpointError
 
 PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
 HYPOTHESES = [f"Somebody waits for {n} hours." for n in range(12)]
@@ -43,7 +41,7 @@ def _shorten_delays(monkeypatch, tmp_path):
 
 
 def connect(endpoint, **options):
-    return EndpointPredictor.load("tiny", base_url=endpoint.base_url, **options)
+    return EndpointPredictor("tiny", base_url=endpoint.base_url, **options)
 
 
 def expected(endpoint):
@@ -220,46 +218,44 @@ def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     ("address", "message"),
     [
         (None, "expected the URL of the endpoint"),
-        ("localhost:8000", "expected a URL such as"),
-        ("ftp://localhost/v1", "expected a URL such as"),
+        ("localhost:8000", "expected the URL of"),
+        ("ftp://localhost/v1", "expected the URL of"),
         ("http://me:secret@localhost/v1", "without user name, password or"),
         ("http://localhost/v1?key=secret", "without user name, password or"),
-        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' at position 12; remove it"),
-        ("http://me:secret@host/v1\r", r"got '\\r' at position 25"),
-        ("http://host/ v1", "got ' ' at position 13"),
-        ("http://h\udcffost/v1", r"got '\\udcff' at position 9"),
-        ("http://[::1", "expected a URL such as"),
-        ("http://host:port/v1", "expected a URL such as"),
-        ("http://host:99999/v1", "expected a URL such as"),
-        ("http://host..name/v1", "expected a URL such as"),
+        ("http://host\nx", "expected the URL of"),
+        ("http://me:secret@host/v1\r", "expected the URL of"),
+        ("http://host/ v1", "expected the URL of"),
+        ("http://h\udcffost/v1", "expected the URL of"),
+        ("http://[::1", "expected the URL of"),
+        ("http://host:port/v1", "expected the URL of"),
+        ("http://host:99999/v1", "expected the URL of"),
+        ("http://host..name/v1", "expected the URL of"),
         ("http://ho!é/v1", "expected a URL such as"),
-        (f"http://{'a' * 64}/v1", "expected a URL such as"),
-        (f"http://host/{'a' * 100_000}", "expected a URL such as"),
+        (f"http://{'a' * 64}/v1", "expected the URL of"),
+        (f"http://host/{'a' * 100_000}", "expected the URL of"),
     ],
 )
 def test_invalid_addresses_are_rejected(address, message):
     with pytest.raises(EndpointError, match=message) as refused:
-        EndpointPredictor.load("tiny", base_url=address)
+        EndpointPredictor("tiny", base_url=address)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_unreachable_endpoint_error_names_address(endpoint):
     with pytest.raises(EndpointError, match=r"responded with 404 to missing: .*check the model's name and --base-url"):
-        EndpointPredictor.load("missing", base_url=endpoint.base_url)
+        EndpointPredictor("missing", base_url=endpoint.base_url)
     with pytest.raises(EndpointError, match=r"responded with 404 .*which usually ends in /v1"):
-        EndpointPredictor.load("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
+        EndpointPredictor("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
-        EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
-    with pytest.raises(ValueError, match="expected at least 1 concurrent request"):
-        connect(endpoint, concurrency=0)
+        EndpointPredictor("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
 
 
 def test_maximum_wait_equals_docstring():
     import importlib
 
     constants = importlib.import_module("openai._constants")
-    waits = [min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(connection.RETRIES)]
+    waits = [min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(RETRIES)]
     assert constants.MAX_RETRY_AFTER_DELAY == 120
     assert sum(waits) == 39.5
 
@@ -307,25 +303,3 @@ def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     assert result.model["n_abstained"] == 0
     assert result.model["label_probe"]["en"].endswith("of 12")
     assert "endpoint:tiny" in out
-
-
-def test_options_apply_to_matching_models(endpoint, tmp_path, make_lm):
-    import unbag
-
-    (tmp_path / "pairs.csv").write_text(ROWS)
-    from unbag.challenge_sets.request import SetRequest
-    from unbag.evaluation.evaluator import evaluate_all
-
-    request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
-    models = [f"causal:{make_lm()}", "endpoint:tiny"]
-    both = evaluate_all(
-        models, [request], output_dir=tmp_path / "both", base_url=endpoint.base_url, num_fewshot=3, dtype="float32"
-    ).results
-    assert [result.model["num_fewshot"] for result in both] == ["3", "3"]
-    assert [result.model["kind"] for result in both] == ["causal", "endpoint"]
-    assert both[0].model["label_probe"]["en"].endswith("of 12")
-    [alone] = unbag.evaluate(
-        models[1], [request], output_dir=tmp_path / "one", base_url=endpoint.base_url, num_fewshot=3
-    )
-    assert alone.scores == both[1].scores
-    assert load_predictor(models[1], base_url=endpoint.base_url, num_fewshot=3)[0].identity["num_fewshot"] == "3"

@@ -18,12 +18,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.llm.connection import EndpointConnection, EndpointError
+from unbag.inference.predictor import EndpointError
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
+
+if TYPE_CHECKING:
+    import openai
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +53,10 @@ class AnswerStore:
     """
 
     def __init__(
-        self, cache: SqliteCache, connection: EndpointConnection, model: str, *, api_url: str, no_cache: bool
+        self, cache: SqliteCache, client: "openai.OpenAI", model: str, *, api_url: str, no_cache: bool
     ) -> None:
-        self._no_cache = no_cache
-        self._cache, self._connection, self._model, self._api_url = cache, connection, model, api_url
+        self._no_cache, self._base_url = no_cache, str(client.base_url).rstrip("/")
+        self._cache, self._client, self._model, self._api_url = cache, client, model, api_url
         self._served = self._read_served_version()
         if "created" in self._served and abs(time.time() - _to_seconds(self._served["created"])) < _NOW:
             # Either the model is a minute old, or this is the time of the request, which is no version.
@@ -94,7 +97,7 @@ class AnswerStore:
                 self._is_mixed = True
                 logger.warning(
                     "%s, %s: the answers of this run are from several versions of the model (%s; %s)",
-                    self._connection.base_url,
+                    self._base_url,
                     self._model,
                     self._first_response or "unknown",
                     version or "unknown",
@@ -134,7 +137,7 @@ class AnswerStore:
                     self._ignore_earlier()
                     logger.warning(
                         "%s, %s: the server answers differently than on %s: ignoring all stored answers",
-                        self._connection.base_url,
+                        self._base_url,
                         self._model,
                         before["answered"][:10],
                     )
@@ -161,7 +164,7 @@ class AnswerStore:
             name: now[name] for name in self._served if now.get(name, self._served[name]) != self._served[name]
         }:
             raise EndpointError(
-                f"{self._connection.base_url}: expected one version of {self._model} during the run, got "
+                f"{self._base_url}: expected one version of {self._model} during the run, got "
                 f"{_format_version(changed)} after {_format_version(self._served)}; run the same command again"
             )
 
@@ -177,7 +180,7 @@ class AnswerStore:
     def _load_json(self, url: str) -> Any:
         """Load the JSON at a URL of the server. Return None if there is none."""
         try:
-            return self._connection.client.with_options(max_retries=0, timeout=_TIMEOUT).get(url, cast_to=object)
+            return self._client.with_options(max_retries=0, timeout=_TIMEOUT).get(url, cast_to=object)
         except Exception:  # many servers lack these routes, and the first request reports an unreachable server
             return None
 
@@ -200,7 +203,7 @@ class AnswerStore:
             self._dates[day] = self._dates.get(day, False) or answered < self._started
 
     def _compute_key(self, request: Mapping[str, Any], version: str) -> str:
-        content = json.dumps([self._connection.base_url, version, request], sort_keys=True, ensure_ascii=False)
+        content = json.dumps([self._base_url, version, request], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
 

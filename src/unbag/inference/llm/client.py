@@ -1,23 +1,41 @@
-"""Base class of predictors that query a server: stored answers, concurrent requests, and their cost."""
+"""Base class of predictors that query a server: connection, stored answers, concurrent requests, and their cost."""
 
+import os
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+try:
+    import httpx
+    import openai
+except ImportError as error:
+    raise ImportError("an endpoint requires the openai client: pip install 'unbag[llm]'") from error
+
 from unbag.inference.llm.answer_store import AnswerStore
-from unbag.inference.llm.connection import EndpointConnection
-from unbag.inference.predictor import BatchingPredictor, group_equal_pairs, validate_probabilities
+from unbag.inference.predictor import BatchingPredictor, EndpointError, group_equal_pairs, validate_probabilities
 from unbag.utils.files import get_cache_folder
+from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.sqlite_cache import SqliteCache
 
+__all__ = ["KEY", "RETRIES", "EndpointClient", "EndpointUsage", "Pair", "httpx", "openai", "shorten_client_error"]
+
+KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
+RETRIES: Final = 8
+"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The wait is the time in
+`Retry-After`, up to two minutes; otherwise 0.5 s, doubled after each retry up to 8 s: 40 s in total."""
+
+_LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten thousand
 _MILLION: Final = 1_000_000
 
 Pair: TypeAlias = tuple[str, str]
@@ -73,14 +91,14 @@ class EndpointClient(BatchingPredictor):
     Every answer is stored on disk as it arrives (`AnswerStore`), and equal pairs are sent once. So a run that was
     killed continues without paying twice, except for one request. The key is read from the environment variable
     `OPENAI_API_KEY`, and is sent to no other host. Without a key, requests have a placeholder, which local servers
-    accept.
+    accept. Temporary errors are retried.
 
     Args:
         model: Name of the model at the endpoint.
         base_url: URL of the endpoint.
         cache: File of the answers (default: `CACHE_FILE` in the user's cache folder, for all endpoints).
         spending: Counter for requests and tokens (default: a new one).
-        route: Part of the URL after that of the server, if it does not end in `/v1`.
+        url_suffix: Usual end of the URL: `/v1`, or the route of a classifier.
 
     Raises:
         EndpointError: If the URL is invalid.
@@ -94,27 +112,35 @@ class EndpointClient(BatchingPredictor):
         model: str,
         base_url: str | None,
         *,
-        concurrency: int,
-        retries: int,
-        no_cache: bool,
-        cache: Path | None,
-        spending: EndpointUsage | None,
-        route: str = "",
+        concurrency: int = CONCURRENCY,
+        retries: int = RETRIES,
+        no_cache: bool = False,
+        spending: EndpointUsage | None = None,
+        cache: Path | None = None,
+        url_suffix: str = "/v1",
     ) -> None:
-        if concurrency < 1:
-            raise ValueError(
-                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
-                "or more"
-            )
         self.model = model
         self.spending = spending or EndpointUsage()
-        self._concurrency = concurrency
-        self._connection = EndpointConnection.open(base_url, retries=retries)
-        self._base_url = api_url = self._connection.base_url
-        if route:
-            api_url = f"{api_url.removesuffix(f'/{route}').removesuffix('/v1')}/v1"
+        self._concurrency, self._url_suffix = concurrency, url_suffix
+        address = _validate_url(base_url)
+        try:
+            self._client = openai.OpenAI(
+                api_key=os.environ.get(KEY) or "none",  # the client requires a key
+                base_url=address,
+                max_retries=retries,
+                # A redirect could send the pairs and the key to another host.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
+        except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
+            raise EndpointError(
+                f"--base-url: expected a URL such as http://localhost:8000/v1, got {address!r:.200} "
+                f"({extract_first_line(error)}); correct it"
+            ) from error
+        self._base_url = api_url = str(self._client.base_url).rstrip("/")
+        if url_suffix != "/v1":
+            api_url = f"{api_url.removesuffix(url_suffix).removesuffix('/v1')}/v1"
         file = SqliteCache(cache or get_cache_folder("answers") / self.CACHE_FILE, "answers", wal=True)
-        self._answers = AnswerStore(file, self._connection, model, api_url=api_url, no_cache=no_cache)
+        self._answers = AnswerStore(file, self._client, model, api_url=api_url, no_cache=no_cache)
 
     def iter_batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]
@@ -149,3 +175,62 @@ class EndpointClient(BatchingPredictor):
     @abstractmethod
     def _compute_probabilities(self, pairs: Sequence[Pair], answers: Any) -> ArrayLike:
         """Compute the probabilities of b pairs from their answers, shape (b, len(label_space))."""
+
+    @contextmanager
+    def _explain_errors(self, *unexplained: type[Exception]) -> Iterator[None]:
+        """Convert errors of a request to `EndpointError` with a fix, except those of the given types."""
+        again = "run the same command again to continue"
+        try:
+            yield
+        except unexplained:
+            raise
+        except openai.APIStatusError as error:
+            raise EndpointError(self._describe_error_response(error, again)) from None
+        except openai.OpenAIError as error:
+            raise EndpointError(
+                f"cannot reach {self._base_url}: {shorten_client_error(error)}; start the server, or {again}"
+            ) from None
+
+    def _describe_error_response(self, error: "openai.APIStatusError", again: str) -> str:
+        what = f"{self._base_url} responded with {error.status_code} to {self.model}: {shorten_client_error(error)}"
+        if error.status_code in (401, 403):
+            return f"{what}; set {KEY} in the environment to a key with access to the model"
+        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
+            to = urlsplit(error.response.headers.get("location", ""))
+            there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
+            return (
+                f"{self._base_url} responded with {error.status_code}, a redirect to {there}, which unbag does not "
+                "follow; pass that URL as --base-url if you trust it"
+            )
+        if error.status_code == 404:
+            return f"{what}; check the model's name and --base-url, which usually ends in {self._url_suffix}"
+        return f"{what}; {'reduce --concurrency and ' if error.status_code == 429 else ''}{again}"
+
+
+def shorten_client_error(error: Exception) -> str:
+    """Shorten the message of an API client error to its first line."""
+    return extract_first_line(error, max_length=300)
+
+
+def _validate_url(base_url: str | None) -> str:
+    example = "--base-url: expected the URL of the endpoint, such as http://localhost:8000/v1, got"
+    if not base_url:
+        raise EndpointError(f"{example} none; pass it")
+    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
+    is_valid = base_url.isprintable() and " " not in base_url and len(base_url) <= _LONGEST_URL
+    try:
+        parts = urlsplit(base_url)
+        # A connection encodes the host the same way: it fails for an empty label or one of more than 63 characters.
+        (parts.hostname or "").encode("idna")
+        # The property `port` raises for an invalid port.
+        is_valid &= parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # invalid brackets or port; the `UnicodeError` of a host name is a ValueError too
+        is_valid = False
+    if not is_valid:
+        raise EndpointError(f"{example} {redact(base_url)!r:.200}; correct it")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise EndpointError(  # the address is recorded with the results
+            f"--base-url: expected a URL without user name, password or query, got one for {parts.hostname}; "
+            f"set the key as {KEY} in the environment"
+        )
+    return base_url

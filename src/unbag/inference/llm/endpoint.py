@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 import numpy as np
 
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.client import CONCURRENCY, EndpointClient, EndpointUsage, Pair
-from unbag.inference.llm.connection import RETRIES, EndpointError, openai, shorten_client_error
+from unbag.inference.llm.client import EndpointClient, Pair, openai, shorten_client_error
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, Words, compute_prompt_hash
 from unbag.inference.llm.reading import (
@@ -24,7 +23,7 @@ from unbag.inference.llm.reading import (
     parse_json_label,
     parse_label,
 )
-from unbag.inference.predictor import LabelSource, build_one_hot_probabilities
+from unbag.inference.predictor import EndpointError, LabelSource, build_one_hot_probabilities
 from unbag.utils.redaction import redact
 
 
@@ -137,13 +136,16 @@ def list_request_formats(prompt: DefaultPrompt | PromptFile) -> tuple[RequestFor
 
 
 class EndpointPredictor(EndpointClient):
-    """Predictor that queries an LLM behind a `/chat/completions` endpoint. Build it with `load`.
+    """Predictor that queries an LLM behind a `/chat/completions` endpoint.
 
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
     endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
     (`reading.compute_label_probabilities`). Otherwise, or if they are on other words, the words of the response
     determine the label (`reading.parse_label`), with probability 1. A response that is cut at the token limit is
     requested again with a higher limit. A response without a label is unanswered: all probabilities are equal.
+
+    The constructor connects to the endpoint, such as `http://localhost:8000/v1`, and finds a request format that it
+    accepts. The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
 
     Attributes:
         request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
@@ -157,66 +159,38 @@ class EndpointPredictor(EndpointClient):
     label_source: ClassVar[LabelSource] = "generated"
 
     def __init__(
-        self, model: str, base_url: str | None, *, prompt: DefaultPrompt | PromptFile, **connection: Any
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        num_fewshot: int = 0,
+        prompt: str | Path | None = None,
+        **connection: Any,
     ) -> None:
+        chosen = choose_prompt(prompt, num_fewshot)
         super().__init__(model, base_url, **connection)
-        self.prompt = prompt
-        self.label_space = prompt.label_space
+        self.prompt = chosen
+        self.label_space = chosen.label_space
         self.unanswered: dict[Pair, str] = {}
         self.request_format = self._negotiate_form()
         self.has_probabilities = self.request_format.requests_probabilities
-        prompt_hash = prompt.sha256 or compute_prompt_hash(prompt.build_messages("{premise}", "{hypothesis}"))
+        prompt_hash = chosen.sha256 or compute_prompt_hash(chosen.build_messages("{premise}", "{hypothesis}"))
         self.identity = {
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
             "prompt": f"sha256:{prompt_hash}",
-            "num_fewshot": str(prompt.num_fewshot),
+            "num_fewshot": str(chosen.num_fewshot),
             "form": self.request_format.name,
             "parameters": json.dumps(self.request_format.parameters),
             **self._answers.identity,
             "reading": READING,
         }
 
-    @classmethod
-    def load(
-        cls,
-        model: str,
-        *,
-        base_url: str | None = None,
-        num_fewshot: int = 0,
-        prompt: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
-        retries: int = RETRIES,
-        no_cache: bool = False,
-        spending: EndpointUsage | None = None,
-        cache: Path | None = None,
-    ) -> "EndpointPredictor":
-        """Connect to an endpoint, such as `http://localhost:8000/v1`, and find a request format that it accepts.
-
-        The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
-
-        Raises:
-            EndpointError: If the URL is invalid or unreachable, the endpoint has no such model, or it rejects the key.
-            ValueError: If an option is invalid, or the file is no prompt.
-        """
-        return cls(
-            model,
-            base_url,
-            prompt=choose_prompt(prompt, num_fewshot),
-            concurrency=concurrency,
-            retries=retries,
-            no_cache=no_cache,
-            spending=spending,
-            cache=cache,
-        )
-
     def _ask(self, pairs: Sequence[Pair]) -> EndpointResponse:
         [pair] = pairs
-        try:
+        with self._explain_errors():
             return self._ask_in_full(pair, self.request_format)[0]
-        except _REJECTED as error:
-            raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
 
     def _compute_probabilities(self, pairs: Sequence[Pair], answers: EndpointResponse) -> list[list[float]]:
         label = self._label(answers)
@@ -296,21 +270,12 @@ class EndpointPredictor(EndpointClient):
 
     def _answer(self, request: dict[str, Any], form: RequestFormat) -> tuple[EndpointResponse, str]:
         """Send a request. Returns the response and the version of the model."""
-        create = self._connection.client.chat.completions.with_raw_response.create
+        create = self._client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
-            try:
+            with self._explain_errors(*_REJECTED):
                 response = create(**cast(Any, request), timeout=form.timeout)
                 body = response.text
-            except _REJECTED:
-                raise
-            except openai.APIStatusError as error:
-                raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
-            except openai.OpenAIError as error:
-                raise EndpointError(
-                    f"cannot reach {self._base_url}: {shorten_client_error(error)}; run the same command again to "
-                    "continue"
-                ) from None
             try:
                 completion = json.loads(body)
                 answer = _parse_completion(completion, self.prompt.words, self.prompt.json_field)
