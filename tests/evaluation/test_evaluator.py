@@ -12,7 +12,6 @@ import pytest
 
 import unbag
 from tests.factories import score_file
-from unbag.challenge_sets import results
 from unbag.challenge_sets.request import (
     SetRequest,
     build_requested_set,
@@ -29,9 +28,7 @@ from unbag.data.labels import (
     parse_label_map,
 )
 from unbag.data.predictions import validate_label_space
-from unbag.data.text.tokens import tokenize
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
@@ -93,21 +90,6 @@ def test_bag_of_words_accepts_every_order(tmp_path, set_request):
     assert "confident" not in scores, "bare labels say nothing of confidence"
 
 
-def test_excluded_examples_are_counted(tmp_path, set_request):
-    [result] = unbag.evaluate(bag_of_words, [set_request], output_dir=tmp_path / "out")
-    assert result.data["rows"] == 50
-    assert result.data["excluded"] == {"unlabelled": 1, "too short to permute": 1}
-    assert result.data["origin"] == "ours.jsonl"
-
-
-def test_results_file_equals_returned_results(tmp_path, set_request):
-    returned = unbag.evaluate(predict_from_order, [set_request], output_dir=tmp_path / "out")
-    [read] = results.read_results(tmp_path / "out" / "results.json")
-    assert read.scores["p_c"] == returned[0].scores["p_c"]
-    assert read.scores["confident"] == returned[0].scores["confident"]
-    assert read.model["name"] == "predict_from_order"
-
-
 def test_two_runs_write_identical_results_files(tmp_path, set_request):
     texts = []
     for folder in (tmp_path / "a", tmp_path / "b"):
@@ -166,16 +148,6 @@ def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_reque
         evaluate_all(["org/model"], [set_request], **asked)
 
 
-def test_lexical_predictions_are_stored_at_address(tmp_path, set_request, monkeypatch):
-    kept = []
-    monkeypatch.setattr(
-        LexicalBaseline, "predict", lambda self, built, store: kept.append(store) or BaselinePredictions()
-    )
-    path = _write_predictions(tmp_path, set_request, list)
-    score_file(path, set_request, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
-    assert kept == ["s3://bucket/predictions"]
-
-
 def _write_predictions(tmp_path, set_request, change):
     rows = [{"id": name, "prediction": "neutral"} for name in build_requested_set(set_request).rows["id"][:]]
     path = tmp_path / "predictions.jsonl"
@@ -183,40 +155,11 @@ def _write_predictions(tmp_path, set_request, change):
     return path
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda rows: [{**rows[0], "prediction": "maybe"}, *rows[1:]], "got 'maybe' ("),
-        (lambda rows: [{"id": row["id"]} for row in rows], "expected a column of predictions (prediction,"),
-    ],
-)
-def test_invalid_prediction_file_error_names_line(tmp_path, set_request, change, words):
-    path = _write_predictions(tmp_path, set_request, change)
-    with pytest.raises(DataError, match=re.escape(words)):
-        score_file(path, set_request, output_dir=tmp_path / "scored")
-    assert not (tmp_path / "scored").exists()
-
-
-def test_constant_prediction_scores_label_frequency(tmp_path, set_request):
-    result = score_file(_write_predictions(tmp_path, set_request, list), set_request, output_dir=tmp_path / "scored")
-    assert result.scores["omega_max"].value == result.scores["omega_rand"].value == pytest.approx(1 / 3)
-
-
 def test_evaluate_without_usable_pairs_is_rejected(tmp_path, set_request):
     none = SetRequest("permuted", options={**set_request.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
         build_requested_set(none)
     assert "None" not in str(raised.value), "options without a value are not listed"
-
-
-def test_exported_set_loads_with_datasets(tmp_path, set_request):
-    datasets = pytest.importorskip("datasets")
-    record = export_challenge_set(set_request, tmp_path / "set.parquet")
-    rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "set.parquet"), split="train")
-    assert len(rows) == record["rows"] == 288
-    assert rows.features["label"].names == LABELS
-    assert rows.to_list() == build_requested_set(set_request).rows.to_list()
-    assert tokenize(rows[1]["premise"]).length == rows[0]["premise_words"]
 
 
 def test_exported_set_loads_with_its_record(tmp_path, set_request):
@@ -256,16 +199,6 @@ def test_file_other_than_exported_set_is_rejected(tmp_path, set_request, change,
     pq.write_table(change(pq.read_table(tmp_path / "set.parquet")), tmp_path / "changed.parquet")
     with pytest.raises(DataError, match=said):
         read_exported_set(tmp_path / "changed.parquet")
-
-
-def test_results_of_other_schema_are_rejected(tmp_path):
-    path = tmp_path / "results.json"
-    path.write_text('{"schema": 99, "results": []}')
-    with pytest.raises(ValueError, match="expected results with schema 2, got schema 99"):
-        results.read_results(path)
-    path.write_text("[]")
-    with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
-        results.read_results(path)
 
 
 def _build_probe_model(order, renamed=None):
@@ -329,28 +262,6 @@ def test_lookup_function_is_not_probed(tmp_path, set_request):
 
     [result] = evaluate_all(
         [predict_known], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False
-    ).results
-    assert "label_probe" not in result.model
-
-
-@pytest.mark.parametrize("answers", ["constant", "coin"])
-def test_constant_function_is_not_reported_as_mislabelled(tmp_path, set_request, answers):
-    draw = np.random.default_rng(3)
-    model = {
-        "constant": lambda premises, _: ["entailment"] * len(premises),
-        "coin": lambda premises, _: draw.integers(3, size=len(premises)),
-    }[answers]
-    mapped = parse_label_map(",".join(LABELS)) if answers == "coin" else None
-    [result] = evaluate_all(
-        [model], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, label_map=mapped
-    ).results
-    assert result.model["label_probe"]["en"].endswith(" of 12")
-
-
-def test_built_in_model_is_not_probed(tmp_path, set_request):
-    training = (set_request.options["data"],)
-    [result] = evaluate_all(
-        ["majority"], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
     ).results
     assert "label_probe" not in result.model
 

@@ -38,8 +38,6 @@ from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, Fai
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.function import CallablePredictor, OutputCountError
-from unbag.inference.label_probe import suggest_label_order
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.options import parse_model_options
@@ -358,17 +356,16 @@ def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
 
 
 def _run_one_pair(function: Predictor) -> None:
-    """Run a function on one pair, so that invalid outputs raise before any set is built.
+    """Run a function on one pair, so that wrong parameters and invalid outputs raise before any set is built.
 
     Errors inside the function are logged, as it may not accept this pair.
     """
     try:
         function.predict(*_ONE_PAIR)
-    except OutputCountError as error:
-        if isinstance(function, CallablePredictor):
-            raise suggest_label_order(function, error) from None
-        raise
     except UserCodeError as error:
+        cause = error.__cause__
+        if isinstance(cause, TypeError) and getattr(cause.__traceback__, "tb_next", None) is None:
+            raise  # the call itself failed
         logger.debug("a function failed on its first pair", exc_info=error)
 
 

@@ -26,35 +26,7 @@ from unbag.utils.imports import hash_imported_modules
 
 
 class OutputCountError(LabelError):
-    """Error for a function whose number of outputs differs from the number of labels.
-
-    `n_outputs` is the number of columns per row, or 1 for a single score per pair. `fitting` is the order of labels
-    with which the function passes the label probe.
-    """
-
-    def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
-        self._order, self.n_outputs = order, n_outputs
-        columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
-        expected = f"expected probabilities of {len(order)} labels per pair ({', '.join(order)}), got {columns}"
-        super().__init__(f"the function: {expected}; {self._remedy(fitting)}")
-
-    def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
-        return type(self), (self._order, self.n_outputs)
-
-    def _remedy(self, fitting: Sequence[str] | None) -> str:
-        if self.n_outputs > len(LABELS):
-            return f"return one column for each of {', '.join(LABELS)}"
-        if fitting is not None:
-            labels = ",".join(fitting)
-            order = f'{labels} (label_map="{labels}" in Python), with which it passes the label probe'
-        elif self.n_outputs == len(LABELS):
-            order = f'an order of {",".join(LABELS)} (label_map="…" in Python), the order of the columns'
-        else:
-            choices = " or ".join(",".join(order) for order in list_two_label_orders())
-            order = f'{choices} (label_map="…" in Python), depending on the meaning of the outputs'
-        if self.n_outputs > 1:
-            return f"pass --label-map {order}"
-        return f"return the columns [score, 1 - score], with scores from 0 to 1, and pass --label-map {order}"
+    """Error for a function whose number of outputs per pair differs from the number of labels."""
 
 
 class CallablePredictor:
@@ -156,7 +128,13 @@ class CallablePredictor:
             return self._one_hot([self._column_of_id(each) for each in ids.tolist()])
         self.output_kind = "rows"
         if (n_outputs := _output_count(answers)) not in (None, len(self.order)):
-            raise OutputCountError(self.order, n_outputs)
+            columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
+            choices = " or ".join(",".join(order) for order in (LABELS, *list_two_label_orders()))
+            raise OutputCountError(
+                f"the function: expected probabilities of {len(self.order)} labels per pair ({', '.join(self.order)}), "
+                f"got {columns}; return a column for each label, such as [score, 1 - score], and pass their order as "
+                f"--label-map (label_map in Python): an order of {choices}"
+            )
         rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
@@ -165,21 +143,13 @@ class CallablePredictor:
         try:
             answers = _in_numpy(self._fn(premises, hypotheses))
         except Exception as error:
-            if isinstance(error, TypeError):
-                _validate_signature(self._fn)
-            expected = (
-                f"the function {_display_name(self._fn)}: expected a prediction for each of {len(premises)} pairs"
-            )
+            name = getattr(self._fn, "__qualname__", type(self._fn).__qualname__)
+            expected = f"the function {name}: expected a prediction for each of {len(premises)} pairs"
             raise build_user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
                 "expected the function to return a list or an array with one prediction per pair, got a "
                 f"{type(answers).__name__}; convert a generator with list() first"
-            )
-        if isinstance(answers, list | tuple) and len(answers) == 1 and getattr(answers[0], "ndim", 0) == 2:
-            raise ValueError(
-                f"expected one prediction per pair, got a list of one array of shape "
-                f"{tuple(answers[0].shape)}; return the array (for an ONNX session: run(…)[0])"
             )
         if len(answers) != len(premises):
             raise ValueError(
@@ -236,24 +206,6 @@ def _convert_pipeline_output(answers: Any) -> Any:
     if all(len(row) == 1 for row in rows):
         return [row[0]["label"] for row in rows]
     return [{each["label"]: each["score"] for each in row} for row in rows]
-
-
-def _validate_signature(fn: Callable[..., Any]) -> None:
-    try:
-        signature = inspect.signature(fn, follow_wrapped=False)  # a decorator may add arguments of its own
-    except (TypeError, ValueError):  # some functions in C have no signature; their own TypeError is reported instead
-        return
-    try:
-        signature.bind([], [])
-    except TypeError as error:
-        raise ValueError(
-            "expected a function that takes a list of premises and a list of hypotheses, got "
-            f"{_display_name(fn)}{signature} ({error}); wrap it: lambda premises, hypotheses: …"
-        ) from None
-
-
-def _display_name(fn: Callable[..., Any]) -> str:
-    return str(getattr(fn, "__qualname__", type(fn).__qualname__))
 
 
 def _number(name: Any, value: Any) -> float:

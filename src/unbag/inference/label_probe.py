@@ -20,11 +20,9 @@ from unbag.data.labels import (
     find_label_space,
     get_label_id,
     list_candidate_label_orders,
-    list_two_label_orders,
     map_label_to_space,
 )
 from unbag.data.predictions import NO_ANSWER, SetPredictions
-from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import BREAK_EVEN, apply_threshold
 from unbag.scoring.log_odds import compute_log_odds
@@ -277,35 +275,6 @@ def _compute_chance(right: int, pairs: int, n_labels: int) -> float:
     """
     tail = sum(math.comb(pairs, k) * (n_labels - 1) ** (pairs - k) for k in range(right, pairs + 1))
     return float(tail / n_labels**pairs)
-
-
-def find_fitting_label_order(predictor: CallablePredictor, n_outputs: int) -> tuple[str, ...] | None:
-    """Find the label order for a function with an unexpected number of outputs. Return None if no order fits.
-
-    One output is a score for each pair; two or three are columns.
-    """
-    premises, hypotheses, golds = zip(*PAIRS["en"], strict=True)
-    declared = LABELS if n_outputs == len(LABELS) else list_two_label_orders()[0]
-    try:
-        outputs = np.asarray(predictor.call_function(list(premises), list(hypotheses)), dtype=np.float64)
-        outputs = outputs.reshape(len(golds), n_outputs)
-    except ValueError:
-        return None
-    if n_outputs == 1:
-        right = _count_concordant_couples(outputs[:, 0], golds, list_two_label_orders())
-        enough: float = ENOUGH_COUPLES
-    else:
-        predicted = outputs.argmax(axis=1).tolist()
-        right = {order: float(_right(predicted, order, golds)) for order in list_candidate_label_orders(declared)}
-        enough = ENOUGH_OF_TWO if n_outputs == 2 else ENOUGH
-    best = max(right, key=right.__getitem__)
-    return best if right[best] >= enough else None
-
-
-def suggest_label_order(predictor: CallablePredictor, error: OutputCountError) -> OutputCountError:
-    """Copy an error, with a suggested label order that fits the number of outputs."""
-    order = find_fitting_label_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
-    return OutputCountError(predictor.order, error.n_outputs, order)
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
