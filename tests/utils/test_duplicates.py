@@ -5,7 +5,7 @@ from datasets import Dataset
 
 from unbag.data.columns import count_distinct
 from unbag.utils import duplicates
-from unbag.utils.duplicates import compute_digests, has_possible_duplicates, open_digest_file
+from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 
 
 def _files(folder, parts):
@@ -18,26 +18,13 @@ def _files(folder, parts):
     return paths
 
 
-@pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
-def test_duplicate_is_found_at_any_position(tmp_path, monkeypatch, in_memory):
-    monkeypatch.setattr(duplicates, "_IN_MEMORY", in_memory)
+def test_duplicate_is_found_at_any_position(tmp_path, monkeypatch):
     monkeypatch.setattr(duplicates, "_BATCH", 3)
     for seed in range(30):
         rng = random.Random(seed)
         parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
         texts = [text for part in parts for text in part]
         assert has_possible_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
-
-
-def test_empty_input_has_no_duplicates(tmp_path):
-    assert not has_possible_duplicates([])
-    assert not has_possible_duplicates(_files(tmp_path, [[]]))
-
-
-def test_digests_are_equal_in_all_processes():
-    """Compared with the values that pandas guarantees (`hash_array` with the default key)."""
-    assert compute_digests(["a", "ä", ""]).tolist() == compute_digests(iter(["a", "ä", ""])).tolist()
-    assert len(set(compute_digests(map(str, range(10_000))).tolist())) == 10_000
 
 
 @pytest.mark.parametrize("apart", [False, True])

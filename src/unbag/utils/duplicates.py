@@ -1,4 +1,4 @@
-"""Detection of duplicate texts with digests on disk, so that memory use does not grow with the number of texts."""
+"""Detection of duplicate texts with digests on disk, which take eight bytes per text in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BATCH: Final = 10_000  # texts hashed at a time
-_IN_MEMORY: Final = 4_000_000  # digests sorted at a time: 32 MB
 
 
 @contextmanager
@@ -47,17 +46,6 @@ def has_possible_duplicates(files: Iterable[Path]) -> bool:
 
     Different texts may have equal digests: True means that duplicates are possible, False that there are none.
     """
-    maps = [np.memmap(file, dtype=np.uint64, mode="r") for file in files if file.stat().st_size]
-    passes = sum(map(len, maps)) // _IN_MEMORY + 1
-    for number in range(passes):
-        # Each pass sorts the digests with one remainder to limit memory use. Equal digests have equal remainders, so
-        # they are compared in the same pass.
-        selected = [part[part % np.uint64(passes) == number] for each in maps for part in _parts(each)]
-        ascending = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *selected]))
-        if (ascending[1:] == ascending[:-1]).any():
-            return True
-    return False
-
-
-def _parts(array: NDArray[np.uint64]) -> Iterable[NDArray[np.uint64]]:
-    return (array[start : start + _IN_MEMORY] for start in range(0, len(array), _IN_MEMORY))
+    digests = [np.fromfile(file, dtype=np.uint64) for file in files]
+    ascending = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *digests]))
+    return bool((ascending[1:] == ascending[:-1]).any())

@@ -56,17 +56,11 @@ def call_with_retries(function: Callable[[], T], *, tries: int = TRIES, retry_co
         try:
             return function()
         except Exception as error:
-            failed += 2 if _was_tried_again(error) else 1
+            failed += 1
             seconds = compute_wait(error, failed)
             if failed >= tries or seconds is None or not (retry_connection_errors or has_reached_server(error)):
                 raise
             wait_before_retry(seconds, error)
-
-
-def _was_tried_again(error: BaseException) -> bool:
-    """Check whether the client has already retried for half a minute, as it does for file metadata (HEAD)."""
-    answer = find_http_cause(error)
-    return answer is not None and answer.response.request.method == "HEAD"
 
 
 def wait_before_retry(seconds: float, error: BaseException) -> None:
