@@ -11,15 +11,12 @@ from datasets import ClassLabel, Dataset, Features, Value
 
 import unbag
 from tests import factories
-from tests.cli.test_options import run_unbag as command
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.ray.building import META, PartitionedRows, read_metadata
-from unbag.inference.function import CallablePredictor
-from unbag.inference.label_probe import PAIRS
+from unbag.evaluation.ray.building import META, load_parts, read_metadata
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
@@ -90,17 +87,6 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
     assert probabilities[3] == ["0.333333"] * 3 + [""]
 
 
-def test_labels_alone_have_no_probability_columns(tmp_path):
-    table = PredictionTable()
-    table.add(
-        factories.build_result(),
-        _write_rows(["One."], [1]),
-        SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False),
-    )
-    table.write(tmp_path / "rows.csv")
-    assert list(_read_csv(tmp_path / "rows.csv")[0])[-1] == "prediction"
-
-
 def test_predictions_csv_scores_equal_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
     [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
@@ -114,24 +100,6 @@ def test_predictions_csv_scores_equal_run(tmp_path):
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
 
 
-def test_predictions_csv_of_earlier_run_needs_no_predictions(tmp_path):
-    calls = []
-
-    def counting(premises, hypotheses):
-        calls.append(len(premises))
-        return by_length(premises, hypotheses)
-
-    known = CallablePredictor(counting, identity={"name": "by length"})
-    unbag.evaluate(known, ["plain", "swapped"], output_dir=tmp_path / "out", **ASKED)
-    asked = len(calls)
-    assert asked
-    unbag.evaluate(
-        known, ["plain", "swapped"], output_dir=tmp_path / "out", predictions_csv=tmp_path / "rows.csv", **ASKED
-    )
-    assert calls[asked:] == [len(PAIRS["en"])], "the obvious pairs alone"
-    assert {row["set"] for row in _read_csv(tmp_path / "rows.csv")} == {"plain", "swapped"}
-
-
 def test_predictions_csv_of_shard_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected a run without --shard"):
         unbag.evaluate(
@@ -141,27 +109,20 @@ def test_predictions_csv_of_shard_is_rejected(tmp_path):
         unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **ASKED)
 
 
-@pytest.mark.parametrize("kind", ["a path", "memory"])
-def test_metadata_and_column_reads_are_partial(kind, tmp_path, monkeypatch):
-    folder = StorageFolder(tmp_path if kind == "a path" else f"memory://{tmp_path.name}/rows")
+def test_parts_are_loaded_in_order_and_damaged_ones_rejected(tmp_path):
+    folder, schema = StorageFolder(f"memory://{tmp_path.name}/rows"), pa.schema({"id": pa.string()})
     for name, texts in (("a", ["x", "y", "x"]), ("b", ["z"])):
-        table = pa.table({"id": texts, "premise": texts}).replace_schema_metadata({META: json.dumps({"key": name})})
+        table = pa.table({"id": texts}).replace_schema_metadata({META: json.dumps({"key": name})})
         buffer = pa.BufferOutputStream()
         pq.write_table(table, buffer, write_page_checksum=True)
         folder.write(name, buffer.getvalue().to_pybytes())
     folder.write("damaged", b"PAR1")
-    monkeypatch.setattr(StorageFolder, "read", lambda *_: pytest.fail("a whole file was read"))
-    rows = PartitionedRows(folder, ["a", "b"])
-    assert (len(rows), rows.column_names) == (4, ["id", "premise"])
-    assert rows.unique("premise") == ["x", "y", "z"]
-    assert [read_metadata(folder, name) for name in ("a", "b", "damaged", "none")] == [
-        {"key": "a"},
-        {"key": "b"},
-        None,
-        None,
-    ]
+    assert load_parts(folder, ["a", "b"], schema, tmp_path / "rows")["id"][:] == ["x", "y", "x", "z"]
+    assert len(load_parts(folder, [], schema, tmp_path / "none")) == 0
+    found = [read_metadata(folder, name) for name in ("a", "b", "damaged", "none")]
+    assert found == [{"key": "a"}, {"key": "b"}, None, None]
     with pytest.raises(DataError, match="damaged: expected a readable file"):
-        list(PartitionedRows(folder, ["damaged"]).iter(10))
+        load_parts(folder, ["damaged"], schema, tmp_path / "damaged")
 
 
 REFUSED = [
@@ -178,16 +139,3 @@ REFUSED = [
 def test_unsuitable_engine_is_rejected(options, why):
     with pytest.raises(ValueError, match=why):
         unbag.evaluate("majority", "plain", **options)
-
-
-def test_ray_rejects_processes_of_a_launcher(monkeypatch):
-    monkeypatch.setenv("LOCAL_RANK", "0")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
-        unbag.evaluate("majority", "plain", engine="ray")
-
-
-def test_command_rejects_options_of_other_engine(tmp_path):
-    done = command("evaluate", "majority", "--num-gpus", "0.5", "--output-dir", str(tmp_path))
-    assert done.exit_code == 2
-    assert "--num-gpus: expected --engine ray" in " ".join(done.stderr.split())

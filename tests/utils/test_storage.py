@@ -22,11 +22,6 @@ def test_files_are_written_read_listed_and_removed(folder):
     folder.write("a.json", b"4")
     assert folder.read("a.json") == b"4"
     assert (folder / "within").read("c.json") == b"3"
-    (folder / "within").write("d", b"0123456789")
-    with (folder / "within").open("d") as file:
-        assert (file.seek(7), file.read()) == (7, b"789")
-    with pytest.raises(FileNotFoundError):
-        folder.open("nothing").read()
     folder.remove("a.json")
     folder.remove("a.json")
     assert folder.list_names() == ["b.json"]
@@ -67,7 +62,6 @@ def test_error_of_remote_client_is_described(monkeypatch):
     )
     for name, use in (
         ("cat_file", partial(folder.read, "a")),
-        ("open", partial(folder.open, "a")),
         ("ls", folder.list_names),
         ("exists", partial(folder.exists, "a")),
     ):

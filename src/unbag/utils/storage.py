@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 import fsspec
@@ -102,12 +102,6 @@ class StorageFolder:
         with self._open_system() as (system, path):
             content: bytes = system.cat_file(f"{path}/{name}")
         return content
-
-    def open(self, name: str) -> IO[bytes]:
-        """Open a file for random access. Files at a URL are not downloaded completely."""
-        with self._open_system() as (system, path):
-            file: IO[bytes] = system.open(f"{path}/{name}", "rb")
-        return file
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file atomically. Replaces an existing file."""

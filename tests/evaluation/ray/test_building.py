@@ -104,10 +104,3 @@ def test_folder_local_to_each_node_is_rejected(pairs):
     """An in-memory file system differs between processes."""
     with pytest.raises(ValueError, match="got memory://set, which does not contain the file data-00000-of-00004"):
         build_set_on_cluster(build_request(pairs), "memory://set")
-
-
-def test_build_unsupported_options_are_rejected(pairs, tmp_path):
-    with pytest.raises(ValueError, match="--engine ray: cannot be combined with --max-examples"):
-        build_set_on_cluster(SetRequest("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
-    with pytest.raises(ValueError, match=r"omit \.parquet"):
-        build_set_on_cluster(build_request(pairs), tmp_path / "set.parquet")

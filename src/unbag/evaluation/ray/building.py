@@ -2,23 +2,20 @@
 
 <output>/<split>-00000-of-00012.parquet   rows of the first spans of the source, in order
 <output>/record.json                      record of the set, written after all parts
-
-`PartitionedRows` reads such a set, with a part of the interface of `datasets.Dataset`.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
+import datasets
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
@@ -34,67 +31,26 @@ META: Final = b"unbag.part"
 """Schema metadata key for the hash of the inputs and the counts of the build."""
 
 
-@dataclass(frozen=True)
-class PartitionedRows:
-    """Rows of a dataset that is stored in several Parquet files."""
-
-    folder: StorageFolder
-    files: Sequence[str]
-    columns: Sequence[str] | None = None  # columns to read; None for all
-
-    def __len__(self) -> int:
-        return sum(self._rows)
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of the columns."""
-        with self.folder.open(self.files[0]) as file:
-            return list(pq.read_schema(file).names)
-
-    def select_columns(self, names: str | Sequence[str]) -> "PartitionedRows":
-        """Select columns. Returns a new object."""
-        return replace(self, columns=[names] if isinstance(names, str) else list(names))
-
-    def with_format(self, form: str) -> "PartitionedRows":
-        """Return the rows unchanged. The only supported format is Arrow."""
-        assert form == "arrow"
-        return self
-
-    def iter(self, batch_size: int) -> Iterator[pa.Table]:
-        """Iterate over tables of at most `batch_size` rows."""
-        for name in self.files:
+def load_parts(folder: StorageFolder, files: Sequence[str], schema: pa.Schema, path: Path) -> datasets.Dataset:
+    """Copy the rows of some parts to a local Arrow file, and load it."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+        for name in files:
             try:
-                with self.folder.open(name) as file:
-                    table = pq.read_table(file, columns=self.columns, page_checksum_verification=True)
+                table = pq.read_table(pa.BufferReader(folder.read(name)), page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(
-                    f"{self.folder.get_location(name)}: expected a readable file, got an error "
+                    f"{folder.get_location(name)}: expected a readable file, got an error "
                     f"({extract_first_line(error)}); remove the file and build the set again"
                 ) from None
-            for start in range(0, len(table), batch_size):
-                yield table.slice(start, batch_size)
-
-    def unique(self, name: str) -> list[Any]:
-        """Collect the distinct values of a column."""
-        columns = [table.column(name).combine_chunks() for table in self.select_columns(name).iter(1 << 20)]
-        values: list[Any] = pc.unique(pa.chunked_array(columns)).to_pylist()
-        return values
-
-    @cached_property
-    def _rows(self) -> list[int]:
-        return [self._rows_of(name) for name in self.files]
-
-    def _rows_of(self, name: str) -> int:
-        with self.folder.open(name) as file:
-            rows: int = pq.read_metadata(file).num_rows
-        return rows
+            writer.write_table(table.cast(schema))
+    return datasets.Dataset.from_file(str(path))
 
 
 def read_metadata(folder: StorageFolder, name: str) -> dict[str, Any] | None:
     """Read unbag's metadata from a Parquet file. Return None if the file is missing, corrupted or has no metadata."""
     try:
-        with folder.open(name) as file:
-            meta: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])
+        schema = pq.read_schema(pa.BufferReader(folder.read(name)))
+        meta: dict[str, Any] = json.loads(schema.metadata[META])
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None
     return meta
@@ -149,7 +105,11 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
         for number, counts in enumerate(part_counts):
             for kind in _COUNT_KINDS:
                 build_stats.save_range_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
-        rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
+        schema = builder.info.features.arrow_schema
+        rows = {
+            name: load_parts(folder, [part.file for part in each], schema, Path(tmp) / f"{name}.arrow")
+            for name, each in parts.items()
+        }
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
         built = build_set_from_rows(request, builder, rows[builder.challenge_set.evaluation_split or splits[0].name])
