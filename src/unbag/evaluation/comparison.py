@@ -168,7 +168,6 @@ def compare_single_models(
     after: Path | str,
     *,
     metrics: Sequence[str] = (),
-    level: float = LEVEL,
     is_partial: bool = False,
 ) -> Comparison:
     """Compare two results folders or files that contain one model each. Baselines are ignored.
@@ -177,19 +176,17 @@ def compare_single_models(
 
     `is_partial` is whether to add a note for each set that cannot be compared, instead of raising an error.
     """
-    _validate_options(metrics, level)
+    _validate_options(metrics, LEVEL)
     systems = [load_single_system(path) for path in (before, after)]
     other_tasks: _OtherTasks = "skip" if is_partial else "reject"
-    return _compare_systems(assign_letters(systems), other_tasks=other_tasks, metrics=metrics, level=level)
+    return _compare_systems(assign_letters(systems), other_tasks=other_tasks, metrics=metrics, level=LEVEL)
 
 
 _MOST_BOOTSTRAPS: Final = 45
 """Number of pairs of models (of ten models) above which metrics that need a bootstrap are not compared."""
 
 
-def compare_common_examples(
-    results: Sequence[Result], examples: Sequence[Sequence[str]], *, level: float = LEVEL
-) -> Comparison:
+def compare_common_examples(results: Sequence[Result], examples: Sequence[Sequence[str]]) -> Comparison:
     """Compare results of several models that cover different examples. Each pair is compared on its common examples.
 
     Tests and correction are those of `compare`. Skill scores are compared only for models with the same examples,
@@ -202,11 +199,9 @@ def compare_common_examples(
     names = list(dict.fromkeys(str(result.model["name"]) for result in results))
     systems = assign_letters([(name, ComparedSystem("", name)) for name in names])
     letters = dict(zip(names, systems, strict=True))
-    pairs = [
-        (one, two)
-        for one, two in combinations(range(len(results)), 2)
-        if (results[one].set, results[one].corpus) == (results[two].set, results[two].corpus)
-    ]
+    # A set may occur with several options or samples, which are compared separately.
+    tasks = [json.dumps(to_json([each.set, each.corpus, each.config]), sort_keys=True, default=str) for each in results]
+    pairs = [(one, two) for one, two in combinations(range(len(results)), 2) if tasks[one] == tasks[two]]
     differences: list[MetricDifference] = []
     notes: list[str] = []
     for one, two in pairs:
@@ -251,7 +246,7 @@ def compare_common_examples(
                     higher_is_better=direction,
                 )
             )
-    return Comparison(systems, _correct(differences), list(dict.fromkeys(notes)), level)
+    return Comparison(systems, _correct(differences), list(dict.fromkeys(notes)))
 
 
 def _correct(differences: Sequence[MetricDifference]) -> list[MetricDifference]:

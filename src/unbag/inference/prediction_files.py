@@ -162,7 +162,7 @@ def _normalise(text: str) -> str:
 
 
 def read_published_predictions(
-    source: PredictionSource, *, columns: Mapping[str, str] | None = None, name: str | None = None
+    source: PredictionSource, *, columns: Mapping[str, str] | None = None
 ) -> PublishedPredictions:
     """Read a file or table of predictions.
 
@@ -170,9 +170,8 @@ def read_published_predictions(
         source: File, folder or table (`PredictionSource`).
         columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`. Columns
             that are not given are recognized by their usual names.
-        name: Name of the table (default: the name of the file, or `predictions`).
     """
-    table, where, sha256 = _open(source, name)
+    table, where, sha256 = _open(source)
     layout = _recognise(table, where, columns or {})
     keys: dict[str, list[int]] = {each: [] for each in (*layout.ids, *((EXACT, NORMALISED) if layout.texts else ()))}
     numbers: list[int] = []
@@ -260,17 +259,17 @@ def _add_reversed_rows(published: PublishedPredictions, texts: Sequence[str]) ->
     )
 
 
-def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, str]:
+def _open(source: PredictionSource) -> tuple[DataTable, str, str]:
     """Open a file or table. Returns the table, its name and its hash."""
     if isinstance(source, str | PathLike):
         path = Path(source)
         if is_dataset_folder(path):
             table, sha256 = open_dataset_folder(path, None)
-            return table, name or path.name, sha256
+            return table, path.name, sha256
         if (log := open_inspect_log(path)) is not None:
-            return log, name or path.name, hash_file(path)
+            return log, path.name, hash_file(path)
         file = open_data_file(path)
-        return convert_lm_eval_log(file), name or path.name, file.sha256()
+        return convert_lm_eval_log(file), path.name, file.sha256()
     import datasets
 
     data = source
@@ -283,7 +282,7 @@ def _open(source: PredictionSource, name: str | None) -> tuple[DataTable, str, s
             f"predictions: expected a file, a data frame, a dict of columns or a datasets.Dataset with rows, got "
             f"{source!r:.80}; pass one of these"
         )
-    rows = HubTable(name or "predictions", data)
+    rows = HubTable("predictions", data)
     sha256 = hash_texts(
         [list(data.column_names), *([repr(value) for value in row.values.values()] for row in rows.read())]
     )
