@@ -8,6 +8,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.robustness.command import ALL, run_command, run_rejected, sample_inputs
@@ -98,21 +99,6 @@ def test_damaged_file_gives_no_traceback(run, tmp_path, capsys, monkeypatch, dam
         path.write_bytes(content)
 
 
-NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"schema": 99, "results": []}', "\xff")
-
-
-@pytest.mark.parametrize("content", sample_inputs(NO_RECORDS, 4), ids=lambda content: content[:20])
-def test_invalid_record_error_names_file(run, tmp_path, capsys, monkeypatch, content):
-    monkeypatch.chdir(tmp_path)
-    folder = shutil.copytree(run, tmp_path / "copy")
-    (folder / results.FILE).write_bytes(content.encode("latin-1"))
-    for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
-        code, _, err = run_command(capsys, *command)
-        assert code == 1
-        assert "results.json" in err.replace("\n", "")
-    assert not (tmp_path / "report.html").exists()
-
-
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400])
 def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
@@ -129,6 +115,17 @@ def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypa
         assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
         assert "which is not finite" in said
     assert not (tmp_path / "report.html").exists()
+
+
+def test_samples_with_unknown_columns_are_rejected(run, tmp_path):
+    [result, _] = results.read_results(run / results.FILE)
+    file = shutil.copytree(run, tmp_path / "copy") / "samples" / "00-plain.parquet"
+    table = pq.read_table(file)
+    [(key, meta)] = table.schema.metadata.items()
+    meta = json.loads(meta) | {"quantities": {"accuracy": ["mean", [99]]}}
+    pq.write_table(table.replace_schema_metadata({key: json.dumps(meta)}), file)
+    with pytest.raises(ValueError, match="expected readable samples"):
+        samples.read_samples(tmp_path / "copy", 0, result)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda folder: folder.name)

@@ -126,7 +126,7 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
         }
         if meta.get("checksum") not in (None, _checksum(table)):  # older files have no checksum
             raise ValueError("corrupted: the checksum differs")
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise ValueError(
             f"{file}: expected readable samples, got an error ({error}); evaluate again, or delete the file to compare "
             "the runs without paired tests"
@@ -154,7 +154,7 @@ def read_row_labels(folder: Path, result_index: int, result: Result) -> RowLabel
         if meta["checksum"] != labels.checksum:
             raise ValueError("corrupted: the checksum differs")
         is_same = meta["sha256"] == result.data["sha256"]
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{file}: expected readable labels, got an error ({error}); evaluate again") from error
     if not is_same:
         raise ValueError(
