@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 import transformers
 
-from unbag.inference.hub_files import ModelOrigin
+from unbag.inference.hub_files import ModelIdentity, ModelOrigin
 from unbag.inference.loading import build_classifier, has_classification_head, load_config
 from unbag.inference.options import Dtype
 from unbag.inference.pair_classifier import PairClassifier
@@ -67,30 +67,19 @@ class CrossEncoderPredictor(PairClassifier):
     def __init__(
         self,
         model: Any,
+        identity: ModelIdentity,
         *,
-        name: str,
-        revision: str,
-        source: str,
         label_map: Mapping[str, str] | None = None,
         threshold: Threshold | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
-        code: str | None = None,
     ) -> None:
         import sentence_transformers
 
-        network, tokenizer = model.model, model.tokenizer
+        network = model.model
         if network.config.num_labels != model.num_labels:  # the outputs are those of the last module
             network.config.num_labels = model.num_labels
-        classifier = build_classifier(
-            network,
-            tokenizer,
-            name=name,
-            revision=revision,
-            source=source,
-            label_map=label_map,
-            threshold=threshold,
-        )
+        classifier = build_classifier(network, model.tokenizer, identity, label_map=label_map, threshold=threshold)
         super().__init__(classifier, max_length)
         if max_length is not None or model.max_seq_length is None:
             model.max_seq_length = self.max_length
@@ -101,8 +90,7 @@ class CrossEncoderPredictor(PairClassifier):
         self._pairs: list[tuple[str, str]] = []
         self.identity: Mapping[str, str] = {
             "kind": "cross-encoder",
-            "model": name,
-            "revision": revision,
+            **identity.to_record(),
             "label_order": ",".join(self.order),
             "modules": ",".join(type(module).__name__ for module in model),
             "prompt": self._prompt,
@@ -114,7 +102,6 @@ class CrossEncoderPredictor(PairClassifier):
             "transformers": transformers.__version__,
             "sentence_transformers": sentence_transformers.__version__,
             **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
-            **({} if code is None else {"trusted_code": code}),
         }
 
     @classmethod
@@ -136,7 +123,6 @@ class CrossEncoderPredictor(PairClassifier):
             ) from error
         device = resolve_device(dtype, device)
         folder = origin.download(weights=True)
-        name, revision = origin.get_identity()
         try:
             model = CrossEncoder(
                 str(folder),
@@ -147,14 +133,7 @@ class CrossEncoderPredictor(PairClassifier):
             )
         except Exception as error:  # files of strangers raise errors of any kind
             raise ModelError(f"cannot load {origin} as a CrossEncoder: {extract_first_line(error)}") from error
-        return cls(
-            model.to(DTYPES[dtype]),
-            name=name,
-            revision=revision,
-            source=origin.source,
-            code=origin.compute_code_hash(),
-            **options,
-        )
+        return cls(model.to(DTYPES[dtype]), origin.compute_identity(), **options)
 
     def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
         """Encode pairs to find their lengths, and keep their texts, which the model encodes itself."""

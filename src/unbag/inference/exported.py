@@ -96,8 +96,7 @@ class ExportedPredictor(PairClassifier):
             self.batch_tokens = _SINGLE_PAIRS
         self.identity: Mapping[str, str] = {
             "kind": "onnx" if path.suffix == ".onnx" else "openvino",
-            "model": classifier.name,
-            "revision": classifier.revision,
+            **classifier.identity.to_record(),
             "model_file": file,
             "file_hash": hash_exported_model(path),
             "label_order": ",".join(self.order),
@@ -132,16 +131,8 @@ class ExportedPredictor(PairClassifier):
         file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
-        name, commit = origin.get_identity()
-        tokenizer = load_tokenizer(origin)
         classifier = build_classifier(
-            skeleton,
-            tokenizer,
-            name=name,
-            revision=commit,
-            source=origin.source,
-            label_map=label_map,
-            threshold=threshold,
+            skeleton, load_tokenizer(origin), origin.compute_identity(), label_map=label_map, threshold=threshold
         )
         return cls(classifier, path, file, max_length, batch_tokens)
 

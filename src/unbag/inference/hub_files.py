@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from huggingface_hub import is_offline_mode, resolve_revision, snapshot_download
 from huggingface_hub.errors import (
@@ -24,7 +24,6 @@ from unbag.inference.predictor import ModelError
 from unbag.utils import hub
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import MODULE_FOLDER, HubReadError, describe_missing_repo, read_from_hub
-from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 
 _OTHER_FILES: Final = (
@@ -32,7 +31,7 @@ _OTHER_FILES: Final = (
     "*.md",
     "LICENSE*",
     "NOTICE*",
-    "*.py",  # hashed by `ModelOrigin.compute_code_hash`, if the user trusts the code
+    "*.py",  # hashed by `ModelOrigin.compute_identity`, if the user trusts the code
     *("*.onnx", "*.onnx_data", "*.onnx.data", "openvino_*"),  # hashed by `exported_files`, if they are run
     *("*.h5", "*.msgpack", "*.gguf", "*.tflite"),  # weights that torch does not read
     *("*.csv", "*.tsv", "*.log", "*.html", "*.yaml", "*.yml", "*.pdf", "*.png", "*.jpg", "*.svg", "events.out.*"),
@@ -106,6 +105,20 @@ def convert_hub_errors(source: str) -> Iterator[None]:
         ) from error
 
 
+class ModelIdentity(NamedTuple):
+    """Name and version of a model."""
+
+    source: str  # Hub id, folder or class, for messages
+    name: str  # Hub id, `folder` (the path does not affect the predictions), or `memory`
+    revision: str  # commit, or hash of the folder's files or of the model in memory
+    code: str | None = None  # hash of the repository's code, if trusted
+
+    def to_record(self) -> dict[str, str]:
+        """Build the fields of a predictor's identity that describe the model."""
+        trusted = {} if self.code is None else {"trusted_code": self.code}
+        return {"model": self.name, "revision": self.revision, **trusted}
+
+
 @dataclass(frozen=True)
 class ModelOrigin:
     """Origin of a model: a Hub repository at one commit, or a local folder.
@@ -124,7 +137,7 @@ class ModelOrigin:
         """Get the folder with config, tokenizer and, if requested, weights. The files of a Hub model are downloaded."""
         if self.commit is None:
             return Path(self.source)
-        with convert_hub_errors(self.source), use_cache_if_unreachable():
+        with convert_hub_errors(self.source):
             if is_offline_mode():  # transformers reads the cache itself; this only finds the folder
                 return Path(
                     snapshot_download(
@@ -146,17 +159,15 @@ class ModelOrigin:
             "trust_remote_code": self.trust_remote_code,
         }
 
-    def get_identity(self) -> tuple[str, str]:
-        """Get the name and the revision that identify the model. The revision of a folder is a hash of its files."""
-        if self.commit is None:
-            return "folder", compute_folder_revision(Path(self.source))
-        return self.source, self.commit
-
-    def compute_code_hash(self) -> str | None:
-        """Compute a hash of the repository's custom code. Return None if the code is not trusted."""
-        if not self.trust_remote_code:
-            return None
-        return combine_hashes({path.name: hash_file(path) for path in self.download(weights=True).glob("*.py")})
+    def compute_identity(self) -> ModelIdentity:
+        """Compute the identity of the model. The revision of a folder is a hash of its files."""
+        code = self.download(weights=True).glob("*.py") if self.trust_remote_code else None
+        return ModelIdentity(
+            self.source,
+            "folder" if self.commit is None else self.source,
+            self.commit or compute_folder_revision(Path(self.source)),
+            None if code is None else combine_hashes({path.name: hash_file(path) for path in code}),
+        )
 
 
 def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code: bool = False) -> ModelOrigin:
@@ -208,19 +219,11 @@ def advise_on_other_weights(folder: Path) -> str:
 
 
 def _commit(source: str, revision: str | None) -> str:
-    """Resolve a branch, a tag or None to a commit. If the Hub is unreachable, the cache is used."""
-    with convert_hub_errors(source), use_cache_if_unreachable() as unreachable:
+    """Resolve a branch, a tag or None to a commit."""
+    with convert_hub_errors(source):
         try:
-            return read_from_hub(
-                f"the model {source}",
-                lambda: resolve_revision(source, revision=revision),
-                retry_connection_errors=not unreachable,
-            ).resolved
+            return read_from_hub(f"the model {source}", lambda: resolve_revision(source, revision=revision)).resolved
         except RevisionNotFoundError as error:
             raise ModelError(
                 f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
             ) from error
-        except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
-            if not unreachable:
-                raise
-            raise ModelError(f"the model {source} is not in the local cache, and {unreachable}") from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.inference.hub_files import compute_folder_revision
+from unbag.inference.hub_files import ModelIdentity, compute_folder_revision
 
 if TYPE_CHECKING:
     from unbag.inference.cross_encoder import CrossEncoderPredictor
@@ -67,9 +67,7 @@ def build_classifier_predictor(
     if _has_extra_modules(model):
         return CrossEncoderPredictor(
             copy_cross_encoder(model),
-            name=_NAME,
-            revision=_revision(model, model.tokenizer, repr(model)),
-            source=f"the {kind}",
+            ModelIdentity(f"the {kind}", _NAME, _revision(model, model.tokenizer, repr(model))),
             label_map=label_map,
             threshold=threshold,
             max_length=max_length,
@@ -96,15 +94,8 @@ def build_classifier_predictor(
     if hasattr(tokenizer, "backend_tokenizer"):  # the settings of the last call would change the hash of its files
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
-    classifier = build_classifier(
-        network,
-        tokenizer,
-        name=_NAME,
-        revision=_revision(model.model, tokenizer),
-        source=f"the {kind}",
-        label_map=label_map,
-        threshold=threshold,
-    )
+    identity = ModelIdentity(f"the {kind}", _NAME, _revision(model.model, tokenizer))
+    classifier = build_classifier(network, tokenizer, identity, label_map=label_map, threshold=threshold)
     if max_length is None:
         max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
     return TransformerPredictor(

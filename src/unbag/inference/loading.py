@@ -8,7 +8,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,13 @@ from transformers import (
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
-from unbag.inference.hub_files import ModelOrigin, advise_on_other_weights, list_custom_classes, resolve_origin
+from unbag.inference.hub_files import (
+    ModelIdentity,
+    ModelOrigin,
+    advise_on_other_weights,
+    list_custom_classes,
+    resolve_origin,
+)
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompt_file import RECIPES
 from unbag.inference.predictor import ModelError
@@ -302,13 +308,11 @@ _RANDOM: Final = "so these weights and all predictions would be random"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """Model with its tokenizer, name and revision."""
+    """Model with its tokenizer and identity."""
 
     network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
     tokenizer: "PreTrainedTokenizerBase"
-    name: str  # Hub id, `folder` (the path does not affect the predictions), or `memory`
-    revision: str  # commit, or hash of the folder's files or of the model in memory
-    code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
+    identity: ModelIdentity
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
         """Get the maximum input length in tokens: `max_length`, by default the model's limit. None without either."""
@@ -364,39 +368,28 @@ def load_classifier(
             f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; pass a model that was fine-tuned for "
             "classification"
         )
-    name, commit = origin.get_identity()
     return build_classifier(
-        network,
-        load_tokenizer(origin),
-        name=name,
-        revision=commit,
-        source=origin.source,
-        label_map=label_map,
-        threshold=threshold,
-        code=origin.compute_code_hash(),
+        network, load_tokenizer(origin), origin.compute_identity(), label_map=label_map, threshold=threshold
     )
 
 
 def build_classifier(
     network: Any,
     tokenizer: "PreTrainedTokenizerBase",
+    identity: ModelIdentity,
     *,
-    name: str,
-    revision: str,
-    source: str,
     label_map: Mapping[str, str] | None,
     threshold: Threshold | None = None,
-    code: str | None = None,
 ) -> Classifier:
     """Build a classifier from a loaded model and its tokenizer. The network is set to evaluation mode.
 
-    `name`, `revision` and `code` are those of `LoadedModel`, `source` names the model in error messages, and the
-    errors are those of `load_classifier`.
+    The errors are those of `load_classifier`.
     """
-    threshold = _threshold(network.config, threshold, source)
-    supplies_segments = prepare_tokenizer(network, tokenizer, source)
-    order = _order(network.config, label_map)
-    return Classifier(network.eval(), tokenizer, name, revision, order, threshold, supplies_segments, code=code)
+    threshold = _threshold(network.config, threshold, identity.source)
+    supplies_segments = prepare_tokenizer(network, tokenizer, identity.source)
+    return Classifier(
+        network.eval(), tokenizer, identity, _order(network.config, label_map), threshold, supplies_segments
+    )
 
 
 def prepare_tokenizer(
@@ -474,7 +467,7 @@ def load_causal_lm(
     network, missing = load_network(auto_class, origin, dtype)
     if missing:
         raise ModelError(f"{build_missing_weights_message(missing, origin)}, {_RANDOM}")
-    return LoadedModel(network.eval(), load_tokenizer(origin), *origin.get_identity(), code=origin.compute_code_hash())
+    return LoadedModel(network.eval(), load_tokenizer(origin), origin.compute_identity())
 
 
 def load_classifier_for_training(
@@ -519,7 +512,7 @@ def load_classifier_for_training(
     tokenizer = load_tokenizer(origin)
     supplies_segments = prepare_tokenizer(network, tokenizer, origin.source, is_trained=False)
     validate_embedding_table(network, tokenizer, origin.source)
-    return Classifier(network, tokenizer, *origin.get_identity(), order, supplies_segments=supplies_segments)
+    return Classifier(network, tokenizer, origin.compute_identity(), order, supplies_segments=supplies_segments)
 
 
 def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:

@@ -71,8 +71,7 @@ class TransformerPredictor(PairClassifier):
         packed = pack_linear_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
             "kind": "transformer",
-            "model": classifier.name,
-            "revision": classifier.revision,
+            **classifier.identity.to_record(),
             "label_order": ",".join(self.order),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.model.device.type,
@@ -86,7 +85,6 @@ class TransformerPredictor(PairClassifier):
             "tokenizers": tokenizers.__version__,
             **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
             **({} if template is None else {"template": f"sha256:{template.sha256}"}),
-            **({} if classifier.code is None else {"trusted_code": classifier.code}),
             **getattr(self.model, "extra_identity", dict)(),
         }
 

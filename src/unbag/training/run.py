@@ -259,7 +259,7 @@ def _build_identity(
         "recipe": recipe.name,
         "config": {name: value for name, value in keys if name not in ("model", "revision")},
         "precision": trainer.accelerator.mixed_precision,
-        "model": {"name": classifier.name, "revision": classifier.revision},
+        "model": {"name": classifier.identity.name, "revision": classifier.identity.revision},
         "data": inputs.pairs.build_record(),
         **({"parser": None} if inputs.augmenter is None else inputs.augmenter.identity),
         **({"known": inputs.features.identity} if inputs.features else {}),

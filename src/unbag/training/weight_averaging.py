@@ -127,7 +127,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
     sources = [
-        {"name": strip_parent_folders(origin.source), "revision": origin.get_identity()[1]} for origin in origins
+        {"name": strip_parent_folders(each.source), "revision": each.compute_identity().revision} for each in origins
     ]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []

@@ -131,7 +131,7 @@ class CausalPredictor(BatchingPredictor):
         if apply_chat_template and self._is_raw:
             raise ModelError("--prompt: expected a prompt without raw for --apply-chat-template; omit one of them")
         if apply_chat_template and not templated:
-            raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")
+            raise ModelError(f"{lm.identity.name} has no chat template; omit --apply-chat-template")
         self.model = lm.network.to(device)
         self.tokenizer = lm.tokenizer
         self.prompt = prompt
@@ -151,8 +151,7 @@ class CausalPredictor(BatchingPredictor):
         self._cache_head()
         self.identity: Mapping[str, str] = {
             "kind": "causal",
-            "model": lm.name,
-            "revision": lm.revision,
+            **lm.identity.to_record(),
             "prompt": f"sha256:{compute_prompt_hash(self._rendered('{premise}', '{hypothesis}'), prompt.sha256)}",
             "num_fewshot": str(prompt.num_fewshot),
             "apply_chat_template": str(self.apply_chat_template),
@@ -166,7 +165,6 @@ class CausalPredictor(BatchingPredictor):
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
-            **({} if lm.code is None else {"trusted_code": lm.code}),
         }
 
     @classmethod
