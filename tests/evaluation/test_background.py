@@ -1,13 +1,10 @@
 """Tests of the second process of an evaluation: it changes the order of work, never the results."""
 
 import json
-import time
 
 import pytest
 
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
-from unbag.challenge_sets.loading import is_set_cached
-from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.lexical_baseline import LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks
@@ -79,15 +76,3 @@ def test_process_that_dies_leaves_the_fit_to_this_process(tmp_path, pairs):
     assert not baseline.is_fitting
     built = build_requested_set(SetRequest("plain", options={"data": pairs}))
     assert baseline.predict(built, tmp_path / "predictions").answers is not None
-
-
-@pytest.mark.nightly
-def test_process_fills_caches(pairs):
-    request = SetRequest("plain", options={"data": pairs})
-    baseline, done = _start(pairs, [request]), []
-    baseline._background.wait_until_fitted(lambda *numbers: done.append(numbers))
-    recipe = LexicalTrainingOptions(train_data=(pairs,), pipeline="all")
-    fit_or_load_lexical_model(recipe, progress=lambda *_: pytest.fail("fitted again"))
-    while not is_set_cached(create_validated_builder(request)):
-        time.sleep(0.1)
-    baseline.stop()

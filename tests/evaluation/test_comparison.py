@@ -2,12 +2,9 @@
 
 import json
 import shutil
-from dataclasses import replace
-from io import StringIO
 
 import numpy as np
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 import unbag
@@ -17,7 +14,6 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.evaluation import comparison
 from unbag.inference.function import CallablePredictor
-from unbag.reports import comparison as compared
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
@@ -167,17 +163,6 @@ def test_run_without_examples_is_compared_by_intervals(runs, tmp_path):
     assert alone.high - alone.low > together.high - together.low
 
 
-def test_runs_without_examples_add_one_note_per_set(runs, tmp_path):
-    bare = [tmp_path / name for name in ("one", "two")]
-    for folder in bare:
-        folder.mkdir()
-        shutil.copy(runs / "strong" / "results.json", folder)
-    found = unbag.compare(runs / "weak", *bare)
-    said = [note for note in found.notes if "stored no examples" in note]
-    assert len(said) == len({each.set for each in found.differences})
-    assert all("B, C stored no examples" in note for note in said)
-
-
 def test_compare_other_data_is_rejected_unless_across_data(runs):
     with pytest.raises(
         ValueError,
@@ -227,24 +212,6 @@ def test_compare_selects_given_metrics(runs):
         unbag.compare(runs / "weak", runs / "strong", metrics=["nonsense"])
 
 
-def test_compare_selected_metric_has_its_label(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", metrics=["omega_all", "by_label.0"])
-    label = challenge_sets.get_challenge_set("permuted").map_metrics_by_path()["omega_all"].label
-    assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
-
-
-def test_long_name_is_not_truncated(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", metrics=["omega_all"])
-    path = "by_category.synonyms_and_nationalities.accuracy"
-    long = replace(found, differences=[each._replace(label=path) for each in found.differences])
-    console = Console(width=80, record=True, file=StringIO())
-    console.print(compared.build_comparison_view(long))
-    lines = console.export_text().splitlines()
-    assert f"↓ {path}" in lines
-    assert max(map(len, lines)) <= 80
-    assert any(line.startswith(" " * 28) and "[" in line for line in lines)  # the numbers are on the line below
-
-
 def test_damaged_or_foreign_examples_are_rejected(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
@@ -262,11 +229,6 @@ def test_compare_empty_results_are_rejected(tmp_path):
     results.write_results([], tmp_path / results.FILE)
     with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty result files"):
         comparison.compare(tmp_path)
-
-
-def test_compare_missing_results_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a results\.json file or a folder written by"):
-        unbag.compare(tmp_path, tmp_path)
 
 
 def test_default_metrics_exist_and_use_set_examples():

@@ -13,7 +13,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation import gates, metrics
+from unbag.evaluation import gates
 from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
@@ -54,12 +54,6 @@ def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
     mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
     if bound not in (low, high):
         assert build_gate_result(low, high, bound, "max").outcome == mirrored
-
-
-def test_check_few_sources_is_inconclusive():
-    checked = build_gate_result(0.0, 0.0, 0.9, n=9)
-    assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
-    assert build_gate_result(0.0, 0.0, 0.9, n=10).outcome == "fails"
 
 
 def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
@@ -125,19 +119,6 @@ def test_bound_invalid_text_is_rejected(text, side, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "side"),
-    [
-        ("plain:accuracy=1", "min"),
-        ("plain:accuracy=0", "min"),
-        ("swapped:drop=-1", "max"),
-        ("permuted:score=-3", "min"),
-    ],
-)
-def test_bound_accepts_every_value_of_metric(text, side):
-    assert gates.parse_bound(text, side).value == float(text.rpartition("=")[2])
-
-
-@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({}, "expected a gate, got none"),
@@ -191,13 +172,6 @@ def test_no_worse_than_uses_paired_test(tmp_path):
     assert same.estimate.low < 0
 
 
-def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
-    one, two = build_result("one", 0.7, rows=45, seed=1), build_result("two", 0.7, rows=45, seed=2)
-    [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
-    assert checked.p > 0.05
-    assert checked.outcome == "inconclusive"
-
-
 def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     def build_gate_result(rows):
         weak, strong = build_result("weak", 0.0, rows=rows), build_result("strong", 1.0, rows=rows)
@@ -231,21 +205,6 @@ def test_no_worse_than_ignores_baselines_and_rejects_two_models(tmp_path):
     two = write_run(tmp_path / "two", build_result("mine", 0.9), build_result("yours", 0.2))
     with pytest.raises(ValueError, match=r"expected the results of one model, got results of mine, yours"):
         run_check(two, "--min", "plain:accuracy=.5")
-
-
-def test_retrained_recipe_is_compared_as_another_model(tmp_path):
-    old = write_run(tmp_path / "old", build_result("runs/hex/seed-1", 0.9))
-    new = write_run(tmp_path / "new", build_result("runs/hex/seed-1", 0.4, seed=5))
-    assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]
-
-
-def test_incomplete_record_error_names_file(tmp_path):
-    folder = write_run(tmp_path / "run", build_result(set_name="swapped"))
-    record = json.loads((folder / "results.json").read_text())
-    record["results"][0]["scores"][SKILL]["n_sources"] = []
-    (folder / "results.json").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"run/results\.json: .* got results\.0\.scores\.skill\.n_sources: .* integer"):
-        run_check(folder, "--min", "swapped:score=.1")
 
 
 def test_exit_codes_match_gate_outcomes(tmp_path):
@@ -344,18 +303,6 @@ def test_no_worse_than_without_skill_names_reason(tmp_path):
     assert run_check(after, "--no-worse-than", before, "--min", "plain:accuracy=.5")[0] == 0
     [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
     assert checked.outcome != "fails"
-
-
-def test_metrics_are_named_as_in_sets():
-    told = {
-        each["number"]: each
-        for each in metrics.build_metric_records(metrics.compute_verdicts([build_result(proportion_correct=0.8)]))
-    }
-    assert list(told) == ["score", "accuracy"]
-    assert told["accuracy"]["higher_is_better"] is True
-    assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
-    assert told["score"]["standing"] == "better"
-    assert set(metrics.describe_metrics("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}
 
 
 @pytest.mark.parametrize(("bound", "message"), [(".5", "1 of 1 passes"), (".9", "0 of 1 passes")])

@@ -50,17 +50,6 @@ def test_set_requirements_are_listed(set_request, expected):
     assert [need.name for need in prefetch.list_run_requirements([set_request])] == expected
 
 
-def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):
-    monkeypatch.setattr(
-        "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
-    )
-    for corpus in ("snli", "ocnli"):
-        [_, counted] = prefetch.list_run_requirements(
-            [SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True
-        )
-        assert f"the corpus {corpus}, split train" in counted.name
-
-
 def test_model_requirements_are_listed_once():
     found = prefetch.list_run_requirements(
         [SetRequest("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"

@@ -17,8 +17,6 @@ from benchmarks.published_predictions_statistics import (
     compute_accuracies,
     compute_loss,
     compute_loss_by_slope,
-    compute_reliability,
-    draw_source_weights,
     estimate_group_effect,
     fit_clustered_difference,
     fit_group_difference,
@@ -26,7 +24,6 @@ from benchmarks.published_predictions_statistics import (
 )
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.fixtures import SHARED_HUB
-from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -136,15 +133,6 @@ def test_clustered_errors_of_single_systems_are_robust_errors():
     assert error == pytest.approx(np.sqrt((rest**2 * residuals**2).sum() * 9 / 6) / (rest @ rest))
 
 
-def test_clustered_errors_of_repeated_systems_grow_only_by_the_correction():
-    rng = np.random.default_rng(8)
-    x, y, group, model = rng.random(9), rng.random(9), np.arange(9) < 4, np.arange(9).astype(str)
-    value, error, *_ = fit_clustered_difference(x, y, group, model)
-    again, repeated, *_ = fit_clustered_difference(*(np.repeat(each, 5) for each in (x, y, group, model)))
-    assert again == pytest.approx(value)
-    assert repeated == pytest.approx(error * np.sqrt((44 / 42) / (8 / 6)))
-
-
 def test_variants_of_a_model_do_not_count_as_independent():
     rng = np.random.default_rng(3)
     predictions, subset = simulate(rng, variants=1)
@@ -180,29 +168,6 @@ def test_group_effect_interval_covers_planted_difference():
     assert np.mean(detected[60:]) >= 0.9
 
 
-def test_group_effect_of_one_group_is_rejected():
-    predictions, subset = simulate(np.random.default_rng(5))
-    predictions = predictions.select(predictions.in_group)
-    with pytest.raises(ValueError, match="at least 4 models in two groups, got 5 and 0"):
-        estimate_group_effect(predictions, partial(compute_loss, subset=subset))
-
-
-def test_bootstrap_weights_are_equal_within_a_source():
-    source = np.array([7, 7, 2, 9, 2])
-    weights = draw_source_weights(source, 500, 0)
-    assert (weights[:, 0] == weights[:, 1]).all()
-    assert (weights[:, 2] == weights[:, 4]).all()
-    assert (weights[:, [0, 2, 3]].sum(axis=1) == 3).all()
-
-
-def test_reliability_falls_with_the_number_of_rows():
-    rng = np.random.default_rng(6)
-    predictions, subset = simulate(rng, rows=4000, misled=1000)
-    few = predictions.select_rows(np.arange(4000) % 40 == 0)
-    assert 0.8 < compute_reliability(predictions, subset) < 1
-    assert compute_reliability(few, subset[::40]) < compute_reliability(predictions, subset)
-
-
 def test_matched_systems_have_equal_accuracy_outside_the_subset():
     subset = np.arange(12) < 4
     right = [
@@ -221,38 +186,6 @@ def test_matched_systems_have_equal_accuracy_outside_the_subset():
     assert mean.low <= -0.25 <= mean.high
 
 
-def test_descriptions_of_systems_are_complete(script):
-    repositories, systems = script.load_sources(script.SOURCES)
-    assert len(systems) == 75
-    for system in systems.values():
-        assert system.repository in repositories
-        assert system.kind in script.KINDS
-        assert system.model
-        assert not system.compared_with or (system.compared_with in systems and system.comparison)
-        assert set(system.stated) <= set(script.SPLITS)
-
-
-def test_further_descriptions_replace_earlier_ones(script, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('[systems.mine]\nmodel = "Mine"\nkind = "encoder"\n[systems.whu-ChatGPT]\nmodel = "Other"\n')
-    _, systems = script.load_sources(script.SOURCES, own)
-    assert script.describe("mnli_matched__mine.csv", systems).title == "Mine"
-    assert script.describe("whu-ChatGPT", systems).title == "Other"
-    assert script.describe("unknown", systems) == script.System("unknown")
-
-
-def test_files_are_found_by_split(script, tmp_path):
-    for name in ("snli_dev.parquet", "mnli_matched__b.csv", "mnli_matched__a.csv", "notes.md"):
-        (tmp_path / name).touch()
-    found = script.find_files(tmp_path)
-    assert {split: [file.name for file in files] for split, files in found.items()} == {
-        "mnli_matched": ["mnli_matched__a.csv", "mnli_matched__b.csv"],
-        "snli_dev": ["snli_dev.parquet"],
-    }
-    with pytest.raises(SystemExit, match=r"expected files such as mnli_matched\.parquet, got none"):
-        script.find_files(BENCHMARKS)
-
-
 def test_comparison_uses_rows_of_both_systems(script):
     lms = np.array([0.9] * 4 + [0.1] * 8)
     right = [[NONE, 1, 1, 0] + [1] * 8, [1, 1, 0, 0] + [1, 1, 1, 0] * 2]
@@ -269,41 +202,6 @@ def test_comparison_uses_rows_of_both_systems(script):
         2 * stats.norm.sf(abs(drop.low + drop.high) / 2 / ((drop.high - drop.low) / 3.92)), rel=1e-3
     )
     assert 0 < compared.p <= 1
-
-
-def test_common_rows_are_those_of_the_sample_of_most_models(script):
-    rows = np.arange(200)
-    answered = [rows >= 0, rows < 100, rows < 100, rows < 97, rows >= 100]  # the fourth lacks three answers
-    right = np.where(answered, 1.0, NONE)
-    systems = [script.System(name) for name in "abcde"]
-    split = script.Split("snli_dev", systems, [None] * 5, build_predictions(right, "abcde", [1] * 5), rows / 200, 0.5)
-    common = split.select_common_rows()
-    assert [system.name for system in common.systems] == ["a", "b", "c", "d"]
-    assert common.lms.tolist() == (rows[:97] / 200).tolist()
-    assert common.predictions.right.shape == (4, 97)
-
-
-def test_pooled_splits_keep_rows_and_sources_apart(script):
-    systems = [script.System("a"), script.System("b")]
-    predictions = build_predictions([[1, 0], [0, 1]], "ab", [1, 0], source=[0, 1])
-    matched = script.Split("mnli_matched", systems, [], predictions, np.array([0.1, 0.9]), 0.5)
-    other = matched._replace(name="mnli_mismatched", systems=systems[1:], predictions=predictions.select([False, True]))
-    pooled = script.pool_splits(matched, [matched, other])
-    np.testing.assert_array_equal(pooled.predictions.right, [[1, 0, NONE, NONE], [0, 1, 0, 1]])
-    assert pooled.predictions.source.tolist() == [0, 1, 2, 3]
-    assert pooled.lms.tolist() == [0.1, 0.9, 0.1, 0.9]
-    assert script.pool_splits(matched, [matched]) is None
-
-
-@pytest.mark.parametrize(("low", "text"), [(-0.01, "do not show a difference"), (0.01, "encoders lose more than")])
-def test_summary_states_whether_interval_contains_zero(script, low, text):
-    effect = script.GroupEffect(Estimate(0.03, low, 0.07, 4), 0.3, 0.0, 0.01, 0.01, 0.055)
-    predictions = build_predictions(np.ones((3, 6)), ["a", "b", "c"], [1, 0, 0])
-    split = script.Split("mnli_matched", [], [], predictions, np.arange(6) / 6, 0.5)
-    summary = script.build_summary({"CS_0.5": (split, effect)})
-    assert "lose 3.0 percentage points more on CS_0.5 than prompted language models" in summary
-    assert text in summary
-    assert "1 encoders, 2 language models and 6 pairs, of which 3 are in CS_0.5" in summary
 
 
 def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):

@@ -180,12 +180,6 @@ def test_oracle_has_score_1_except_for_random_labels(results):
             assert each.score.low < each.score.value == each.score.high == 1
 
 
-def test_noise_lowers_score_proportionally(results):
-    for oracle, noisy in zip(results["oracle"], results["noisy oracle"], strict=True):
-        one, two = (each.scores["skill"]["score"].value for each in (oracle, noisy))
-        assert 0.5 < two < one
-
-
 def test_model_that_reads_two_sets_is_better_on_both(results):
     stand = compute_standings(results, "reads two")
     assert {name for name, standing in stand.items() if standing == "better"} == set(READ)

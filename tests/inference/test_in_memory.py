@@ -134,28 +134,6 @@ def test_unknown_label_order_is_rejected(made, make_model):
         load_predictor(made(make_model(order=("LABEL_0",))))
 
 
-def test_loading_options_are_rejected(tiny_bert):
-    with pytest.raises(
-        ValueError,
-        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long",
-    ):
-        load_predictor(load_pipeline(tiny_bert), dtype="bfloat16")
-
-
-class WithPredict:
-    def predict(self, rows):
-        return rows
-
-
-@pytest.mark.parametrize("model", [WithPredict(), 42])
-def test_object_other_than_predictor_is_rejected(model):
-    with pytest.raises(
-        ValueError,
-        match=r"expected the name of a model .* a CrossEncoder, .*got an object of type \S+; wrap it in a function",
-    ):
-        load_predictor(model)
-
-
 def test_cross_encoder_with_additional_modules_is_run_by_its_library(tiny_bert):
     model = load_cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())

@@ -1,6 +1,3 @@
-import json
-import time
-
 import datasets
 import numpy as np
 import pyarrow.parquet as pq
@@ -163,14 +160,6 @@ def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
     assert first.path != second.path
     assert first.path.name.startswith("once-")
     assert first.load_table().equals(second.load_table())
-
-
-def test_manifest_contains_key_fields(tmp_path):
-    path = run_prediction(tmp_path).path
-    manifest = json.loads((path / "manifest.json").read_text())
-    assert manifest["identity"] == {"kind": "callable", **SUBJECTS, **CountingPredictor().version}
-    assert (manifest["rows"], manifest["chunk_rows"], manifest["space"]) == (100, 30, list(LABELS))
-    assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
 def test_each_chunk_is_read_once(tmp_path, monkeypatch):

@@ -23,13 +23,6 @@ from unbag.inference.tokenization import compute_length_limit, encode_pairs
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def test_package_import_does_not_import_torch():
-    code = (
-        "import sys, unbag.inference; print([m for m in ('torch', 'transformers', 'accelerate') if m in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
 def test_missing_torch_error_names_extra(tmp_path):
     code = """
 import sys
@@ -75,22 +68,6 @@ def test_row_order_and_batch_have_no_effect(tiny_bert):
     np.testing.assert_allclose(alone, together, atol=1e-5)
 
 
-def test_predictions_are_deterministic(tiny_bert):
-    first, second = (TransformerPredictor.load(tiny_bert).predict(PREMISES, HYPOTHESES) for _ in range(2))
-    assert first.tobytes() == second.tobytes()
-
-
-def test_no_pairs_give_no_rows(tiny_bert):
-    assert TransformerPredictor.load(tiny_bert).predict([], []).shape == (0, 3)
-
-
-def test_batches_cover_every_row_once(tiny_bert):
-    predictor = TransformerPredictor.load(tiny_bert, batch_tokens=24)
-    rows = [batch.tolist() for batch, _ in predictor.iter_batches(PREMISES, HYPOTHESES)]
-    assert len(rows) > 1
-    assert sorted(row for batch in rows for row in batch) == list(range(len(PAIRS)))
-
-
 def test_label_order_is_read_from_config(tiny_bert, tmp_path):
     """A model with permuted rows of the head and a permuted id2label gives the same predictions."""
     other = ("neutral", "contradiction", "entailment")
@@ -110,12 +87,6 @@ def test_label_order_is_read_from_config(tiny_bert, tmp_path):
         permuted.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-6
     )
     assert permuted.identity != expected.identity
-
-
-def test_two_labels(make_model: MakeModel):
-    predictor = TransformerPredictor.load(make_model(order=("not_entailment", "entailment")))
-    assert predictor.label_space == ("entailment", "not_entailment")
-    assert predictor.predict(PREMISES, HYPOTHESES).shape == (len(PAIRS), 2)
 
 
 def test_generic_label_names_require_label_map(make_model: MakeModel):
@@ -143,11 +114,6 @@ def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path, architectur
     (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": architectures}))
     with pytest.raises(ModelError, match=message):
         TransformerPredictor.load(tmp_path)
-
-
-def test_single_output_is_rejected(make_model: MakeModel):
-    with pytest.raises(ModelError, match="one output"):
-        TransformerPredictor.load(make_model(order=("LABEL_0",)))
 
 
 def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
@@ -197,13 +163,6 @@ def test_maximum_length_of_each_family(make_model: MakeModel, kind: str, limit: 
     assert compute_length_limit(predictor.tokenizer, predictor.model) == limit
     assert predictor.predict(["a " * 100], ["the " * 100]).shape == (1, 3)
     assert encode_pairs(predictor.tokenizer, ["a " * 100], ["the " * 100], limit).lengths == [limit]
-
-
-def test_half_precision_agrees_roughly(tiny_bert):
-    full = TransformerPredictor.load(tiny_bert)
-    half = TransformerPredictor.load(tiny_bert, dtype="bfloat16")
-    assert half.predict(PREMISES, HYPOTHESES).dtype == np.float32
-    np.testing.assert_allclose(half.predict(PREMISES, HYPOTHESES), full.predict(PREMISES, HYPOTHESES), atol=0.05)
 
 
 def test_identity_depends_on_tokenizer_and_weights(tiny_bert, tmp_path):
@@ -264,36 +223,3 @@ for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tin
         "model missing: expected a repository on the Hub, got none; check the spelling, or if it is private, "
     )
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
-
-
-def test_real_model_ignores_tokenizer_truncation(shared_model):
-    """The limit in tokenizer.json is 96 tokens and in the config 128, but the model reads 512."""
-    predictor = TransformerPredictor.load(shared_model)
-    assert predictor.max_length == 512
-    found = predictor.predict(["A man is asleep."] * 2, ["A man sleeps.", "A man is running."])
-    assert [predictor.label_space[column] for column in found.argmax(axis=1)] == ["entailment", "contradiction"]
-    long = "A dog runs. " * 60
-    assert encode_pairs(predictor.tokenizer, [long], ["A dog."], 512).lengths[0] > 200
-    predictor.predict([long], ["A dog."])
-    assert predictor.truncated == 0
-
-
-def test_resumed_run_has_same_bits(tiny_bert, tmp_path):
-    from tests.inference.predict_child import make_rows
-    from unbag.inference import predict_rows
-
-    rows = make_rows(60)
-    whole = TransformerPredictor.load(tiny_bert, batch_tokens=64)
-    expected = predict_rows(rows, whole, tmp_path / "a", chunk_rows=15)
-    stopped = TransformerPredictor.load(tiny_bert, batch_tokens=64)
-
-    def stop(done, total):
-        if done > 20:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        predict_rows(rows, stopped, tmp_path / "b", chunk_rows=15, progress=stop)
-    resumed = predict_rows(rows, stopped, tmp_path / "b", chunk_rows=15)
-    assert resumed.reused == 15
-    assert resumed.load_table().equals(expected.load_table())
-    assert resumed.truncated == expected.truncated

@@ -46,31 +46,17 @@ _OF_SNLI = ["--corpus", "snli", "--split", "test"]
 _PLAIN = ["--sets", "plain", *_OF_SNLI]
 COMMANDS = {
     "build": ["build", "plain", *_OF_SNLI, "--output", "out/plain.parquet"],
-    "build of data": [
-        *("build", "plain", "--data", "stanfordnlp/snli", "--split", "test"),
-        *("--labels", "entailment,neutral,contradiction", "--output", "out/plain.parquet"),
-    ],
     "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--output-dir", "out/run"],
     "train": [
         *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--max-examples", "30"),
         *("--max-validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--output-dir", "out/trained"),
-    ],
-    "lexical fit": [
-        *("lexical", "fit", "--train-data", "snli", "--pipeline", "all", "--max-train-pairs", "100", "--l2", "1"),
-        *("--output-dir", "out/lexical"),
     ],
     "lexical score": ["lexical", "score", "--model", "alice/lexical", "--premise", "A man.", "--hypothesis", "A dog."],
     "prefetch": ["prefetch", "alice/tiny", *_PLAIN],
     "models init, vectors": [
         *("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--output-dir", "out/dan"),
     ],
-    "models init, encoder": [
-        *("models", "init", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
-    ],
-    "models interpolate": ["models", "interpolate", "alice/tiny", "alice/tiny", "--output-dir", "out/half"],
-    "export": ["export", "lm-eval", "--output-dir", "out/tasks", *_PLAIN],
     "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--repo-id", "alice/data"],
-    "publish metric": ["publish", "metric", "category_accuracy", "--repo-id", "alice"],
 }
 
 
@@ -88,12 +74,10 @@ def empty_caches():
     from huggingface_hub import HfFileSystem
 
     from unbag.baselines.lexical.fitting import load_lexical_model
-    from unbag.utils import offline
 
     for name in (os.environ["HF_HOME"], os.environ["XDG_CACHE_HOME"], "out"):
         shutil.rmtree(name, ignore_errors=True)
     Path(os.environ["HF_HOME"]).mkdir(parents=True)
-    offline._last.clear()
     load_lexical_model.cache_clear()
     HfFileSystem.clear_instance_cache()
 

@@ -53,15 +53,6 @@ def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noq
         load_classifier_for_training(folder, revision=None, label_map=None, seed=0)
 
 
-BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1.0"}', "\0", "[" * 100_000)
-
-
-@pytest.mark.parametrize("content", sample_inputs(BROKEN_TOKENIZERS, 2), ids=lambda content: content[:12])
-def test_invalid_tokenizer_is_rejected(model, content):
-    (model / "tokenizer.json").write_text(content)
-    assert str(model) in run_rejected(model)
-
-
 def test_tokenizer_that_panics_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["post_processor"]["pair"][2] = {"SpecialToken": {"id": "", "type_id": 0}}
@@ -69,24 +60,10 @@ def test_tokenizer_that_panics_is_rejected(model):
     assert f"the tokenizer of {model} cannot encode a word: PanicException: no entry found" in run_rejected(model)
 
 
-CONFIGS = (
-    "",
-    "{}",
-    "[]",
-    "null",
-    "1",
-    "{",
-    '{"model_type": "bert"',
-    "[" * 100_000,
-    '{"a":' * 100_000,
-    "\ufeff{}",
-    "\0",
-)
-
-
-@pytest.mark.parametrize("content", sample_inputs(CONFIGS, 3), ids=lambda content: content[:12])
-def test_invalid_config_is_rejected(model, content):
-    (model / "config.json").write_text(content)
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+@pytest.mark.parametrize("content", ["{}", "[" * 100_000], ids=lambda content: content[:12])
+def test_invalid_file_is_rejected(model, name, content):
+    (model / name).write_text(content)
     assert str(model) in run_rejected(model)
 
 
@@ -94,14 +71,10 @@ FIELDS = {
     "model_type": (None, 1, [], "nonsense", "../x", ""),
     "id2label": (["entailment", "neutral", "contradiction"], None, 3, {}, {"x": "entailment"}, {"0": None}, "abc"),
     "hidden_size": (None, "32", 0, -1, 33, 1e30, [32]),
-    "vocab_size": (None, 2, 100_000, -5),
     "num_hidden_layers": (None, -1, 5, "2"),
     "architectures": (None, [], "BertForSequenceClassification", [None], 3),
-    "hidden_act": (None, "nonsense", 3),
-    "pad_token_id": (None, -1, 10**9, "0"),
     "max_position_embeddings": (None, 0, -1, 8),
     "num_labels": (1, 5, -1),
-    "quantization_config": ({}, {"quant_method": "nonsense"}, 3),
     "auto_map": ({"AutoConfig": "evil.Config"}, 3),
 }
 
@@ -133,17 +106,6 @@ def test_tokenizer_larger_than_model_is_rejected(model):
     assert "got 5000" in run_rejected(model)
 
 
-def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
-    tokenizer = json.loads((model / "tokenizer.json").read_text())
-    tokenizer["model"]["vocab"]["a word of no pair"] = 5000
-    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(
-        ModelError, match=r"expected an embedding for every token, got \d+ embeddings .* 5,000 \('a word of no"
-    ):
-        load_classifier_for_training(model, revision=None, label_map=None, seed=0)
-    assert run_rejected(model) is None, "pairs without that token can be asked"
-
-
 def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
     from transformers import AutoModelForCausalLM
 
@@ -155,16 +117,10 @@ def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
         CausalPredictor.load(folder)
 
 
-PARTS = (
-    ("bert", "num_hidden_layers"),
-    ("bert", "num_labels"),
-    ("distilbert", "n_layers"),
-    ("albert", "inner_group_num"),
+@pytest.mark.parametrize(
+    ("kind", "name"), [("bert", "num_labels"), ("distilbert", "n_layers"), ("albert", "inner_group_num")]
 )
-
-
-@pytest.mark.parametrize(("kind", "name"), PARTS)
-@pytest.mark.parametrize("value", [10**9, 1e9, 10**400])
+@pytest.mark.parametrize("value", [1e9, 10**400])
 def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkeypatch, kind, name, value):  # noqa: F811
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     changed(folder, **{name: value})
@@ -194,13 +150,6 @@ def test_named_pipe_in_place_of_weights_is_rejected(model):
     (model / "model.safetensors").unlink()
     os.mkfifo(model / "model.safetensors")
     assert "expected a regular file, got a named pipe" in run_rejected(model)
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
-def test_special_file_in_model_is_rejected_at_once(model, make):
-    (model / "config.json").unlink()
-    make(model / "config.json")
-    assert str(model) in run_rejected(model)
 
 
 def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # noqa: F811

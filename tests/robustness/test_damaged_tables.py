@@ -26,13 +26,8 @@ SPOILT = {
     "a key is missing": {"id": "b", "entailment": 1, "neutral": 0},
     "no id": dict(SURE),
     "not a number": SURE | {"id": "b", "neutral": float("nan")},
-    "infinite": SURE | {"id": "b", "neutral": float("inf")},
     "no sum of 1": SURE | {"id": "b", "neutral": 0.5},
-    "negative": {"id": "b", "entailment": 1.5, "neutral": -0.5, "contradiction": 0},
     "text": SURE | {"id": "b", "neutral": "x" * 5000},
-    "400 digits": SURE | {"id": "b", "neutral": 10**400},
-    "nothing": SURE | {"id": "b", "neutral": None},
-    "a list": SURE | {"id": "b", "neutral": [0]},
     "a list for an id": SURE | {"id": ["b"] * 5000},
 }
 
@@ -86,68 +81,30 @@ def table(tmp_path):
     return folder
 
 
-def nan(folder):
-    save_file({"word_embeddings.weight": np.full((3, 3), np.nan, np.float32)}, folder / "model.safetensors")
+def save(folder, kind="bert", **tensors):
+    (folder / "config.json").write_text(json.dumps({"model_type": kind}))
+    save_file({name.replace("__", "."): values for name, values in tensors.items()}, folder / "model.safetensors")
 
 
-def flat(folder):
-    save_file({"word_embeddings.weight": np.zeros(9, np.float32)}, folder / "model.safetensors")
+ROWS = np.zeros((3, 3), np.float32)
+SPOILERS = {
+    "nan": lambda folder: save(folder, word_embeddings__weight=np.full((3, 3), np.nan, np.float32)),
+    "flat": lambda folder: save(folder, word_embeddings__weight=np.zeros(9, np.float32)),
+    "too few rows": lambda folder: save(folder, word_embeddings__weight=ROWS[:2]),
+    "other tensors": lambda folder: save(folder, lm_head=ROWS),
+    "mapped beyond": lambda folder: save(folder, "model2vec", embeddings=ROWS, mapping=np.array([0, 1, 99])),
+    "few weights": lambda folder: save(folder, "model2vec", embeddings=ROWS, weights=np.zeros(2, np.float32)),
+    "no tokenizer": lambda folder: (folder / "tokenizer.json").write_text("{}"),
+    "no config": lambda folder: (folder / "config.json").write_text("null"),
+}
 
 
-def few(folder):
-    save_file({"word_embeddings.weight": np.zeros((2, 3), np.float32)}, folder / "model.safetensors")
-
-
-def others(folder):
-    save_file({"lm_head": np.zeros((3, 3), np.float32)}, folder / "model.safetensors")
-
-
-def mapped_beyond(folder):
-    (folder / "config.json").write_text('{"model_type": "model2vec"}')
-    tensors = {"embeddings": np.zeros((3, 3), np.float32), "mapping": np.array([0, 1, 99])}
-    save_file(tensors, folder / "model.safetensors")
-
-
-def weighed_too_few(folder):
-    (folder / "config.json").write_text('{"model_type": "model2vec"}')
-    tensors = {"embeddings": np.zeros((3, 3), np.float32), "weights": np.zeros(2, np.float32)}
-    save_file(tensors, folder / "model.safetensors")
-
-
-def no_tokenizer(folder):
-    (folder / "tokenizer.json").write_text("{}")
-
-
-def null_config(folder):
-    (folder / "config.json").write_text("null")
-
-
-def beyond(folder):
-    record = json.loads((folder / "tokenizer.json").read_text())
-    record["model"]["vocab"]["dog"] = 5000
-    (folder / "tokenizer.json").write_text(json.dumps(record))
-
-
-SPOILERS = (nan, flat, few, others, mapped_beyond, weighed_too_few, no_tokenizer, null_config, beyond)
-
-
-@pytest.mark.parametrize("spoil", SPOILERS, ids=lambda spoil: spoil.__name__)
+@pytest.mark.parametrize("spoil", SPOILERS)
 def test_invalid_embedding_table_error_names_folder(table, spoil):
-    spoil(table)
+    SPOILERS[spoil](table)
     with pytest.raises(ValueError, match=str(table)) as told:
         embeddings.load_embeddings(str(table))
     assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
-def test_damaged_embedding_table_gives_no_traceback(table, damage):
-    for name in ("model.safetensors", "tokenizer.json", "config.json"):
-        content = (table / name).read_bytes()
-        for seed in range(4):
-            apply_damage(damage, table / name, seed)
-            said = why_not(lambda: embeddings.load_embeddings(str(table)).compute_means([("dog",)]))
-            assert said is None or str(table) in said
-            (table / name).write_bytes(content)
 
 
 @pytest.fixture
@@ -157,16 +114,7 @@ def exported(tmp_path):
     return path
 
 
-RECORDS = (
-    b"",
-    b"null",
-    b"[]",
-    b"{}",
-    b'{"set": "plain"}',
-    b'{"set": "nope", "language": "en"}',
-    b"[" * 100_000,
-    b"\xff",
-)
+RECORDS = (b"", b"[]", b'{"set": "plain"}', b'{"set": "nope", "language": "en"}', b"[" * 100_000, b"\xff")
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: repr(record[:12]))

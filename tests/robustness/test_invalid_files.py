@@ -50,15 +50,10 @@ def fifo(path):
 
 def folder(path):
     path.mkdir()
-    (path / "large.bin").write_bytes(b"x")
 
 
 def zeros(path):
     path.symlink_to("/dev/zero")
-
-
-def device(path):
-    path.symlink_to("/dev/full")
 
 
 def unix_socket(path):
@@ -73,36 +68,21 @@ def loop(path):
     path.symlink_to(path)
 
 
-def nowhere(path):
-    path.symlink_to(path.with_name("gone"))
-
-
-NO_FILES = (fifo, folder, zeros, device, unix_socket, loop, nowhere)
+NO_FILES = (fifo, folder, zeros, unix_socket, loop)
 
 PAIRS = (
     ("build", "plain", "--output", "out.parquet", "--data"),
     ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "train_data=FILE"),
-    ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
-    ("build", "cs_lambda", "--output", "out.parquet", "--data", "GOOD", "-o", "train_data=FILE"),
-    ("build", "permuted", "--output", "out.parquet", "--data", "GOOD", "-o", "minitrees=FILE"),
     ("evaluate", "majority", "--sets", "plain", "--no-lexical-baseline", "--data"),
-    ("evaluate", "majority", "--sets", "plain", "--data", "GOOD", "--no-lexical-baseline", "--train-data"),
     ("score", "--data", "GOOD", "--set", "plain", "FILE"),
     ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus"),
-    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus", "GOOD", "--validation"),
     ("lexical", "fit", "--output-dir", "out", "--train-data"),
-    ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--train-data"),
-    ("models", "init", "esim", "--output-dir", "out", "--corpus"),
-    ("publish", "dataset", "plain", "--repo-id", "org", "--license", "mit", "--data"),
-    ("export", "lm-eval", "--output-dir", "out", "--sets", "plain", "--data"),
     ("human-study", "score", "KEY", "FILE"),
-    ("human-study", "sample", "majority", "--output-dir", "out", "--data"),
 )
 NAMED = {
     ".csv": PAIRS,
     ".txt": (
         ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
         ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
     ),
     ".zip": (
@@ -119,8 +99,6 @@ NAMED = {
     ),
     "": (
         ("evaluate", "--sets", "plain", "--data", "GOOD"),
-        ("train", "finetune", "--corpus", "GOOD", "--output-dir", "out", "--model"),
-        ("publish", "model", "--repo-id", "org"),
         ("build", "soswap_addamod", "--output", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
     ),
 }
@@ -160,19 +138,8 @@ def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, 
 )
 def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, sealed):
     good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
-    run_command(
-        capsys,
-        "lexical",
-        "fit",
-        "--train-data",
-        good,
-        "--pipeline",
-        "all",
-        "--l2",
-        "1",
-        "--output-dir",
-        tmp_path / "model",
-    )
+    fit = "lexical fit --pipeline all --l2 1 --train-data".split()
+    run_command(capsys, *fit, good, "--output-dir", tmp_path / "model")
     if not sealed:
         (tmp_path / "model" / "checksums.json").unlink()
     (tmp_path / "model" / name).unlink()
@@ -199,54 +166,25 @@ WHOLE = one("label", "neutral")
 LINE = '{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n'
 CONTENTS = {
     "cut.csv.gz": spoilt_gz(20),
-    "less.csv.gz": spoilt_gz(3),
-    "half.jsonl.gz": gzip.compress(LINE.encode() * 50_000)[:200],
-    "no.csv.gz": HEADER.encode(),
     "header.csv.gz": b"\x1f\x8b\x08\x00" + b"\0" * 20,
     "flipped.csv.gz": (lambda c: c[:60] + bytes([c[60] ^ 255]) + c[61:])(
         gzip.compress(os.urandom(999) + PAIR.encode())
     ),
     "latin.csv": (HEADER + "caf\xe9,b,neutral\n").encode("latin-1"),
     "nul.csv": HEADER.encode() + b"\0" * 5000,
-    "nul.tsv": b"\0" * 100_000,
-    "binary.csv": random.Random(1).randbytes(5000),
-    "binary.jsonl": random.Random(2).randbytes(5000),
-    "binary.parquet": random.Random(3).randbytes(5000),
     "unclosed.csv": (HEADER + '"' + PAIR * 9000).encode(),
-    "columns.csv": ",".join(map(str, range(1_000_000))).encode(),
-    "columns.tsv": b"\t" * 5_000_000 + b"\n" + b"\t" * 5_000_000,
     "columns.jsonl": ("{" + ",".join(f'"{n}":0' for n in range(300_000)) + "}").encode(),
     "columns.parquet": parquet(pa.table({str(n): [0] for n in range(10_001)})),
-    "header.csv": HEADER.encode(),
     "empty.csv": b"",
-    "empty.jsonl": b"\n\n",
-    "empty.parquet": b"",
-    "none.parquet": parquet(pa.table({"premise": pa.array([], pa.string())})),
-    "bom.jsonl": b"\xef\xbb\xbf\xef\xbb\xbf" + LINE.encode(),
     "surrogate.jsonl": LINE.replace("A.", "A \\ud800.").encode(),
-    "surrogate-id.jsonl": LINE.replace("{", '{"id": "\\udfff", ').encode(),
-    "surrogate-label.jsonl": LINE.replace("neutral", "\\ud83d").encode(),
-    "surrogate-column.jsonl": LINE.replace("premise", "\\ud83d").encode(),
     "deep.jsonl": LINE.replace('"A."', "[" * 100_000 + "]" * 100_000).encode(),
-    "deeper.jsonl": ('{"a":' * 100_000).encode(),
-    "rather-deep.jsonl": LINE.replace("{", '{"more": ' + "[" * 500 + "]" * 500 + ", ").encode(),
-    "digits.jsonl": LINE.replace('"neutral"', "9" * 10_000).encode(),
-    "list.jsonl": b"[1]\n",
-    "text.jsonl": LINE.replace('"A."', "5").encode(),
     "huge-number.jsonl": LINE.replace('"neutral"', "1e999").encode(),
     "list-label.jsonl": LINE.replace('"neutral"', "[1]").encode(),
     "struct.parquet": one("premise", {"a": "A."}),
-    "list.parquet": one("hypothesis", ["B."]),
-    "bytes.parquet": one("premise", b"\xff"),
     "date.parquet": one("label", 2**61, pa.timestamp("us")),
-    "label.parquet": one("label", {"a": [1]}),
-    "map.parquet": one("label", [("a", 1)], pa.map_(pa.string(), pa.int8())),
     "cut.parquet": WHOLE[: len(WHOLE) // 2],
-    "end.parquet": WHOLE[:-1],
-    "page.parquet": WHOLE[:6] + bytes(40) + WHOLE[46:],
     "footer.parquet": WHOLE[:-60] + bytes(40) + WHOLE[-20:],
     "lfs.csv": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n".encode(),
-    "xlsx.csv": b"PK\x03\x04" + bytes(60),
 }
 
 
@@ -258,16 +196,6 @@ def test_invalid_pair_file_error_names_file(capsys, tmp_path, name):
     assert name in err.replace("\n", "")
     assert len(err) < 3000
     assert read_files_below(Path.cwd()) == []
-
-
-@pytest.mark.parametrize("cut", [3, 8, 20, 100])
-def test_truncated_file_error_names_line(tmp_path, cut):
-    path = tmp_path / "pairs.csv.gz"
-    path.write_bytes(spoilt_gz(cut))
-    with pytest.raises(
-        DataError, match=rf"pairs.csv.gz, line \d+: expected the rest of the line, .*after {len(spoilt_gz(cut)):,}"
-    ):
-        open_data(path).count_rows()
 
 
 ODD = {
@@ -463,22 +391,10 @@ def long_pairs(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", ["plain", "swapped"])
-def test_long_sentences_are_accepted_without_tokenization(long_pairs, name):
-    built = build_requested_set(SetRequest(name, options={"data": str(long_pairs)}))
-    assert built.data["excluded"] == {}
-    as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
-    assert max(len(row["premise"]) for row in as_given) == 1_000_000
-    assert built.data["rows"] == 4 * len(ENDLESS) + 3
-    # In plain, pairs with the same premise share a source.
-    n_sources = len(built.rows.unique("premise")) if name == "plain" else built.data["rows"]
-    assert len(built.rows.unique("source_id")) == n_sources
-
-
-@pytest.mark.parametrize("name", ["permuted", "recombined", "negation", "sicck", "soswap_addamod", "breaking_nli"])
+@pytest.mark.parametrize("name", ["permuted", "recombined", "breaking_nli"])
 def test_long_sentences_are_excluded_and_counted(long_pairs, tmp_path, shared, name):
     pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
-    options = {"pipeline": pipeline} if name in ("recombined", "negation", "sicck", "soswap_addamod") else {}
+    options = {"pipeline": pipeline} if name == "recombined" else {}
     options |= {"min_words": 2} if name == "permuted" else {}
     try:
         built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))

@@ -1,21 +1,16 @@
-"""Tests of two processes that use the same path, and of failing processes of one training run."""
+"""Tests of two processes that use the same path."""
 
 import json
 import os
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from tests.fork_server import PYTHON, wait_until
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.robustness.conftest import write_pairs
-from tests.training.conftest import pairs_path, pretrained  # noqa: F401  (fixtures)
 from unbag.utils import locks
-
-pytest.importorskip("torch", reason="needs unbag[models]")
 
 _HOLD = """
 import sys, time
@@ -112,32 +107,6 @@ def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path, env):
     assert not left_over(tmp_path)
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_two_builds_of_one_set_give_same_file(tmp_path, env):
-    write_pairs(tmp_path / "pairs.csv", 40)
-    build = ("build", "swapped", "--data", "pairs.csv", "--output")
-    PYTHON.run("-m", "unbag", *build, "one.parquet", env=env | {"HF_HOME": "other"}, cwd=tmp_path, check=True)
-    both(env, tmp_path, *build, "two.parquet")
-    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-    assert not left_over(tmp_path)
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_two_fits_of_lexical_model_give_same_file(tmp_path, env):
-    write_pairs(tmp_path / "pairs.csv", 3000)
-    said = both(
-        env, tmp_path, "lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--output-dir", "lexical"
-    )
-    assert "Traceback" not in said
-    config = json.loads((tmp_path / "lexical/config.json").read_text())
-    assert config["record"]["pairs"] == 9000
-    [kept] = (path for path in (tmp_path / "cache").rglob("model.safetensors"))
-    assert kept.read_bytes() == (tmp_path / "lexical/model.safetensors").read_bytes()
-    assert not left_over(tmp_path)
-
-
 def test_concurrent_initialization_creates_model_once(isolated_cache, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from unbag.training import initialization
@@ -160,54 +129,3 @@ def test_concurrent_initialization_creates_model_once(isolated_cache, tmp_path, 
     [record] = [each.result() for each in made if each.exception() is None]
     assert json.loads((out / initialization.FILE).read_text()) == record
     assert list(out.parent.iterdir()) == [out]
-
-
-SHORT = Path(__file__).with_name("limited_memory.py")
-
-
-@pytest.fixture
-def told(pretrained, pairs_path, tmp_path):  # noqa: F811
-    """Return the arguments of a short training run."""
-    numbers = ("--batch-size", 12, "--max-steps", 8, "--save-steps", 2, "--learning-rate", 5e-3)
-    files = (
-        "--model",
-        pretrained,
-        "--corpus",
-        pairs_path,
-        "--validation",
-        pairs_path,
-        "--output-dir",
-        tmp_path / "out",
-    )
-    return ("train", "finetune", *files, *numbers)
-
-
-def ended(processes):
-    """Return the exit code and the error lines of each process."""
-    codes = [process.wait() for process in processes]
-    said = [process.communicate()[1] for process in processes]
-    assert not any("Traceback" in each for each in said), said
-    return codes, [[line for line in each.splitlines() if line.startswith("unbag: ")] for each in said]
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_oversized_step_in_one_process_ends_others(told, tmp_path):
-    codes, [others, short] = ended(PYTHON.start_group(2, SHORT, *told))
-    assert codes == [1, 1]
-    reason = "another process of this run failed; see the error of that process"
-    assert others == [f"unbag: {reason}; rerun the same command to resume"]
-    assert len(short) == 1
-    assert "out of memory in a training step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
-    assert "--gradient-accumulation-steps 2" in short[0]
-    assert list((tmp_path / "out.unfinished" / "checkpoints").glob("checkpoint-*")), "from which the next run goes on"
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_rejected_options_end_all_processes(told, tmp_path):
-    codes, said = ended(PYTHON.start_group(2, "-m", "unbag", *told, "--corpus", "nope"))
-    assert codes == [1, 1]
-    assert [len(lines) for lines in said] == [1, 1]
-    assert all("expected corpora" in lines[0] for lines in said)
-    assert not (tmp_path / "out").exists()

@@ -2,14 +2,15 @@
 
 import json
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip("openai", reason="needs unbag[llm]")
+
+from tests.inference.llm.conftest import _endpoint, endpoint  # noqa: F401  (fixtures)
 from tests.robustness.command import run_rejected, sample_inputs
 from unbag.hub.push import HubError, explain_hub_errors
 from unbag.utils.redaction import extract_first_line, redact
@@ -83,62 +84,24 @@ def test_placeholder_keys_are_not_redacted(monkeypatch):
 
 
 @pytest.fixture
-def serve():
-    """Return a function that serves one kind of response, and returns the address and the list of requests."""
-    pytest.importorskip("openai", reason="needs unbag[llm]")
-    servers = []
-
-    def start(status, headers, body):
-        asked = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                asked.append(
-                    (self.headers.get("authorization"), self.rfile.read(int(self.headers["content-length"] or 0)))
-                )
-                content = body.encode()
-                self.send_response(status)
-                for name, value in {**headers, "content-length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_POST
-
-            def log_message(self, *_):
-                pass
-
-        server = HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}/v1", asked
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def pairs(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
-    return path
+def command(endpoint, tmp_path):  # noqa: F811
+    """Return the arguments of an evaluation of a served model."""
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
+    words = "evaluate endpoint:m --data pairs.csv --sets plain --output-dir out --retries 0 --base-url"
+    return [*words.split(), endpoint.base_url]
 
 
 @pytest.mark.parametrize("before", sample_inputs([0, 180, 190, 285, 295], 1))
 @pytest.mark.parametrize("status", sample_inputs([200, 400, 401, 404, 422], 2))
-def test_endpoint_that_repeats_key_is_redacted(serve, tmp_path, capsys, status, before):
+def test_endpoint_that_repeats_key_is_redacted(endpoint, command, capsys, status, before):  # noqa: F811
     for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
-        url, _ = serve(status, {"content-type": "application/json"}, body)
-        data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
-        assert not pieces(run_rejected(capsys, "evaluate", "endpoint:m", "--base-url", url, *data))
+        endpoint.arm({"status": status, "content": body, "content_type": "application/json", "times": 100})
+        assert not pieces(run_rejected(capsys, *command))
 
 
 @pytest.mark.parametrize("status", sample_inputs([301, 302, 303, 307, 308], 1))
-def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
-    other_url, asked = serve(200, {}, "{}")
-    url, _ = serve(status, {"location": f"{other_url}/chat/completions"}, "")
-    data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
-    said = " ".join(run_rejected(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
-    assert asked == []
+def test_redirect_to_other_host_is_rejected(endpoint, command, capsys, status):  # noqa: F811
+    other = {"location": "http://127.0.0.1:9/v1/chat/completions"}
+    endpoint.arm({"status": status, "content": "", "headers": other, "times": 100})
+    said = " ".join(run_rejected(capsys, *command).split())
     assert f"responded with {status}, a redirect to http://127.0.0.1" in said

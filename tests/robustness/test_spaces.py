@@ -74,13 +74,3 @@ def test_invalid_cell_raises_only_expected_errors(rows, options):
     except ValueError as error:
         said = str(error)
     assert isinstance(said, str)
-
-
-@given(st.text(max_size=200))
-def test_invalid_table_text_raises_only_expected_errors(text):
-    try:
-        table = metric_page.read_table(text)
-        metric_page.parse_metric_columns(table)
-    except ValueError:
-        return
-    assert len(table)

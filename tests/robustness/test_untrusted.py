@@ -1,42 +1,27 @@
 """Tests of names, texts and modules of other users: escaped, confined to their folder, and blamed for their errors."""
 
-import io
 import json
 import shutil
 import sys
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.factories import build_result
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub.dataset import build_dataset_upload
 from unbag.hub.push import HubUpload
-from unbag.reports.report import Report
-from unbag.utils.hub import validate_config_name, validate_repo, validate_repo_path
-from unbag.utils.terminal import create_console, escape_control_chars, escape_json
+from unbag.utils.terminal import escape_control_chars, escape_json
 
 pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF, 0x2028)]
 
-NASTY = (
-    "x[/b]y",
-    "a[red]b",
-    "[/]",
-    "[link=http://evil]x",
-    ":smile:",
-    "a\x1b[31mb",
-    "a\x1b]0;t\x07b",
-    "a\u202eb",
-    "a\rb",
-)
+NASTY = ("x[/b]y", "[link=http://evil]x", ":smile:", "a\x1b[31mb", "a\u202eb", "a\rb")
 
 
 def obeyed(text):
@@ -61,48 +46,12 @@ def test_json_value_round_trips(text):
     assert json.loads(written) == {text: [text]}
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=30))
-def test_table_shows_whole_text(text):
-    from rich.table import Table
-
-    out = io.StringIO()
-    table = Table(text)
-    table.add_row(text)
-    create_console(file=out, width=300).print(table, text)
-    assert not obeyed(out.getvalue())
-    visible = "".join(escape_control_chars(text).split())
-    assert "".join(out.getvalue().split()).count(visible) >= 1
-
-
-@pytest.mark.parametrize("name", NASTY)
-def test_python_report_shows_escaped_names(tmp_path, name):
-    made = [build_result(name, set_name="swapped", data=data) for data in ("a.jsonl", "b.jsonl")]
-    report = Report(made, tmp_path, [results.SkippedSet("sicck", None, name)])
-    for text in (str(report), repr(report)):
-        assert not obeyed(text)
-        assert text.count(escape_control_chars(name)) >= 1 + name.isprintable()  # rich removes some of the others
-
-
 def write(path, name):
     path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\nA man is in.,No one.,contradiction\n")
     return path
 
 
-@pytest.mark.parametrize("name", sample_inputs(NASTY, 2))
-def test_file_can_have_any_printable_name(tmp_path, capsys, name):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    path = write(folder / f"{name.replace('/', '')}.csv", name)
-    code, out, err = run_command(
-        capsys, "build", "plain", "--data", path, "--output", f"{name.replace('/', '')}.parquet"
-    )
-    assert code == (0 if name.isprintable() else 1), err
-    assert not obeyed(out + err)
-    path.write_text("nonsense\n")
-    run_rejected(capsys, "build", "plain", "--data", path, "--output", "out")
-
-
-@pytest.mark.parametrize("name", [name for name in NASTY if ":" not in name and "/" not in name] + ["x[b]y"])
+@pytest.mark.parametrize("name", ["x[b]y", "a\x1b[31mb"])
 def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
     model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
     data = write(tmp_path / "pairs.csv", name)
@@ -124,16 +73,8 @@ def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F8
     "command",
     [
         ("evaluate", "NAME", "--sets", "plain", "--output-dir", "out"),
-        ("evaluate", "majority", "--sets", "NAME", "--output-dir", "out"),
-        ("build", "NAME", "--output", "out"),
-        ("build", "plain", "--data", "NAME", "--output", "out"),
         ("build", "plain", "--corpus", "NAME", "--output", "out"),
-        ("build", "permuted", "-o", "NAME=1", "--output", "out"),
-        ("build", "permuted", "-o", "q=NAME", "--output", "out"),
         ("report", "NAME", "--output", "out.html"),
-        ("compare", "NAME", "NAME"),
-        ("lexical", "fit", "--train-data", "NAME.csv", "--output-dir", "out"),
-        ("papers", "NAME"),
     ],
     ids=lambda command: " ".join(command),
 )
@@ -141,51 +82,8 @@ def test_names_in_error_messages_are_escaped(capsys, command, name):
     run_rejected(capsys, *(part.replace("NAME", name) for part in command))
 
 
-CONFIGS = (
-    "t*",
-    "*",
-    "?",
-    "[a-z]",
-    "../../x",
-    "/etc",
-    "a/b",
-    "a\nb",
-    "a\x1b[31mb",
-    "[red]x",
-    "a:b",
-    "",
-    ".",
-    "..",
-    "a..b",
-)
-
-CONFIGS += ("-x", " x", "x ", "x" * 97, "a\\b", "a#b", "a%2fb", "a|b", "{a,b}", "\u202ex", "a\0b", "'", '"', "~", "$x")
-
-REPOSITORIES = (
-    "org",
-    "../x",
-    "org/..",
-    "a/b/c",
-    "org/na me",
-    "org/x\n",
-    "/x",
-    "org/",
-    "",
-    "org/-x",
-    "org/x--y",
-    "org/x.git",
-)
-
-REPOSITORIES += (
-    "org/" + "x" * 97,
-    "org/[red]x",
-    "örg/x",
-    "org/x\x1b[1m",
-    "https://host/org",
-    "org\\x",
-    "org/x?y",
-    "org/x#y",
-)
+CONFIGS = ("*", "[a-z]", "../../x", "/etc", "a\nb", "a\x1b[31mb", "", "..", "-x", " x", "x" * 97, "a\\b", "a\0b", "'")
+REPOSITORIES = ("org", "../x", "org/..", "a/b/c", "org/na me", "org/x\n", "/x", "org/", "", "org/x.git", "org/[red]x")
 
 
 @pytest.fixture
@@ -196,7 +94,7 @@ def pairs(empty_working_dir, tmp_path, monkeypatch):
     return path
 
 
-@pytest.mark.parametrize("config", sample_inputs(CONFIGS, 8))
+@pytest.mark.parametrize("config", CONFIGS)
 def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
     before = read_files_below(tmp_path)
     own = ("--data", pairs, "--license", "mit")
@@ -211,7 +109,7 @@ def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
     assert read_files_below(tmp_path) == before
 
 
-@pytest.mark.parametrize("repo", sample_inputs(REPOSITORIES, 6))
+@pytest.mark.parametrize("repo", REPOSITORIES)
 def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
     with pytest.raises(ValueError, match="expected a Hub repository"):
         HubUpload(repo, "dataset", {}, "Publish")
@@ -225,38 +123,10 @@ def test_path_outside_repo_is_rejected(path):
         HubUpload("org/name", "dataset", {path: b""}, "Publish")
 
 
-@given(st.text(max_size=20), st.text(alphabet="abt-*?[]!", max_size=8))
-def test_configs_own_disjoint_files(name, other):
-    for text in (name, other):
-        try:
-            validate_config_name(text)
-        except ValueError:
-            continue
-        validate_repo_path(f"data/{text}/x")
-        owns = f"data/{text}/*"
-        assert fnmatchcase(f"data/{text}/x.parquet", owns)
-        assert not fnmatchcase("data/train/x.parquet", owns) or text == "train"
-
-
-@given(st.text(max_size=30))
-def test_repo_names_contain_only_safe_characters(name):
-    try:
-        validate_repo(name)
-    except ValueError:
-        return
-    assert name.isascii()
-    assert name.isprintable()
-    assert ".." not in name
-
-
 AT_IMPORT = {
     "raise RuntimeError('out of\\nluck')": "got RuntimeError: out of luck at broken_model.py:1 (<module>); correct it",
-    "x = {}['a']": "got KeyError: 'a' at broken_model.py:1 (<module>); correct it",
     "def predict(:": "got SyntaxError: invalid syntax at broken_model.py:1 (<module>); correct it",
     "import sys; sys.exit('no')": "got SystemExit: no at broken_model.py:1 (<module>); correct it",
-    "import no_such_package": "got ModuleNotFoundError: No module named 'no_such_package' at broken_model.py:1",
-    "from json import no_such_name": "got ImportError: cannot import name 'no_such_name' from 'json'",
-    "import json; json.loads('{')": "at broken_model.py:1 (<module>); correct it",
 }
 
 
@@ -286,12 +156,9 @@ def test_module_that_fails_on_import_error_names_line(sixty_pairs, capsys, conte
     ("model", "expected"),
     [
         ("no_such_module:predict", "'no_such_module:predict': No module named 'no_such_module'"),
-        ("broken_model.inner:predict", "No module named 'broken_model.inner'"),
         ("broken_model:none", "has no attribute 'none'"),
         ("broken_model:number", "which has type int; pass a function"),
-        (":predict", "':predict'; pass a module and one of its functions"),
         ("broken_model:", "'broken_model:'; pass a module and one of its functions"),
-        (".broken_model:predict", "'.broken_model:predict'; pass a module and one of its functions"),
     ],
 )
 def test_name_without_function_is_rejected(sixty_pairs, capsys, model, expected):
@@ -299,13 +166,3 @@ def test_name_without_function_is_rejected(sixty_pairs, capsys, model, expected)
     found = said(capsys, sixty_pairs, model)
     assert "expected module:function, got " in found
     assert expected in found
-
-
-def test_function_that_raises_error_names_user_lines(sixty_pairs, capsys):
-    Path("broken_model.py").write_text(
-        "def known(pair):\n    return {}[pair]\n\n\ndef predict(premises, hypotheses):\n"
-        "    return [known(pair) for pair in zip(premises, hypotheses)]\n"
-    )
-    found = said(capsys, sixty_pairs, "broken_model:predict")
-    assert "the function predict: expected a prediction for each of 60 pairs, got KeyError: (" in found
-    assert found.endswith("at broken_model.py:2 (known), broken_model.py:6 (predict); correct the function")

@@ -69,12 +69,6 @@ def test_recipe_in_job_pushes_after_training(in_job, tmp_path, monkeypatch, name
     assert done == ["org/name", "training", (tmp_path / "run", "org/name")]
 
 
-def test_training_with_seeds_gets_no_push_advice(in_job, tmp_path, capsys):
-    arguments = ["finetune", "--model", "org/model", "--output-dir", str(tmp_path / "run"), "--seeds", "1", "2"]
-    assert run(train.app, arguments) == 1
-    assert "--push-results" not in capsys.readouterr().err
-
-
 def test_evaluation_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(push, "validate_push_target", lambda *_, **__: None)
     started = []

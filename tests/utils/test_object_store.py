@@ -39,16 +39,6 @@ def bucket():
     running.stop()
 
 
-def test_files_are_written_read_listed_and_removed(bucket):
-    folder = StorageFolder(f"{bucket}/files")
-    folder.write("a", b"1")
-    assert (folder.read("a"), folder.list_names()) == (b"1", ["a"])
-    folder.remove("a")
-    assert folder.list_names() == []
-    with pytest.raises(FileNotFoundError):
-        folder.read("a")
-
-
 def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
     predictors = [CountingPredictor() for _ in range(3)]
     for index, predictor in enumerate(predictors):

@@ -6,12 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import unbag
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, export_challenge_set
-from unbag.cli import app
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
@@ -104,18 +102,6 @@ def test_set_bytes_do_not_depend_on_processes_or_spans(tmp_path, monkeypatch, na
         assert other == made[0]
 
 
-def test_read_counts_equal_single_pass(tmp_path):
-    data = _write(tmp_path / "pairs.jsonl", _rows(60))
-    record = export_challenge_set(
-        SetRequest("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet"
-    )
-    counted = open_data(data).count_rows()
-    assert record["data"]["rows"] == counted["rows"] == 60
-    assert record["examples"] + sum(record["data"]["excluded"].values()) == 60
-    assert record["examples"] == len(set(pq.read_table(tmp_path / "a.parquet")["source_id"].to_pylist()))
-    assert record["data"]["excluded"]["unlabelled"] == counted["unlabelled"]
-
-
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_first_invalid_row_is_named_by_any_process(tmp_path, monkeypatch, num_proc):
     monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
@@ -136,11 +122,6 @@ def test_duplicate_id_across_processes_is_named(tmp_path, monkeypatch, num_proc)
     with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: expected unique ids, got 'r2' twice"):
         loading.load("plain", data=data, num_proc=num_proc)
     assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
-
-
-def test_digest_collision_is_no_duplicate_id(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.build_stats.has_possible_duplicates", lambda files: True)
-    assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 
 def test_stored_counts_contain_no_ids(tmp_path):
@@ -172,31 +153,3 @@ def test_invalid_number_of_processes_is_rejected(bad):
         unbag.evaluate(_by_length, "plain", data=demo.get_demo_file("validation"), num_proc=bad, lexical_baseline=False)
     with pytest.raises(ValueError, match=r"the number of processes"):
         unbag.load("plain", data=demo.get_demo_file("validation"), num_proc=bad)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["build", "plain", "--output", "a.parquet"],
-        ["evaluate", "majority"],
-        ["lexical", "fit", "--output-dir", "a"],
-        ["publish", "dataset", "plain", "--repo-id", "org/a"],
-    ],
-)
-def test_building_and_tagging_commands_have_num_proc(command):
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--num-proc", "0"])
-    assert done.exit_code == 2
-    assert "Invalid value for '--num-proc'" in done.output
-
-
-def test_command_output_does_not_depend_on_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
-    data = _write(tmp_path / "pairs.jsonl", _rows(40))
-    files = []
-    for n in ("1", "2"):
-        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{n}")
-        out = tmp_path / f"{n}.parquet"
-        done = CliRunner().invoke(app, ["build", "swapped", "--data", str(data), "--num-proc", n, "--output", str(out)])
-        assert done.exit_code == 0, done.output
-        files.append(out.read_bytes())
-    assert files[0] == files[1]

@@ -2,7 +2,7 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, DefaultPrompt, compute_prompt_hash
+from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, DefaultPrompt
 
 
 def test_labels_are_balanced_among_few_shot_examples():
@@ -13,11 +13,6 @@ def test_labels_are_balanced_among_few_shot_examples():
 def test_few_shot_examples_are_not_in_label_probe():
     probed = {side for pair in PAIRS["en"] for side in pair[:2]}
     assert not probed & {side for example in EXAMPLES for side in example[:2]}
-
-
-def test_words_differ_in_first_letter():
-    assert set(WORDS) == set(LABELS)
-    assert len({word[0] for word in WORDS.values()}) == len(WORDS)
 
 
 def test_text_and_conversation_have_same_content():
@@ -33,18 +28,6 @@ def test_text_and_conversation_have_same_content():
         assert turns[at + 1]["content"] == WORDS[label]
     assert text.endswith("Premise: A dog runs.\nHypothesis: It moves.\nAnswer:")
     assert turns[-1]["content"] == "Premise: A dog runs.\nHypothesis: It moves."
-
-
-def test_every_wording_has_distinct_hash():
-    asked = [
-        form
-        for num_fewshot in SHOTS
-        for form in (
-            DefaultPrompt(num_fewshot).build_text("a", "b"),
-            DefaultPrompt(num_fewshot).build_messages("a", "b"),
-        )
-    ]
-    assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 
 
 def test_other_numbers_of_examples_are_rejected():
