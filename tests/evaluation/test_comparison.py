@@ -292,3 +292,8 @@ def test_comparison_n_equals_n_of_results(runs):
         assert each.difference.n == min(of[each.quantity] for of in ns), each.quantity
         assert each.sources == len(PAIRS)
     assert next(each.difference.n for each in permuted if each.quantity == "p_c") < len(PAIRS)
+
+
+def test_compare_missing_results_are_rejected(tmp_path):
+    with pytest.raises(ValueError, match=r"expected a results\.json file or a folder written by"):
+        unbag.compare(tmp_path, tmp_path)

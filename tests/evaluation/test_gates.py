@@ -313,3 +313,16 @@ def test_badge_without_challenge_set_counts_gates(tmp_path, bound, message):
     badge = json.loads((tmp_path / "badge.json").read_text())
     assert (badge["label"], badge["message"]) == ("gates", message)
     assert badge["color"] == ("lightgrey" if code else "blue")
+
+
+def test_check_few_sources_is_inconclusive():
+    checked = build_gate_result(0.0, 0.0, 0.9, n=9)
+    assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
+    assert build_gate_result(0.0, 0.0, 0.9, n=10).outcome == "fails"
+
+
+def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
+    one, two = build_result("one", 0.7, rows=45, seed=1), build_result("two", 0.7, rows=45, seed=2)
+    [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
+    assert checked.p > 0.05
+    assert checked.outcome == "inconclusive"

@@ -200,3 +200,9 @@ def test_score_changed_key_is_rejected(tmp_path, key):
     (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")
     with pytest.raises(DataError, match=r"key.csv, line [23]: expected"):
         human_study.score_annotation_sheet(tmp_path, tmp_path / "sheet.csv")
+
+
+def test_unknown_label_is_reported_with_line_number(folder):
+    (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
+    with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, got 'perhaps'"):
+        human_study.score_annotation_sheet(folder, folder / "other.csv")

@@ -139,3 +139,10 @@ REFUSED = [
 def test_unsuitable_engine_is_rejected(options, why):
     with pytest.raises(ValueError, match=why):
         unbag.evaluate("majority", "plain", **options)
+
+
+def test_ray_rejects_processes_of_a_launcher(monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
+        unbag.evaluate("majority", "plain", engine="ray")

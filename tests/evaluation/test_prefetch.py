@@ -94,3 +94,14 @@ def test_model_that_parses_requires_parser(tmp_path, monkeypatch):
     assert loaded == ["spacy/en_core_web_sm"]
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-esim"}))
     assert prefetch.list_run_requirements([], [str(tmp_path)]) == []
+
+
+def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):
+    monkeypatch.setattr(
+        "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
+    )
+    for corpus in ("snli", "ocnli"):
+        [_, counted] = prefetch.list_run_requirements(
+            [SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True
+        )
+        assert f"the corpus {corpus}, split train" in counted.name

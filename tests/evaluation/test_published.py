@@ -472,3 +472,20 @@ def test_published_files_have_the_accuracy_of_their_sources(shared):
         [result] = unbag.score(str(file), request, lexical_baseline=False, progress=False)
         assert round(100 * result.scores["accuracy"].value, 2) == float(stated[file.name]), file.name
         assert result.model["matched"]["rows"] == result.model["matched"]["of"]
+
+
+def test_wrong_order_of_numbers_without_gold_labels_is_rejected(score):
+    numbers = [LABELS.index(label) for *_, label in PAIRS]
+    with pytest.raises(DataError, match=r"0=entailment,1=neutral,2=contradiction 100\.0%"):
+        score(build_columns(prediction=numbers), labels=LABELS[::-1])
+
+
+def test_nearly_equal_probabilities_give_the_largest_label(score):
+    scores = {name: [0.33333334 if name == label else 0.33333333 for *_, label in PAIRS] for name in LABELS}
+    [result] = score(build_columns(**scores))
+    assert result.scores["accuracy"].value == 1
+
+
+def test_rows_of_other_pairs_are_rejected(score):
+    with pytest.raises(DataError, match="got no row with the same id or texts"):
+        score({"premise": ["Other."], "hypothesis": ["Another."], "prediction": ["neutral"]})

@@ -166,3 +166,15 @@ def test_receive_downloads_results_and_samples(tmp_path):
     assert paired_samples.read_samples(tmp_path / "here", 0, results.read_results(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
         unbag.evaluate(_build_constant_model("entailment"), "plain", output_dir=address, **asked)
+
+
+def test_check_damaged_results_are_rejected(tmp_path):
+    (tmp_path / results.FILE).write_text("{")
+    with pytest.raises(ValueError, match="or remove the file"):
+        result_folder.validate_result_folder(tmp_path, {"a": None}, {"plain"})
+
+
+def test_write_new_weights_drop_old_results(tmp_path):
+    _write_results(tmp_path, _build_result(revision="1"), _build_result(set_name="swapped", revision="1"))
+    _write_results(tmp_path, _build_result(revision="2"))
+    assert _list_results(tmp_path) == [("a", "plain", "snli")]
