@@ -84,7 +84,6 @@ def _define(name: str, label: str, theirs: str, meaning: str, *more_roles: Role)
     return MetricDefinition(
         name,
         label,
-        name,
         roles=("quoted", "harness", *more_roles),
         published_columns=(PublishedColumn(_PAPER, "8", theirs, OFFICIAL, same_rows=True),),
         meaning=meaning,
