@@ -269,3 +269,8 @@ def test_hub_exported_model_runs_online_and_offline(exported_models, tmp_path):
     assert list(lacking) == ["the model org/both"]
     assert not complete
     assert isinstance(without_weights, str), "offline without its weights, the exported model must not replace them"
+
+
+def test_missing_exported_model_is_rejected(folder):
+    with pytest.raises(ModelError, match=r"expected an exported model other\.onnx, got onnx/model\.onnx"):
+        ExportedPredictor.load(folder, model_file="other.onnx")

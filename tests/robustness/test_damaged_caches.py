@@ -128,3 +128,11 @@ def test_changed_record_is_ignored(tmp_path, damage):
         assert checksums.read_verified_record(path) == json.loads(json.dumps(record))
         apply_damage(damage, path, seed)
         assert checksums.read_verified_record(path) is None
+
+
+def test_built_set_with_missing_file_is_rebuilt(sixty_pairs, tmp_path):
+    expected = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list()
+    for ending in ("*.arrow", "dataset_info.json", checksums.FILE):
+        [path] = (tmp_path / "sets").rglob(ending)
+        path.unlink()
+        assert loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list() == expected

@@ -84,3 +84,10 @@ def test_named_damaged_checkpoint_is_rejected(finetune, broken, tmp_path):  # no
     with pytest.raises(ValueError, match=r"checkpoint-8/optimizer.pt is corrupted.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
     finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "checkpoint-6"), save_steps=2)
+
+
+def test_damaged_finished_model_is_rejected(finetune, options):  # noqa: F811
+    finetune()
+    apply_damage(flip_bit, options["output_dir"] / "model.safetensors")
+    with pytest.raises(ValueError, match=r"model.safetensors is corrupted.*; remove .* to train again"):
+        finetune()

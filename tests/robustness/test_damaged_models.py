@@ -166,3 +166,14 @@ def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # no
     assert said in caplog.text
     assert said in result.model["label_probe_warning"]
     assert said in (tmp_path / "results.json").read_text()
+
+
+def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["a word of no pair"] = 5000
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(
+        ModelError, match=r"expected an embedding for every token, got \d+ embeddings .* 5,000 \('a word of no"
+    ):
+        load_classifier_for_training(model, revision=None, label_map=None, seed=0)
+    assert run_rejected(model) is None, "pairs without that token can be asked"

@@ -153,3 +153,8 @@ def test_invalid_number_of_processes_is_rejected(bad):
         unbag.evaluate(_by_length, "plain", data=demo.get_demo_file("validation"), num_proc=bad, lexical_baseline=False)
     with pytest.raises(ValueError, match=r"the number of processes"):
         unbag.load("plain", data=demo.get_demo_file("validation"), num_proc=bad)
+
+
+def test_digest_collision_is_no_duplicate_id(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.challenge_sets.build_stats.has_possible_duplicates", lambda files: True)
+    assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36

@@ -170,3 +170,12 @@ def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
         load_predictor("causal:x", base_url="http://localhost/v1")
     with pytest.raises(ValueError, match="expected a model name after the colon"):
         load_predictor("causal:")
+
+
+def test_classifier_is_rejected(tmp_path):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8, vocab_size=9)
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"got BertForSequenceClassification; omit causal:"):
+        CausalPredictor.load(tmp_path)
