@@ -328,3 +328,8 @@ def test_progress_callback_reports_rows():
 def test_evaluate_empty_sets_are_rejected():
     with pytest.raises(ValueError, match=r"sets: expected one or more of .*, got none"):
         unbag.evaluate("majority", [])
+
+
+def test_unknown_model_option_is_rejected():
+    with pytest.raises(TypeError, match=r"expected a model option, got 'treshold', did you mean 'threshold'\?"):
+        asked(treshold=0.5)

@@ -326,3 +326,9 @@ def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
     [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
+
+
+def test_retrained_recipe_is_compared_as_another_model(tmp_path):
+    old = write_run(tmp_path / "old", build_result("runs/hex/seed-1", 0.9))
+    new = write_run(tmp_path / "new", build_result("runs/hex/seed-1", 0.4, seed=5))
+    assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]

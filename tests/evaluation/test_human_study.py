@@ -206,3 +206,11 @@ def test_unknown_label_is_reported_with_line_number(folder):
     (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
     with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, got 'perhaps'"):
         human_study.score_annotation_sheet(folder, folder / "other.csv")
+
+
+def test_sheet_does_not_reveal_labels(folder):
+    text = (folder / "sheet.csv").read_text()
+    assert text.startswith("number,premise,hypothesis,label\n")
+    assert not [label for label in LABELS if label in text]
+    assert "#" not in text
+    assert "D^" not in text

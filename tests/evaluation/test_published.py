@@ -489,3 +489,9 @@ def test_nearly_equal_probabilities_give_the_largest_label(score):
 def test_rows_of_other_pairs_are_rejected(score):
     with pytest.raises(DataError, match="got no row with the same id or texts"):
         score({"premise": ["Other."], "hypothesis": ["Another."], "prediction": ["neutral"]})
+
+
+def test_probability_of_the_predicted_label_is_accepted(score):
+    gold = [label for *_, label in PAIRS]
+    [result] = score(build_columns(prediction=gold, p_predicted=[0.9] * N))
+    assert result.scores["accuracy"].value == 1

@@ -178,3 +178,13 @@ def test_write_new_weights_drop_old_results(tmp_path):
     _write_results(tmp_path, _build_result(revision="1"), _build_result(set_name="swapped", revision="1"))
     _write_results(tmp_path, _build_result(revision="2"))
     assert _list_results(tmp_path) == [("a", "plain", "snli")]
+
+
+def test_results_of_other_schema_are_rejected(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"schema": 99, "results": []}')
+    with pytest.raises(ValueError, match="expected results with schema 2, got schema 99"):
+        results.read_results(path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
+        results.read_results(path)

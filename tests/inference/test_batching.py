@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from unbag.inference.tokenization import build_token_batches
+from unbag.inference.tokenization import build_token_batches, pad_sequences
 
 
 def test_batches_cover_rows_within_token_budget():
@@ -24,3 +24,8 @@ def test_row_above_budget_forms_single_batch():
 def test_budget_below_one_is_rejected():
     with pytest.raises(ValueError, match="at least 1 token"):
         list(build_token_batches([1], max_tokens=0))
+
+
+def test_padding_side_follows_tokenizer():
+    assert pad_sequences([[1], [2, 3]], 9, "right").tolist() == [[1, 9], [2, 3]]
+    assert pad_sequences([[1], [2, 3]], 9, "left").tolist() == [[9, 1], [2, 3]]
