@@ -89,6 +89,20 @@ def test_table_shows_available_views():
     assert "1-4" not in shown  # a range without examples
 
 
+def test_table_shows_human_accuracy_and_kappa():
+    shown = Estimate(0.94, 0.93, 0.95, 200)
+    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
+    result = _build_result(0.7, 0.9, human=shown, kappa=kappa)
+    for row in (*result.scores["by_label"], *result.scores["by_category"]):
+        row["human"] = shown
+    console = Console(width=80, file=io.StringIO())
+    console.print(breaking_nli.build_table(result))
+    text = console.file.getvalue()
+    assert "human" in text
+    assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
+    assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
+
+
 sicck = challenge_sets.get_challenge_set("sicck")
 
 
