@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.docs.blocks import PAGES
-from tests.fake_hub.mounts import PINS
+from tests.fake_hub.storage import PINS
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.perturbations import sicck
 from unbag.data import demo

@@ -8,13 +8,9 @@ must be set. On the command line: `python -m tests.fake_hub --help`. In a test: 
 
 Read in this order:
 
-    content.py                       names, contents and changes of repositories
-    store.py, mounts.py              writable and read-only repositories
-    accounts.py, access.py           authentication and permissions
-    hub.py, routing.py               the Hub; one request, and URL routes
+    storage.py                       repositories: names, files, commits
+    accounts.py, routing.py          authentication; one request, URL routes, permissions
     repositories.py, transfers.py    the handlers
-    cards.py                         the metadata of a README.md
-    faults.py, requests_log.py       injected faults, and a log of all requests
-    app.py, serving.py, __main__.py  the server
+    faults.py, app.py, serving.py    injected faults; the application with its log of requests; the server
     running.py, client_process.py, fixtures.py, callers.py    entry points for tests
 """

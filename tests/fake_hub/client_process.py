@@ -25,7 +25,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -33,35 +32,21 @@ import pytest
 _SECONDS_PER_TEST = 120
 
 
-class ClientProcess:
+class ClientProcess(ProcessPoolExecutor):
     """A client process with its own environment, started on first use."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._pool = ProcessPoolExecutor(
-            max_workers=1,
-            mp_context=get_context("spawn"),  # a forked process would inherit the imported modules
-            initializer=_replace_environment,
-            initargs=(dict(environment),),
-        )
-
-    def __enter__(self) -> ClientProcess:
-        """Return the process, which is closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop the process."""
-        self._pool.shutdown(cancel_futures=True)
+        spawn = get_context("spawn")  # a forked process would inherit the imported modules
+        super().__init__(1, spawn, initializer=_replace_environment, initargs=(dict(environment),))
 
     def run(self, function: Callable[..., None], /, **arguments: Any) -> None:
         """Run a function of a module in the process. Fail the test with its traceback if it raises."""
         # Send the name, since a wrapper may replace the function here, and the traceback as text, since some exceptions
         # cannot be pickled.
         try:
-            failure = self._pool.submit(_call, function.__module__, function.__qualname__, arguments).result()
+            failure = self.submit(_call, function.__module__, function.__qualname__, arguments).result()
         except BrokenProcessPool:
-            pytest.fail("the client process died; if it hung, its stack is in the output", pytrace=False)
+            failure = "the client process died; if it hung, its stack is in the output"
         if failure is not None:
             pytest.fail(failure, pytrace=False)
 
@@ -74,8 +59,7 @@ def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[...
 
         @functools.wraps(test)
         def in_test_process(**fixtures: Any) -> None:
-            client: ClientProcess = fixtures[client_fixture]
-            client.run(test, **{name: fixtures[name] for name in own.parameters})
+            fixtures[client_fixture].run(test, **{name: fixtures[name] for name in own.parameters})
 
         # pytest reads the required fixtures from the signature.
         needed = inspect.Parameter(client_fixture, inspect.Parameter.KEYWORD_ONLY)
@@ -106,3 +90,12 @@ def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
     finally:
         faulthandler.cancel_dump_traceback_later()
     return None
+
+
+def connect_as_alice() -> Any:
+    """Return a client for a member of `org` with a write token."""
+    from huggingface_hub import HfApi
+
+    from tests.fake_hub.accounts import ALICE
+
+    return HfApi(token=ALICE)

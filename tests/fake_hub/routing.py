@@ -1,4 +1,4 @@
-"""The mapping from requests to handlers.
+"""One request, the mapping from requests to handlers, and permission checks.
 
 Routes match the path while it is percent-encoded. Clients encode the slashes in a revision
 (`/resolve/refs%2Fpr%2F1/README.md`), so the end of the revision is unknown after decoding.
@@ -7,28 +7,43 @@ Routes match the path while it is percent-encoded. Clients encode the slashes in
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tests.fake_hub.accounts import Account
-from tests.fake_hub.content import RepoKey, type_of
-from tests.fake_hub.hub import Hub
+from tests.fake_hub.accounts import Account, HubError
+from tests.fake_hub.storage import TYPES, Commit, RepoKey, Repository, Storage
+
+
+@dataclass(frozen=True)
+class Hub:
+    """The state that all handlers share."""
+
+    endpoint: str  # origin of the API, as in HF_ENDPOINT
+    tokens: Mapping[str, Account]
+    storage: Storage
+    collections: dict[str, dict[str, Any]]  # by slug
+
+    @property
+    def other_origin(self) -> str:
+        """A second origin of this server, for the content of large files.
+
+        As on the Hub, downloads of large files redirect to a different origin. A client follows a redirect within the
+        same origin automatically, and then misses the headers of the first response (X-Repo-Commit).
+        """
+        return self.endpoint.replace("127.0.0.1", "localhost")
 
 
 class Call:
-    """The argument of a handler: the request, the named parts of its path, and the hub."""
+    """The argument of a handler: the request, the named parts of its path, and the Hub."""
 
     def __init__(self, hub: Hub, request: Request, parts: Mapping[str, str]) -> None:
-        self.hub = hub
-        self.request = request
-        self._parts = parts
+        self.hub, self.request, self._parts = hub, request, parts
 
     def __getitem__(self, part: str) -> str:
         """Return a part of the path by its name in the route."""
@@ -36,40 +51,61 @@ class Call:
 
     @cached_property
     def account(self) -> Account | None:
-        """The account of the caller.
-
-        Computed only on access, because the handlers of LFS data do not need it: their addresses work without the
-        user's token.
-        """
-        return self.hub.accounts.identify(self.request.headers.get("authorization"))
-
-    @property
-    def repo_type(self) -> str:
-        """The type of the repository in the path."""
-        return type_of(self._parts.get("kind") or "models")
+        """The account of the caller, computed on access, because the addresses of LFS data work without a token."""
+        authorization = self.request.headers.get("authorization")
+        if not authorization:
+            return None
+        if (account := self.hub.tokens.get(authorization.removeprefix("Bearer ").strip())) is None:
+            raise HubError(401, "Invalid credentials in Authorization header")
+        return account
 
     @property
     def key(self) -> RepoKey:
         """The key of the repository in the path."""
-        return RepoKey(self.repo_type, self["repo"])
-
-    @property
-    def revision(self) -> str:
-        """The branch, tag, ref or commit in the path."""
-        return self["revision"]
-
-    @property
-    def query(self) -> QueryParams:
-        """The query parameters of the URL."""
-        return self.request.query_params
+        return RepoKey(TYPES[self._parts.get("kind") or "models"], self["repo"])
 
     def asks_for(self, flag: str) -> bool:
         """Check whether a query flag is set. Clients send `true` or `True`, and `1` for create_pr."""
-        return self.query.get(flag, "").lower() in ("true", "1")
+        return self.request.query_params.get(flag, "").lower() in ("true", "1")
 
     async def json(self) -> Any:
         """Parse the body as JSON. An empty body is an empty object."""
         return await self.request.json() if await self.request.body() else {}
+
+    def find_readable_repo(self) -> Repository:
+        """Find the repository in the path, or raise an error if the caller may not read it."""
+        repo = self.hub.storage.find(self.key)
+        if repo is None or (repo.private and not self.is_member(self.key.namespace)):
+            # As on the Hub: 401 for a caller without a token, who might have access with one.
+            status, message = (404, "Repository not found") if self.account else (401, "Invalid username or password.")
+            raise HubError(status, message, "RepoNotFound")
+        return repo
+
+    def find_commit(self) -> Commit:
+        """Find the commit of the repository and revision in the path."""
+        return self.find_readable_repo().at(self["revision"])
+
+    def find_writable_repo(self, *, for_proposal: bool = False) -> Repository:
+        """Find the repository in the path, or raise an error if the caller may not commit or propose a commit to it."""
+        repo = self.find_readable_repo()
+        self.require_writer(
+            None if for_proposal else self.key.namespace, "Forbidden: you must use a write token for this repository."
+        )
+        if repo.is_mounted:
+            raise HubError(403, f"{repo.key.folder} is mounted from a folder, and that is served read-only")
+        return repo
+
+    def require_writer(self, namespace: str | None, message: str) -> str:
+        """Return the caller's name, or raise an error if the caller may not write, to a namespace if it is given."""
+        if self.account is None:
+            raise HubError(401, "Invalid username or password.")
+        if self.account.role != "write" or not (namespace is None or self.is_member(namespace)):
+            raise HubError(403, message)
+        return self.account.name
+
+    def is_member(self, namespace: str) -> bool:
+        """Whether the caller is the namespace or a member of it."""
+        return self.account is not None and self.account.belongs_to(namespace)
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -85,37 +121,24 @@ _PARTS = {
     "hash": r"(?P<hash>[0-9a-f]{64})",
     "any": r".*",
 }
+_ROUTES: list[tuple[str, re.Pattern[str], Handler]] = []
 
 
-@dataclass(frozen=True)
-class Route:
-    """A method, a path pattern and a handler."""
-
-    method: str
-    pattern: re.Pattern[str]
-    handler: Handler
-
-    def match(self, method: str, raw_path: str) -> Mapping[str, str] | None:
-        """Return the decoded parts of a path if the route matches. A GET route also matches HEAD."""
-        if self.method != ("GET" if method == "HEAD" else method):
-            return None
-        found = self.pattern.fullmatch(raw_path)
-        return {name: unquote(part) for name, part in found.groupdict().items() if part} if found else None
-
-
-def route(method: str, template: str, handler: Handler) -> Route:
-    """Build a route from a template such as `/api/{kind}/{repo}/refs`."""
+def route(method: str, template: str) -> Callable[[Handler], Handler]:
+    """Register a handler for a method and a template such as `/api/{kind}/{repo}/refs`."""
     texts_and_names = re.split(r"\{(.+?)\}", template)  # alternates between text and names
-    pattern = "".join(
-        _PARTS[piece] if position % 2 else re.escape(piece) for position, piece in enumerate(texts_and_names)
-    )
-    return Route(method, re.compile(pattern), handler)
+    pattern = "".join(_PARTS[piece] if i % 2 else re.escape(piece) for i, piece in enumerate(texts_and_names))
+
+    def register(handler: Handler) -> Handler:
+        _ROUTES.append((method, re.compile(pattern), handler))
+        return handler
+
+    return register
 
 
-def find_handler(routes: Iterable[Route], method: str, raw_path: str) -> tuple[Handler, Mapping[str, str]] | None:
-    """Return the handler of the first matching route, with the parts of the path."""
-    for each in routes:
-        parts = each.match(method, raw_path)
-        if parts is not None:
-            return each.handler, parts
-    return None
+def find_handler(method: str, raw_path: str) -> tuple[Handler, Mapping[str, str]]:
+    """Find the handler of the first matching route, with the decoded parts of the path. GET also matches HEAD."""
+    for name, pattern, handler in _ROUTES:
+        if name == ("GET" if method == "HEAD" else method) and (found := pattern.fullmatch(raw_path)):
+            return handler, {part: unquote(value) for part, value in found.groupdict().items() if value}
+    raise HubError(404, "Sorry, we can't find the page you are looking for.")

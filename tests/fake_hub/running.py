@@ -1,10 +1,8 @@
-"""Start the test Hub in a separate process, and control it.
+"""Run the test Hub, and control it from any process.
 
-    with running_hub() as hub:
-        subprocess.run([sys.executable, "push.py"], env=hub.env(home=tmp_path, token=ALICE))
-        assert not [request for request in hub.requests() if request.token_in_url]
-
-The server stops at the end of the block, or when this process is killed.
+with running_hub() as hub:
+    subprocess.run([sys.executable, "push.py"], env=hub.env(home=tmp_path, token=ALICE))
+    assert not [request for request in hub.requests() if request.token_in_url]
 """
 
 from __future__ import annotations
@@ -12,28 +10,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from tests.fake_hub.accounts import SAMPLE_TOKENS, Account, write_tokens
-from tests.fake_hub.content import RepoKey
+from tests.fake_hub.accounts import SAMPLE_TOKENS, Account
+from tests.fake_hub.app import HubApp, LoggedRequest
 from tests.fake_hub.faults import Fault
-from tests.fake_hub.requests_log import LoggedRequest, parse_log
+from tests.fake_hub.routing import Hub
+from tests.fake_hub.serving import listen, serve
+from tests.fake_hub.storage import Storage
 
-_REPO_ROOT = Path(__file__).parents[2]
-_SECONDS_TO_STOP = 10
 # The developer's settings for the real Hub or for a proxy.
 _FOREIGN = re.compile(r"HF_.*|HUGGING.*|TRANSFORMERS_.*|.*_PROXY", re.IGNORECASE)
-
-# A repository is identified by a `RepoKey` or by a plain pair, ("dataset", "org/name").
-PairOrKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,9 +38,7 @@ class RunningHub:
     def env(self, home: Path, *, token: str | None = None) -> dict[str, str]:
         """Return the environment for a client process, to be set before it imports any client library.
 
-        Args:
-            home: the folder for the caches.
-            token: the default token of the client libraries, or None for anonymous requests.
+        `home` is the folder for the caches, and `token` the default token of the client libraries.
         """
         environment = {name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)}
         environment |= {
@@ -63,26 +54,20 @@ class RunningHub:
             "HTTPS_PROXY": self.endpoint,
             "NO_PROXY": "127.0.0.1,localhost",
         }
-        if token is not None:
-            environment["HF_TOKEN"] = token
-        return environment
+        return environment | ({} if token is None else {"HF_TOKEN": token})
 
     def requests(self, path: str = "") -> list[LoggedRequest]:
         """Return the requests so far whose path matches a regular expression."""
-        text = self._talk("GET", "/_test/requests")
-        return [request for request in parse_log(text) if re.search(path, request.path)]
+        logged = [LoggedRequest(**entry) for entry in self._talk("requests")]
+        return [request for request in logged if re.search(path, request.path)]
 
     def arm(self, *faults: Fault) -> None:
         """Replace the armed faults."""
-        self._talk("POST", "/_test/faults", [asdict(fault) for fault in faults])
+        self._talk("faults", [asdict(fault) for fault in faults])
 
     def armed(self) -> list[Fault]:
         """Return the faults that are still armed."""
-        return [Fault(**document) for document in json.loads(self._talk("GET", "/_test/faults"))]
-
-    def disarm(self) -> None:
-        """Clear all faults."""
-        self._talk("DELETE", "/_test/faults")
+        return [Fault(**document) for document in self._talk("faults")]
 
     @contextmanager
     def broken_by(self, *faults: Fault) -> Iterator[None]:
@@ -91,72 +76,37 @@ class RunningHub:
         try:
             yield
         finally:
-            self.disarm()
+            self.arm()
 
-    def _talk(self, method: str, path: str, body: Any = None) -> str:
+    def _talk(self, name: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.endpoint + path, data=data, method=method)
         # Ignore proxies in the environment, since the server runs on this machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=10) as response:
-            return str(response.read().decode())
+        with opener.open(urllib.request.Request(f"{self.endpoint}/_test/{name}", data), timeout=10) as response:
+            return json.load(response)
 
 
 @contextmanager
 def running_hub(
     *,
     mount: Path | None = None,
-    pins: Mapping[PairOrKey, str] | None = None,
-    refs: Mapping[PairOrKey, Sequence[str]] | None = None,
+    pins: Mapping[tuple[str, str], str] | None = None,
+    refs: Mapping[tuple[str, str], Sequence[str]] | None = None,
     tokens: Mapping[str, Account] = SAMPLE_TOKENS,
+    port: int = 0,
 ) -> Iterator[RunningHub]:
-    """Run a Hub on a free port, with its data in a temporary folder, until the block ends.
+    """Run a Hub in a thread, with its data in a temporary folder, until the block ends.
 
     Args:
-        mount: a folder of repositories to serve read-only; see `mounts.py`.
-        pins: the sha of the commit, by mounted repository.
+        mount: folder of repositories to serve read-only: datasets/<org>/<name>/…, models/<org>/<name>/…
+        pins: the sha of the commit, by mounted repository, such as ("dataset", "org/name").
         refs: additional refs of mounted repositories.
         tokens: the accounts, by token.
+        port: 0 for any free port.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
-        data = Path(folder)
-        write_tokens(data / "tokens.json", tokens)
-        arguments = [f"--data={data}", f"--tokens={data / 'tokens.json'}", "--port=0", "--until-stdin-closes"]
-        arguments += [f"--mount={mount.resolve()}"] if mount else []
-        arguments += [f"--pin={RepoKey(*key).folder}={sha}" for key, sha in (pins or {}).items()]
-        arguments += [f"--ref={RepoKey(*key).folder}={ref}" for key, names in (refs or {}).items() for ref in names]
-        errors = data / "errors.txt"
-        with errors.open("w") as errors_file:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fake_hub", *arguments],
-                cwd=_REPO_ROOT,
-                env={name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)},
-                stdin=subprocess.PIPE,  # closes when this process ends for any reason, which stops the server
-                stdout=subprocess.PIPE,
-                stderr=errors_file,
-                text=True,
-            )
-        try:
-            assert process.stdout is not None
-            yield RunningHub(_announced_endpoint(process.stdout, errors))
-        finally:
-            _stop(process)
-            # Show errors of the server in the output of the test that caused them.
-            sys.stderr.write(errors.read_text())
-
-
-def _announced_endpoint(stdout: IO[str], errors: Path) -> str:
-    """Wait until the server prints its address. From then on, the server accepts connections."""
-    for line in stdout:
-        if found := re.search(r"HF_ENDPOINT=(\S+)", line):
-            return found[1]
-    raise RuntimeError(f"the test hub did not start:\n{errors.read_text()}")
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.communicate(timeout=_SECONDS_TO_STOP)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        listener = listen(port)
+        endpoint = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        storage = Storage(Path(folder), mount, pins or {}, refs or {})
+        with serve(HubApp(Hub(endpoint, tokens, storage, {})), listener):
+            yield RunningHub(endpoint)

@@ -1,11 +1,12 @@
-"""The uvicorn server, extended to close connections and to stop with its parent process."""
+"""The uvicorn server in a thread, extended to close connections."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import threading
-from typing import TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
@@ -26,34 +27,34 @@ def close_connection(scope: Scope) -> None:
     connection.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Bind a port, or any free port if it is 0. Clients can connect, and wait until `serve` runs."""
+def listen(port: int = 0) -> socket.socket:
+    """Bind a port of this machine, or any free port if it is 0. Clients can connect, and wait until `serve` runs."""
     # asyncio disables Nagle's algorithm only for sockets whose protocol is TCP. With it, each response takes 40 ms
     # longer.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
+    listener.bind(("127.0.0.1", port))
     listener.listen(128)
     return listener
 
 
-def serve(app: ASGIApp, listener: socket.socket, *, until_closed: TextIO | None = None) -> None:
-    """Serve requests until a signal arrives or a stream is closed."""
+@contextmanager
+def serve(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
+    """Serve requests in a thread until the block ends."""
     config = uvicorn.Config(
         app,
         http=_ReachableProtocol,
         ws="none",
         lifespan="off",
         access_log=False,
-        log_level="critical",  # hides an error for each closed connection; `HubApp` reports the real ones
+        log_level="critical",  # hides an error for each closed connection; the applications report the real ones
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    if until_closed is not None:
-        threading.Thread(target=_stop_when_closed, args=(server, until_closed), daemon=True).start()
-    server.run(sockets=[listener])
-
-
-def _stop_when_closed(server: uvicorn.Server, stream: TextIO) -> None:
-    stream.read()
-    server.should_exit = True
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(10)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
-import uvicorn
-
-from tests.fake_hub.serving import _ReachableProtocol, listen
+from tests.fake_hub.serving import listen, serve
 from tests.fake_llm.app import EndpointApp
 
 
@@ -42,16 +39,7 @@ class RunningEndpoint(EndpointApp):
 def running_endpoint() -> Iterator[RunningEndpoint]:
     """Run an endpoint on a free port of this machine until the block ends."""
     app = RunningEndpoint()
-    listener = listen("127.0.0.1", 0)
+    listener = listen()
     app.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    config = uvicorn.Config(
-        app, http=_ReachableProtocol, ws="none", lifespan="off", access_log=False, log_level="critical"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
+    with serve(app, listener):
         yield app
-    finally:
-        server.should_exit = True
-        thread.join(10)

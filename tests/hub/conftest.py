@@ -11,8 +11,8 @@ import pytest
 
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.fixtures import SHARED_HUB
-from tests.fake_hub.mounts import PINS
 from tests.fake_hub.running import RunningHub, running_hub
+from tests.fake_hub.storage import PINS
 from tests.fork_server import PYTHON
 from unbag.data import demo
 from unbag.data.labels import LABELS

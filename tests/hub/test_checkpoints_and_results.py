@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from tests.fake_hub.accounts import ALICE, BOB
-from tests.fake_hub.callers import connect_as_alice
-from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.client_process import connect_as_alice, runs_in
 from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
@@ -255,37 +254,3 @@ def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, traine
     _, errors = process.communicate()
     assert process.returncode == 1
     assert errors.strip().endswith("; publish the model in the folder first (unbag publish model)")
-
-
-@pytest.mark.nightly
-def test_concurrent_publishers_lose_no_result(
-    hub, hub_client, home, trained_models, published_models, repo_id, tmp_path
-):
-    commands = [
-        ("--repo-id", repo_id, trained_models["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")
-    ]
-    for number in range(3):
-        path = tmp_path / f"{number}.json"
-        results.write_results(
-            [
-                build_plain_result(build_model_record(f"org/model-{number}")),
-                build_swapped_result(build_model_record(f"org/model-{number}")),
-            ],
-            path,
-        )
-        commands.append(("--repo-id", repo_id, path))
-    started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
-    for process in started:
-        _, errors = process.communicate()
-        assert process.returncode == 0, errors
-    hub_client.run(_check_the_rows, repo_id=repo_id)
-
-
-def _check_the_rows(repo_id):
-    from datasets import load_dataset
-
-    rows = load_dataset(repo_id, split="train")
-    assert sorted(set(rows["model"])) == ["org/model-0", "org/model-1", "org/model-2", "org/trained-finetune"]
-    assert len(rows) == 4 * 7
-    scores = rows.filter(lambda row: row["is_score"])
-    assert set(scores["metric"]) == {"skill"}

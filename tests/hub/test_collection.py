@@ -12,8 +12,7 @@ from unittest import mock
 import pytest
 
 from tests.fake_hub.accounts import ALICE, BOB
-from tests.fake_hub.callers import connect_as_alice
-from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.client_process import connect_as_alice, runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
 
@@ -23,7 +22,7 @@ _MANY = 6  # more items than a list of collections includes
 @pytest.fixture(autouse=True)
 def _disarm_faults(hub: RunningHub) -> Iterator[None]:
     yield
-    hub.disarm()
+    hub.arm()
 
 
 def _authenticate(token: str):

@@ -11,7 +11,6 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.callers import get
 from tests.fork_server import PYTHON, wait_until
 from tests.training.conftest import has_close_weights
 
@@ -115,9 +114,13 @@ def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, argume
 
 def list_hub_files(hub, repo_id):
     """List the files of a repository's checkpoint on the Hub."""
-    address = f"{hub.endpoint}/api/models/{repo_id}/tree/main/checkpoint"
-    answer = get(address, {"Authorization": f"Bearer {ALICE}"})
-    return [entry["path"] for entry in json.loads(answer.body)] if answer.status == 200 else []
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        return [entry.path for entry in HfApi(hub.endpoint, token=ALICE).list_repo_tree(repo_id, "checkpoint")]
+    except HfHubHTTPError:  # not pushed yet
+        return []
 
 
 @pytest.mark.nightly
