@@ -11,7 +11,7 @@ from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_re
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.licenses import derive_license
-from unbag.hub.model import PublishedResults, build_checkpoint_upload, find_base_model
+from unbag.hub.model import build_model_upload, find_base_model
 from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.training.recipes import find_recipe, load_recipes
@@ -89,7 +89,7 @@ def build_folder_result(folder, build=build_plain_result, **more):
     ],
 )
 def test_model_card_inherits_license(run, corpus, base, license, said):
-    found = parse_card(build_checkpoint_upload(run(*corpus), "me/model", base_license=base))
+    found = parse_card(build_model_upload(run(*corpus), "me/model", base_license=base))
     assert found.data.license == license
     assert (found.data.get("license_name") is not None) == (license == "other")
     assert said in found.text
@@ -101,11 +101,8 @@ def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = build_model_record("org/base", "b" * 40)
     asked_less = replace(build_swapped_result(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
-    results = PublishedResults(
-        own=[build_folder_result(folder), build_folder_result(folder, build_swapped_result)],
-        compare_with=[build_plain_result(base, seed=2), asked_less],
-    )
-    upload = build_checkpoint_upload(folder, "me/model", results)
+    own = [build_folder_result(folder), build_folder_result(folder, build_swapped_result)]
+    upload = build_model_upload(folder, "me/model", own, [build_plain_result(base, seed=2), asked_less])
     text = parse_card(upload).text
     [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
     ours, theirs = (
@@ -123,15 +120,14 @@ def test_model_card_compares_results_on_same_pairs(run):
 
 def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
-    results = PublishedResults([build_folder_result(folder, head="residual sha256:1")])
-    upload = build_checkpoint_upload(folder, "me/model", results)
+    upload = build_model_upload(folder, "me/model", [build_folder_result(folder, head="residual sha256:1")])
     assert "| set | metric | this model | residual head |" in parse_card(upload).text
     assert not [path for path in upload.files if path.startswith(".eval_results/")]
     assert parse_card(upload).data.eval_results is None
 
 
 def test_model_card_shortens_long_curve(run):
-    text = parse_card(build_checkpoint_upload(run(steps=101), "me/model")).text
+    text = parse_card(build_model_upload(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
     assert rows[-1].startswith("| 101 (published) |")
@@ -144,7 +140,7 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
     record["interpolation"] = {"alpha": 0.1, "max_loss": 1, "curve": curve}
     record["best_evaluation"] = {"step": 1, "all": curve[1]["all"]}
     (folder / "training.json").write_text(json.dumps(record))
-    text = parse_card(build_checkpoint_upload(folder, "me/model")).text
+    text = parse_card(build_model_upload(folder, "me/model")).text
     assert "with α = 0.1, the largest α" in text
     assert "| 0 | 0.6000 | 1.0000 |\n| 0.1 (published) | 0.5900 | 1.0000 |" in text
     assert "| 1 (published, interpolated) | 0.5900 | 1.0000 |" in text
@@ -153,7 +149,7 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
 
 
 def test_model_card_describes_recipe_and_word_order(run):
-    text = parse_card(build_checkpoint_upload(run(name="order", word_order="shuffled"), "me/model")).text
+    text = parse_card(build_model_upload(run(name="order", word_order="shuffled"), "me/model")).text
     assert "shuffled in each epoch" in text
     text = parse_card(build_checkpoint_upload(run(recipe="max_entropy"), "me/model")).text
     assert "Sinha et al. 2021" in text
@@ -169,9 +165,9 @@ def test_recipes_with_model_have_description():
 def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
-        build_checkpoint_upload(folder, "me/model", PublishedResults(own=[build_folder_result(other)]))
+        build_model_upload(folder, "me/model", [build_folder_result(other)])
     with pytest.raises(ValueError, match="got results of the published model"):
-        build_checkpoint_upload(folder, "me/model", PublishedResults(compare_with=[build_folder_result(folder)]))
+        build_model_upload(folder, "me/model", compare_with=[build_folder_result(folder)])
 
 
 def test_inconsistent_label_order_is_rejected(run):
@@ -180,19 +176,19 @@ def test_inconsistent_label_order_is_rejected(run):
     turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
     (folder / "config.json").write_text(json.dumps(config | turned))
     with pytest.raises(ValueError, match=r"expected the label order of training.json .* in id2label"):
-        build_checkpoint_upload(folder, "me/model")
+        build_model_upload(folder, "me/model")
     (folder / "config.json").write_text(json.dumps(config | {"label2id": {"neutral": 0}}))
     with pytest.raises(ValueError, match="expected label2id to match id2label"):
-        build_checkpoint_upload(folder, "me/model")
+        build_model_upload(folder, "me/model")
 
 
 def test_publication_of_incomplete_folder_raises(run, tmp_path):
     with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
-        build_checkpoint_upload(tmp_path, "me/model")
+        build_model_upload(tmp_path, "me/model")
     folder = run()
     (folder / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="expected a complete model"):
-        build_checkpoint_upload(folder, "me/model")
+        build_model_upload(folder, "me/model")
 
 
 def test_caches_and_hidden_files_are_not_published(run):
@@ -200,7 +196,7 @@ def test_caches_and_hidden_files_are_not_published(run):
     for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("{}")
-    files = set(build_checkpoint_upload(folder, "me/model").files)
+    files = set(build_model_upload(folder, "me/model").files)
     assert files == {
         *("README.md", "config.json", "evaluation/results.json"),
         *("model.safetensors", "tokenizer_config.json", "training.json"),
@@ -209,31 +205,31 @@ def test_caches_and_hidden_files_are_not_published(run):
 
 def test_model_card_lists_hex_embeddings_as_source(run):
     """`hex.safetensors` contains the word vectors, whose license is unknown."""
-    about = parse_card(build_checkpoint_upload(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+    about = parse_card(build_model_upload(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
     assert "| glove.txt | unknown |" in about.text
     assert "| warm start | 0.2 |\n| embeddings | glove.txt |\n| superficial weight | 0 |" in about.text
-    assert "glove" not in parse_card(build_checkpoint_upload(run(recipe="hex", name="own"), "me/own")).text
+    assert "glove" not in parse_card(build_model_upload(run(recipe="hex", name="own"), "me/own")).text
 
 
 def test_model_card_of_unbag_architecture_imports_unbag(run):
     folder = run()
     known = "import unbag.models"
-    assert known not in parse_card(build_checkpoint_upload(folder, "me/model")).text
+    assert known not in parse_card(build_model_upload(folder, "me/model")).text
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
-    assert parse_card(build_checkpoint_upload(folder, "me/model")).text.count(known) == 2, "in both examples"
+    assert parse_card(build_model_upload(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
 def test_publication_with_code_includes_architecture(run):
     folder = run()
     with pytest.raises(ValueError, match="which is part of transformers"):
-        build_checkpoint_upload(folder, "me/model", with_code=True)
+        build_model_upload(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
-    upload = build_checkpoint_upload(folder, "me/model", with_code=True)
+    upload = build_model_upload(folder, "me/model", with_code=True)
     assert "trust_remote_code=True" in parse_card(upload).text
-    assert "trust_remote_code" not in parse_card(build_checkpoint_upload(folder, "me/model")).text
+    assert "trust_remote_code" not in parse_card(build_model_upload(folder, "me/model")).text
     assert json.loads(upload.files["config.json"]) == config | {
         "auto_map": {
             "AutoConfig": "modeling_unbag.EsimConfig",
@@ -242,7 +238,7 @@ def test_publication_with_code_includes_architecture(run):
     }
     written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # the format of transformers
     (folder / "config.json").write_text(written)
-    published = build_checkpoint_upload(folder, "me/model", with_code=True).files["config.json"]
+    published = build_model_upload(folder, "me/model", with_code=True).files["config.json"]
     # Results of the folder are assigned to the repository by the hash of this file.
     assert remove_model_code(published) == written.encode()
     code = upload.files["modeling_unbag.py"].decode()

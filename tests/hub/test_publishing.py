@@ -14,8 +14,7 @@ from unittest import mock
 import pytest
 
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
-from tests.fake_hub.callers import connect_as_alice
-from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.client_process import connect_as_alice, runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
 
@@ -25,7 +24,7 @@ _BIG = 300_000  # size in bytes of a file that is uploaded before the commit
 @pytest.fixture(autouse=True)
 def _disarm_faults(hub: RunningHub) -> Iterator[None]:
     yield
-    hub.disarm()
+    hub.arm()
 
 
 def _authenticate(token: str):
@@ -70,7 +69,7 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
         again = publish_files(upload)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
-    assert again.plan.is_empty
+    assert again.is_empty
 
 
 @runs_in("hub_client")
@@ -84,7 +83,7 @@ def test_publish_files_deletes_only_own_old_files(repo_id):
         )
         done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
     assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
-    assert (done.plan.added, done.plan.changed, done.plan.deleted) == ({"data/new": 1}, {}, ("data/old",))
+    assert (done.added, done.changed, done.deleted) == ({"data/new": 1}, {}, ("data/old",))
 
 
 @runs_in("hub_client")
@@ -148,14 +147,16 @@ _FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, len(_FAULTS)))])
 @runs_in("hub_client")
-def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fault):
+def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, first):
+    """Each request fails in one way. The nightly tests combine all requests and faults."""
     from unbag.hub.push import publish_files
 
     card = b"---\nlicense: mit\n---\n"
     for number, (method, path) in enumerate(_REQUESTS):
         repo = f"{repo_id}_{number}"
+        fault = _FAULTS[(first + number) % len(_FAULTS)]
         hub.arm(Fault(method=method, path=path.format(repo=repo), **fault))
         with _authenticate(ALICE), _shorten_delays():
             assert publish_files(_publication(repo, tmp_path, **{"README.md": card})).commit
@@ -211,7 +212,7 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
     assert not token or token not in str(publish_and_get_error.value)
     if fault:
         assert _files(repo_id) == set(), "something is half published"
-    hub.disarm()
+    hub.arm()
     with _authenticate(ALICE):
         publish_files(upload)
     assert _files(repo_id) == {"data/big.bin"}

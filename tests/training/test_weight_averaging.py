@@ -19,7 +19,7 @@ from tests.models.tiny_models import tiny_tokenizer as words
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card
-from unbag.hub.model import PublishedResults, build_averaged_model_upload
+from unbag.hub.model import build_model_upload
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
@@ -147,7 +147,7 @@ def test_averaged_model_is_published_with_results(model_pair, tmp_path):
     folder = tmp_path / "half"
     average_models(model_pair, folder, alphas=[0.5])
     own = build_plain_result(build_model_record(str(folder), compute_folder_revision(folder)))
-    published = build_averaged_model_upload(folder, "org/soup", PublishedResults([own]))
+    published = build_model_upload(folder, "org/soup", [own])
     files = {name for name in published.files if not name.startswith(".eval_results")}
     assert {"README.md", "config.json", "model.safetensors", weight_averaging.FILE} <= files
     metadata, text = split_card(published.files["README.md"])
@@ -156,10 +156,10 @@ def test_averaged_model_is_published_with_results(model_pair, tmp_path):
     assert "(1 − α) θ_A + α θ_B with α = 0.5" in text
     assert "## Challenge sets" in text
     assert str(tmp_path) not in text
-    unevaluated = build_averaged_model_upload(folder, "org/soup").files["README.md"].decode()
+    unevaluated = build_model_upload(folder, "org/soup").files["README.md"].decode()
     assert "The model has not been evaluated yet." in unevaluated
     with pytest.raises(ValueError, match="--results: expected results of the model in"):
-        build_averaged_model_upload(folder, "org/soup", PublishedResults([build_plain_result()]))
+        build_model_upload(folder, "org/soup", [build_plain_result()])
 
 
 def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, tmp_path):  # noqa: F811

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import HubUpload, HubUploadPlan, HubUploadResult
+    from unbag.hub.push import HubUpload, HubUploadPlan
 
 logger = logging.getLogger(__name__)
 
@@ -93,18 +93,12 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
             "remove the repository name"
         )
     records: list[dict[str, Any]] = []
-    settings = {"private": options.private, "pull_request": options.pull_request}
+    run = publish_files if options.yes else plan_hub_upload
     for upload in uploads:
-        if options.yes:
-            outcome = publish_files(upload, **settings)
-            records.append(_record(outcome.plan, outcome))
-            if not options.as_json:
-                print_upload_result(outcome)
-        else:
-            planned = plan_hub_upload(upload, **settings)
-            records.append(_record(planned))
-            if not options.as_json:
-                _print_preview(planned)
+        plan = run(upload, private=options.private, pull_request=options.pull_request)
+        records.append(_build_record(plan, is_done=options.yes))
+        if not options.as_json:
+            (print_upload_result if options.yes else _print_preview)(plan)
     if collection is not None:
         records.append(_publish_collection(collection, uploads, options))
     if options.as_json:
@@ -122,8 +116,7 @@ def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options:
         echo(f"{url}: {f'{len(added)} added to the collection' if added else 'no changes'}")
     elif not options.as_json:
         state = "a new collection" if url is None else f"{n_present} items are already listed"
-        create_cli_console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
-        create_cli_console().print(f" ({state}): {TITLE}", soft_wrap=True)
+        _print_heading(f"collection {namespace}", f"({state}): {TITLE}")
         for upload in added:
             echo(f"  + {upload.kind} {upload.repo}")
     return {
@@ -136,25 +129,29 @@ def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options:
     }
 
 
-def _print_preview(planned: "HubUploadPlan") -> None:
-    upload = planned.upload
-    if planned.base is None:
-        state = f"a new {'private' if planned.private else 'public'} repository"
-    elif planned.pull_request:
-        state = f"your open pull request {planned.pull_request}, at {planned.base[:8]}"
+def _print_heading(name: str, text: str) -> None:
+    create_cli_console().print(f"\n{name}", style="bold", soft_wrap=True, end="")
+    create_cli_console().print(f" {text}", soft_wrap=True)
+
+
+def _print_preview(plan: "HubUploadPlan") -> None:
+    upload = plan.upload
+    if plan.base is None:
+        state = f"a new {'private' if plan.private else 'public'} repository"
+    elif plan.pull_request:
+        state = f"your open pull request {plan.pull_request}, at {plan.base[:8]}"
     else:
-        state = f"on commit {planned.base[:8]}{', private' if planned.private else ''}"
-    create_cli_console().print(f"\n{upload.kind} {upload.repo}", style="bold", soft_wrap=True, end="")
-    create_cli_console().print(f" ({state}): {upload.message}", soft_wrap=True)
-    for sign, sizes in (("+", planned.added), ("~", planned.changed)):
+        state = f"on commit {plan.base[:8]}{', private' if plan.private else ''}"
+    _print_heading(f"{upload.kind} {upload.repo}", f"({state}): {upload.message}")
+    for sign, sizes in (("+", plan.added), ("~", plan.changed)):
         for path, size in sizes.items():
             echo(f"  {sign} {path}  {decimal(size)}")
-    for path in planned.deleted:
+    for path in plan.deleted:
         echo(f"  - {path}")
-    if unchanged := len(planned.contents) - len(planned.added) - len(planned.changed):
-        echo(f"  {unchanged} of {len(planned.contents)} files are unchanged")
-    if _CARD in planned.added or _CARD in planned.changed:
-        card = planned.contents[_CARD]
+    if unchanged := len(plan.contents) - len(plan.added) - len(plan.changed):
+        echo(f"  {unchanged} of {len(plan.contents)} files are unchanged")
+    if _CARD in plan.added or _CARD in plan.changed:
+        card = plan.contents[_CARD]
         lines = (card if isinstance(card, bytes) else card.read_bytes()).decode(errors="replace").splitlines()
         more = [f"… {len(lines) - _CARD_LINES} more lines"] if len(lines) > _CARD_LINES else []
         echo(f"  {_CARD}:")
@@ -162,32 +159,25 @@ def _print_preview(planned: "HubUploadPlan") -> None:
             echo(f"  │ {line}")
 
 
-def print_upload_result(result: "HubUploadResult", *, err: bool = False) -> None:
+def print_upload_result(plan: "HubUploadPlan", *, err: bool = False) -> None:
     """Print the changes and the commit of a published repository. If `err` is true, print to standard error."""
-    planned = result.plan
-    if result.commit is None:
-        echo(f"{result.url}: no changes", err=err)
+    if plan.commit is None:
+        echo(f"{plan.url}: no changes", err=err)
         return
-    size = sum(planned.added.values()) + sum(planned.changed.values())
-    parts = {"added": planned.added, "changed": planned.changed, "deleted": planned.deleted}
+    size = sum(plan.added.values()) + sum(plan.changed.values())
+    parts = {"added": plan.added, "changed": plan.changed, "deleted": plan.deleted}
     changes = ", ".join(f"{len(paths)} {kind}" for kind, paths in parts.items() if paths)
-    echo(f"{result.url}: {changes} ({decimal(size)}), commit {result.commit[:8]}", err=err)
-    for path in planned.deleted:
+    echo(f"{plan.url}: {changes} ({decimal(size)}), commit {plan.commit[:8]}", err=err)
+    for path in plan.deleted:
         echo(f"  - {path}", err=err)
 
 
-def _record(planned: "HubUploadPlan", outcome: "HubUploadResult | None" = None) -> dict[str, Any]:
+def _build_record(plan: "HubUploadPlan", *, is_done: bool) -> dict[str, Any]:
     return {
-        "repo": planned.upload.repo,
-        "kind": planned.upload.kind,
-        "message": planned.upload.message,
-        "private": planned.private,
-        "base": planned.base,
-        "added": dict(planned.added),
-        "changed": dict(planned.changed),
-        "deleted": list(planned.deleted),
-        "done": outcome is not None,
-        **({"commit": outcome.commit, "url": outcome.url} if outcome else {}),
+        **{name: getattr(plan.upload, name) for name in ("repo", "kind", "message")},
+        **{name: getattr(plan, name) for name in ("private", "base", "added", "changed", "deleted")},
+        "done": is_done,
+        **({"commit": plan.commit, "url": plan.url} if is_done else {}),
     }
 
 
@@ -323,49 +313,42 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
     repo = options.resolve_repo(folder.resolve().name)
-    checkpoint = build_model_upload(
-        folder, repo, results, compare_with=compare_with or (), sets_org=sets_org, with_code=with_code
-    )
-    publish_all([checkpoint], options)
+    publish_all([build_model_upload(folder, repo, results, compare_with or (), sets_org, with_code)], options)
 
 
 def build_model_upload(
     folder: Path,
     repo: str,
     results: Sequence[Path] | None = None,
-    *,
     compare_with: Sequence[Path] = (),
     sets_org: str | None = None,
     with_code: bool = False,
 ) -> "HubUpload":
     """Build the files to publish for a trained model from the options of `unbag publish model`."""
+    from unbag.hub import model
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
-    from unbag.hub.model import (
-        PublishedResults,
-        build_averaged_model_upload,
-        build_checkpoint_upload,
-        find_base_model,
-        is_averaged_model,
-    )
 
-    averaged = is_averaged_model(folder)
-    if averaged and with_code:
+    if with_code and model.is_averaged_model(folder):
         raise typer.BadParameter(
             "--with-code: expected an architecture from `unbag models`, got an averaged model; remove the option"
         )
-    base = None if averaged else find_base_model(folder)
+    base = model.find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
-    own_results = read_results(results)
-    about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
-    published = PublishedResults(own_results, read_results(compare_with), sets_org, about)
-    if averaged:
-        return build_averaged_model_upload(folder, repo, published)
-    license_ = fetch_model_license(*base) if base else None
-    return build_checkpoint_upload(folder, repo, published, base_license=license_, with_code=with_code)
+    own = read_results(results)
+    return model.build_model_upload(
+        folder,
+        repo,
+        own,
+        read_results(compare_with),
+        organization=sets_org,
+        context=fetch_result_context(own, sets_org or repo.partition("/")[0], map(locate_results_file, results)),
+        base_license=fetch_model_license(*base) if base else None,
+        with_code=with_code,
+    )
 
 
 @app.command()

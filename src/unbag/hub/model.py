@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,98 +44,78 @@ class _TrainingCost(TypedDict):
     seconds: float
 
 
-@dataclass(frozen=True)
-class PublishedResults:
-    """Results that are published with a model."""
-
-    own: Sequence[Result] = ()
-    """Results of the model, evaluated from its folder; for a HEX model, also of its residual head."""
-    compare_with: Sequence[Result] = ()  # results of other models for comparison, such as the base model
-    organization: str | None = None
-    """Organization that publishes the challenge sets (default: the owner of the model repository)."""
-    context: eval_results.ResultContext | None = None
-    """Context of the model's results, see `eval_results.build_eval_results`."""
-
-
-NO_RESULTS: Final = PublishedResults()
-
-
-def build_checkpoint_upload(
+def build_model_upload(
     folder: Path,
     repo: str,
-    results: PublishedResults = NO_RESULTS,
+    results: Sequence[Result] = (),
+    compare_with: Sequence[Result] = (),
     *,
+    organization: str | None = None,
+    context: eval_results.ResultContext | None = None,
     base_license: str | None = None,
     with_code: bool = False,
 ) -> HubUpload:
-    """Build the Hub repository files of a trained model, including the model card and the results.
+    """Build the Hub repository files of a trained or averaged model, including the model card and the results.
 
-    Hidden files and stored predictions are not published. The card replaces a README in the folder.
+    Hidden files and stored predictions are not published. The card of a trained model replaces a README in the folder.
+    The card of an averaged model is this README, with the name of the repository and a block with the results.
 
-    `folder` is the output of a finished training run. `base_license` is None if it is unknown. `with_code` includes the
-    code of an unbag architecture (`vendoring.add_model_code`), which requires PyTorch and transformers.
+    Args:
+        folder: Output of a finished training run, or of `unbag models interpolate`.
+        results: Results of the model, evaluated from its folder; for a HEX model, also of its residual head.
+        compare_with: Results of other models for comparison, such as the base model.
+        organization: Organization that publishes the challenge sets (default: the owner of the repository).
+        context: Context of the model's results, see `eval_results.build_eval_results`.
+        base_license: License of the base model of a trained model; None if unknown.
+        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`), which requires
+            PyTorch and transformers.
     """
-    record = _read_record(folder)
-    config = read_json_object(folder / _CONFIG)
-    _validate_labels(folder, config, record)
-    own, compared = _group_results(folder, results)
-    organization = results.organization or repo.partition("/")[0]
-    code: dict[str, bytes | Path] = {}
-    if with_code:
-        config_with_code, module = vendoring.add_model_code(config)
-        code[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
-        code[vendoring.MODEL_CODE_FILE] = module.encode()
-    # Runs of earlier versions have no record of the hardware and the duration.
-    cost = folder / _COST
-    card = build_model_card(
-        ModelCardContent(
+    organization = organization or repo.partition("/")[0]
+    record = None if is_averaged_model(folder) else _read_record(folder)
+    _validate_complete(folder)
+    own, compared = _group_results(folder, results, compare_with)
+    files = _list_files(folder)
+    if record is None:
+        files[_CARD] = _build_averaged_card(folder, repo, own, compared, organization)
+        message = "Publish a model averaged by unbag"
+    else:
+        config = read_json_object(folder / _CONFIG)
+        _validate_labels(folder, config, record)
+        if with_code:
+            config_with_code, module = vendoring.add_model_code(config)
+            files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
+            files[vendoring.MODEL_CODE_FILE] = module.encode()
+        # Runs of earlier versions have no record of the hardware and the duration.
+        cost, about_cost = folder / _COST, "the hardware and the duration of a training run"
+        card = ModelCardContent(
             repo=repo,
             record=record,
             own=own,
-            residual=[result for result in results.own if not is_standard_head(result)],
+            residual=[result for result in results if not is_standard_head(result)],
             compare_with=compared,
             organization=organization,
             base_license=base_license,
             separator=_find_separator(folder),
-            training_cost=(
-                read_record(cost, _TrainingCost, "the hardware and the duration of a training run")
-                if cost.is_file()
-                else None
-            ),
+            training_cost=read_record(cost, _TrainingCost, about_cost) if cost.is_file() else None,
             needs_unbag=vendoring.is_unbag_config(config),
             with_code=with_code,
         )
-    )
-    files = {
-        **_list_files(folder),
-        **code,
-        _CARD: card.encode(),
-        **eval_results.build_eval_results(own, organization, results.context),
-    }
-    message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
+        files[_CARD] = build_model_card(card).encode()
+        message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
+    files |= eval_results.build_eval_results(own, organization, context)
     return HubUpload(repo, "model", files, message, owned_patterns=_OWNS)
 
 
-def build_averaged_model_upload(folder: Path, repo: str, results: PublishedResults = NO_RESULTS) -> HubUpload:
-    """Build the Hub repository files of a model of `unbag models interpolate`, with the model card and the results.
-
-    The model card is the README of the folder, with the name of the repository and a block with the results.
-    """
-    _validate_complete(folder)
-    own, compared = _group_results(folder, results)
-    organization = results.organization or repo.partition("/")[0]
+def _build_averaged_card(
+    folder: Path, repo: str, own: Sequence[Result], compared: Mapping[str, Sequence[Result]], organization: str
+) -> bytes:
     metadata, text = cards.split_card((folder / _CARD).read_bytes())
     name = repo.partition("/")[2]
     if index := eval_results.build_model_index(own, organization):
         metadata["model-index"] = eval_results.merge_model_index(None, name, index)
     _, _, text = text.strip().partition("\n")  # without the title, which is the name of the folder
     text = cards.set_card_block(f"# {name}\n{text}", _BLOCK, build_results_section(repo, own, (), compared))
-    files = {
-        **_list_files(folder),
-        _CARD: cards.join_card(metadata, text),
-        **eval_results.build_eval_results(own, organization, results.context),
-    }
-    return HubUpload(repo, "model", files, "Publish a model averaged by unbag", owned_patterns=_OWNS)
+    return cards.join_card(metadata, text)
 
 
 def is_averaged_model(folder: Path) -> bool:
@@ -145,8 +124,8 @@ def is_averaged_model(folder: Path) -> bool:
 
 
 def find_base_model(folder: Path) -> tuple[str, str] | None:
-    """Look up the Hub id and commit of the base model of a training run; None for a local base model."""
-    model = _read_record(folder)["model"]
+    """Look up the Hub id and commit of the base model of a training run; None for a local or an averaged model."""
+    model = {"name": FOLDER} if is_averaged_model(folder) else _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
 
 
@@ -154,15 +133,15 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"{folder}: expected an output folder of `unbag train` with a {RECORD}, got {contents}")
-    record = read_training_record(folder)
-    _validate_complete(folder)
-    return record
+    return read_training_record(folder)
 
 
-def _group_results(folder: Path, results: PublishedResults) -> tuple[list[Result], dict[str, list[Result]]]:
+def _group_results(
+    folder: Path, results: Sequence[Result], compare_with: Sequence[Result]
+) -> tuple[list[Result], dict[str, list[Result]]]:
     """Validate the model of all results. Returns those of its own head, and those of other models by display name."""
     revision = compute_folder_revision(folder)
-    for result in results.own:
+    for result in results:
         if result.model.get("revision") != revision:
             raise ValueError(
                 f"--results: expected results of the model in {folder} ({revision[:19]}…), got {result.set} results of "
@@ -170,7 +149,7 @@ def _group_results(folder: Path, results: PublishedResults) -> tuple[list[Result
                 "--compare-with"
             )
     compared: dict[str, list[Result]] = {}
-    for result in results.compare_with:
+    for result in compare_with:
         if result.model.get("revision") == revision:
             raise ValueError(
                 "--compare-with: expected results of other models, got results of the published model; remove them"
@@ -178,7 +157,7 @@ def _group_results(folder: Path, results: PublishedResults) -> tuple[list[Result
         head = "" if is_standard_head(result) else ", residual head"
         name = find_result_model_name(result) or Path(result.model["name"]).name
         compared.setdefault(f"{name}{head}", []).append(result)
-    return [result for result in results.own if is_standard_head(result)], compared
+    return [result for result in results if is_standard_head(result)], compared
 
 
 def _validate_complete(folder: Path) -> None:

@@ -8,7 +8,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from pathlib import Path
@@ -67,7 +67,7 @@ class HubUpload:
 
 @dataclass(frozen=True)
 class HubUploadPlan:
-    """Planned changes to a Hub repository. Sizes are in bytes, by path."""
+    """Planned or published changes to a Hub repository. Sizes are in bytes, by path."""
 
     upload: HubUpload
     base: str | None  # commit on which the changes are based; None if the repository must be created
@@ -77,20 +77,13 @@ class HubUploadPlan:
     added: Mapping[str, int]
     changed: Mapping[str, int]
     deleted: tuple[str, ...]
+    url: str  # of the repository or the pull request
+    commit: str | None = None  # new commit; None if nothing is published or nothing changed
 
     @property
     def is_empty(self) -> bool:
         """Whether the repository is already up to date."""
         return not (self.added or self.changed or self.deleted)
-
-
-@dataclass(frozen=True)
-class HubUploadResult:
-    """Executed plan, URL of the repository or pull request, and id of the new commit (None if nothing changed)."""
-
-    plan: HubUploadPlan
-    url: str
-    commit: str | None
 
 
 @dataclass(frozen=True)
@@ -159,7 +152,7 @@ def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: b
         return _plan(upload, private=private, pull_request=pull_request)
 
 
-def publish_files(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadResult:
+def publish_files(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
     """Publish files in one commit, or none if nothing changes. A missing repository is created.
 
     An interrupted publication can be repeated at any time; finished uploads are not repeated.
@@ -181,10 +174,10 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
                 planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.is_empty:
                 # After a failed attempt, the commit succeeded and only its response was lost.
-                return HubUploadResult(planned, _build_url(planned), planned.base if failures else None)
+                return replace(planned, commit=planned.base if failures else None)
             try:
                 done = _commit(planned, pull_request=pull_request)
-                return HubUploadResult(planned, done.pr_url or _build_url(planned), done.oid)
+                return replace(planned, url=done.pr_url or planned.url, commit=done.oid)
             except Exception as error:
                 answer = find_http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT:
@@ -232,6 +225,7 @@ def _plan(upload: HubUpload, *, private: bool, pull_request: bool) -> HubUploadP
             for path in sorted(existing)
             if path not in contents and any(fnmatchcase(path, pattern) for pattern in upload.owned_patterns)
         ),
+        url=_build_url(upload, ref),
     )
 
 
@@ -295,12 +289,11 @@ def _find_open_pull_request(upload: HubUpload) -> str | None:
     return f"refs/pr/{max(numbers)}" if numbers else None
 
 
-def _build_url(planned: HubUploadPlan) -> str:
+def _build_url(upload: HubUpload, pull_request: str | None) -> str:
     from huggingface_hub import constants
 
-    upload = planned.upload
     folder = "" if upload.kind == "model" else f"{upload.kind}s/"
-    request = f"/discussions/{planned.pull_request.rpartition('/')[2]}" if planned.pull_request else ""
+    request = f"/discussions/{pull_request.rpartition('/')[2]}" if pull_request else ""
     return f"{redact(constants.ENDPOINT)}/{folder}{upload.repo}{request}"
 
 
