@@ -8,17 +8,18 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, render_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import create_table
 from unbag.evaluation import comparison, metrics
 from unbag.evaluation.verdict import compute_model_verdict
 from unbag.reports import badge, formats, run_tables, terminal
 from unbag.reports import comparison as compared
-from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.scoring.bootstrap import Estimate
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
@@ -151,14 +152,6 @@ def test_latex_is_valid_for_any_model_name(folders, of):
     assert r"o\_rg/50\%\_\&\_\$x\$\#\{1\}" in text
     assert r"a-{}-b" in text
     assert r"\texttt{U+4E2D}é{[}1{]}" in text
-
-
-def test_latex_checker_finds_errors_of_tex():
-    good = ExportedTable([GroupedTable("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
-    check_latex(good)
-    for broken in ("x_y & 1 \\\\", "x & \\\\ 1", "x % & 1 \\\\", "{x & 1 \\\\", "x & 1 & 2 \\\\", "\\foo & 1 \\\\"):
-        with pytest.raises(AssertionError):
-            check_latex(good.replace("x & 1 \\\\", broken))
 
 
 def test_latex_labels_are_formulas_with_minus_signs():
@@ -322,8 +315,12 @@ def test_written_table_equals_shown_table(tmp_path):
     assert (tmp_path / "table.txt").read_text() == render_result(RESULT)
 
 
-def test_views_are_separated_by_empty_line(tmp_path):
-    terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
-    one = render_result(RESULT)
-    assert (tmp_path / "two.txt").read_text() == one + one
-    assert one.endswith("\n\n")
+@pytest.mark.parametrize("title", ["Short", "Verifier: 48 entailed pairs, 96 others, 48 documents"])
+def test_table_title_uses_width_of_terminal(title):
+    table = create_table(title, "", "n", "value [95 %]")
+    table.add_row("AUROC ↑", "144", "0.500 [0.400, 0.600]")
+    console = Console(width=80, file=io.StringIO())
+    console.print(table)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert lines[0] == title
+    assert next(line for line in lines[1:] if line).split() == ["n", "value", "[95", "%]"]

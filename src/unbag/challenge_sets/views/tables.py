@@ -1,10 +1,15 @@
 """Components of result tables: values with intervals, headings, exclusion counts, and accuracy changes in words."""
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, Final
 
 from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from unbag.challenge_sets.result import Result
 from unbag.scoring.bootstrap import Estimate
@@ -17,9 +22,22 @@ def create_result_table(title: str, result: Result, *columns: str, n_text_column
     )
 
 
+class _TitledTable(Table):
+    """Table whose title may use the width of the terminal, not only that of the columns."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        title, without = str(self.title), copy(self)
+        if cell_len(title) <= Measurement.get(console, options, self).maximum:
+            yield from super().__rich_console__(console, options)
+            return
+        without.title = None
+        yield Text(title, style="table.title")
+        yield from Table.__rich_console__(without, console, options)
+
+
 def create_table(title: str, *columns: str, n_text_columns: int = 1, caption: str | None = None) -> Table:
     """Build an empty table of `n_text_columns` left-aligned text columns and further, right-aligned number columns."""
-    table = Table(
+    table = _TitledTable(
         *columns,
         title=title,
         caption=caption,
