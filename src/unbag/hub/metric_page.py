@@ -8,7 +8,7 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -66,17 +66,21 @@ def read_table(text: str) -> pd.DataFrame:
 def parse_metric_columns(table: pd.DataFrame) -> dict[str, Any]:
     """Convert a table of text to the arguments of a metric function. Empty rows are dropped.
 
-    A cell is parsed as JSON if possible (a number, a list of numbers, true, null), otherwise it is text. Empty cells
-    become None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
+    A column is parsed as JSON (numbers, lists of numbers, true, null) if all of its cells are JSON. Otherwise it is
+    text, so that ids such as 12e4 and 120e3 remain different. Empty cells become None. The columns `groups.a` and
+    `groups.b` become `groups`, a dict of two columns.
 
     >>> parse_metric_columns(pd.DataFrame({"predictions": ["0", "[1, 2]", ""], "groups.part": ["verb", "", ""]}))
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
+    >>> parse_metric_columns(pd.DataFrame({"source_id": ["12e4", "120e3", "ab12"]}))
+    {'source_id': ['12e4', '120e3', 'ab12']}
     """
-    cells = [[_parse_cell(cell) for cell in row] for row in table.to_numpy().tolist()]
-    filled = [row for row in cells if any(cell is not None for cell in row)]
+    # pandas stores empty cells as NaN.
+    cells = [["" if cell is None or cell != cell else str(cell).strip() for cell in row] for row in table.to_numpy()]
+    filled = [row for row in cells if any(row)]
     inputs: dict[str, Any] = {}
     for index, name in enumerate(table.columns):
-        column = [row[index] for row in filled]
+        column = _parse_column([row[index] for row in filled])
         outer, dot, inner = str(name).strip().partition(".")
         if dot:
             inputs.setdefault(outer, {})[inner] = column
@@ -85,12 +89,11 @@ def parse_metric_columns(table: pd.DataFrame) -> dict[str, Any]:
     return inputs
 
 
-def _parse_cell(value: Any) -> Any:
-    text = "" if value is None or value != value else str(value).strip()  # pandas stores empty cells as NaN
+def _parse_column(texts: Sequence[str]) -> list[Any]:
     try:
-        return json.loads(text) if text else None
+        return [json.loads(text) if text else None for text in texts]
     except (ValueError, RecursionError):  # RecursionError for deeply nested brackets
-        return text
+        return [text or None for text in texts]
 
 
 def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> dict[str, Any]:
