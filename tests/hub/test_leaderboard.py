@@ -18,6 +18,7 @@ from ..fork_server import PYTHON
 _SHARED = {
     "model_revision": "sha256:0123456789abcdef",
     "head": "plain",
+    "dtype": "float32",
     "options": '{"q": 100}',
     "data_sha256": "fedcba9876543210",
     "n": 100,
@@ -126,6 +127,17 @@ def test_build_overview_compares_only_equal_rows(results):
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
     assert values["lexical"] == 1.0
     assert set(build_results_table(pd.concat([results, few]))["rows"]) == {"fedcba98", "00000000"}
+
+
+def test_build_overview_has_row_per_revision_of_model():
+    rows = [
+        _build_row("org/a", value, **P_C) | {"model_revision": revision}
+        for revision, value in (("ffff", 0.2), ("aaaa", 0.7))
+    ]
+    table, _ = build_overview(pd.DataFrame([*rows, _build_row("lexical", 1.0, **P_C)]))
+    values = table.set_index("model")["permuted ↓"].to_dict()
+    link = "[org/a](https://huggingface.co/org/a)"
+    assert values == {f"{link} aaaa float32": 0.7, f"{link} ffff float32": 0.2, "lexical": 1.0}
 
 
 @pytest.mark.nightly

@@ -46,6 +46,14 @@ def format_model_names(results: pd.DataFrame) -> "pd.Series[str]":
     return pd.Series(list(map(format_name, models, heads)), index=results.index, dtype=object)
 
 
+def _name_versions(results: pd.DataFrame) -> "pd.Series[str]":
+    """Format the model of each row, with revision and data type if the model has results of several of them."""
+    names = format_model_names(results)
+    versions = results["model_revision"].str.removeprefix("sha256:").str[:8] + " " + results["dtype"]
+    several = versions.groupby(names).transform("nunique") > 1
+    return names.where(~several, names + " " + versions.str.strip())
+
+
 def build_results_table(results: pd.DataFrame) -> pd.DataFrame:
     """Build the table of all results: by set, config and metric, best first, with values rounded to three digits."""
     goodness = results["value"].where(results["higher_is_better"], -results["value"])
@@ -71,14 +79,15 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Build the table of scores with one row per model and one column per set, and a table that explains the columns.
 
     The column of a set contains its score on the config, options and rows on which most models were evaluated. Models
-    with more challenge sets come first; ties are ordered by the mean.
+    with more challenge sets come first; ties are ordered by the mean. A model with results of several revisions or data
+    types has a row for each of them.
     """
+    results = results.assign(model=_name_versions(results))
     scores = results[results["is_score"]].reset_index(drop=True)
-    scores["model"] = format_model_names(scores)
     most = scores.groupby(_KEY)["model"].nunique().groupby("set").idxmax()
     scores = scores[scores.set_index(_KEY).index.isin(list(most))]
     scores = scores.assign(column=scores["set"] + scores["higher_is_better"].map({True: " ↑", False: " ↓"}))
-    models = pd.Index(sorted(set(format_model_names(results))), name="model")  # also those without a comparable score
+    models = pd.Index(sorted(set(results["model"])), name="model")  # also those without a comparable score
     table = scores.pivot_table(index="model", columns="column", values="value", aggfunc="last").reindex(models)
     challenges = table[[name for name in table if not name.startswith(f"{_CONTROL} ")]]
     challenges = challenges * [1 if name.endswith("↑") else -1 for name in challenges]
