@@ -88,11 +88,12 @@ def test_train_lists_accept_all_three_forms(monkeypatch):
     told = []
 
     def record(recipe, config, seeds, sets, **_):
-        told.append((config.corpus, seeds, config.label_map))
+        told.append((config.corpus, seeds, sets, config.label_map, config.hypothesis_only))
 
     monkeypatch.setattr("unbag.cli.train._run", record)
     labels = ("--label-map", "neutral", "--label-map", "entailment,contradiction")
-    base = ["train", "finetune", "--model", "org/model", "--output-dir", "a", *labels]
+    flags = ("--hypothesis-only", "--evaluate", "permuted")
+    base = ["train", "finetune", "--model", "org/model", "--output-dir", "a", *labels, *flags]
     for more in (
         ["--corpus", "snli=2", "mnli", "--seeds", "1", "2", "3"],
         ["--corpus", "snli=2,mnli", "--seeds=1,2,3"],
@@ -100,8 +101,8 @@ def test_train_lists_accept_all_three_forms(monkeypatch):
     ):
         done = run_unbag(*base, *more)
         assert done.exit_code == 0, done.output
-    assert told == [(("snli=2", "mnli"), (1, 2, 3), "neutral,entailment,contradiction")] * 3
-    assert run_unbag(*base, "--seeds").exit_code == 2
+    assert told == [(("snli=2", "mnli"), (1, 2, 3), ("permuted",), "neutral,entailment,contradiction", True)] * 3
+    assert run_unbag(*base, "--seeds").exit_code == run_unbag(*base, "--seeds", "one").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -118,6 +119,10 @@ def test_train_lists_accept_all_three_forms(monkeypatch):
         ("publish metric swap", {"swap_consistency"}),
         ("check m --min swapped:sc", {"swapped:score="}),
         ("export lm-eval --sets plain,permuted,sw", {"plain,permuted,swapped"}),
+        ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "minitree_by=", "mode="}),
+        ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
+        ("score mine.csv -o q", {"q="}),
+        ("publish all --repo-id org -o w", {"wordnet=", "words="}),
     ],
 )
 def test_completion_lists_names(line, expected):
@@ -130,7 +135,9 @@ def test_completion_lists_names(line, expected):
 def test_option_help_is_short_and_printed_as_written():
     printed = 0
     for path, command in iter_commands():
-        page = " ".join(CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, [*path, "--help"]).output.split())
+        shown = CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, [*path, "--help"])
+        assert shown.exit_code == 0
+        page = " ".join(shown.output.split())
         for param in command.params:
             if param.help:
                 assert len(_unescape(param.help)) <= 80, (path, param.name)

@@ -192,12 +192,6 @@ def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
     assert said["repo"] == "org/killed"
 
 
-def test_requests_stay_on_endpoint_without_token_in_url(published, tiny_hub):
-    requests = tiny_hub.requests()
-    assert requests
-    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
-
-
 def test_description_differs_for_different_rows():
     import datasets
 

@@ -63,33 +63,43 @@ def repeats(*arguments):
     return printed
 
 
-@pytest.mark.nightly
-def test_folder_model_and_set_options_are_reproduced(here, tiny_bert):  # noqa: F811
-    [words] = repeats(
-        "evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "-o", "mode=both"
-    )
-    assert words == ["evaluate", str(tiny_bert), "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3"]
+OPTIONS = [  # options of `unbag evaluate`, and the words of the printed command
+    (
+        "{model} --sets permuted --data pairs.csv -o q=3 -o mode=both",
+        "{model} --sets permuted --data pairs.csv -o q=3",
+    ),
+    ("{model} --sets plain --data pairs.csv --dtype bfloat16 --max-length 16", "--dtype bfloat16"),
+    (
+        "hypothesis-only --train-data pairs.csv --max-train-pairs 12 --sets plain --data pairs.csv",
+        "--max-train-pairs 12",
+    ),
+    ("majority --train-data pairs.csv --sets plain --data pairs.csv", "--train-data pairs.csv"),
+    (
+        "always:predict --sets permuted --data pairs.csv --max-examples 5 --seed 7 -o q=2 -o min_words=4",
+        "--max-examples 5 --seed 7",
+    ),
+    ("always:predict --sets permuted --data pairs.csv --max-examples 5 -o seed=3 --seed 7", "-o seed=3"),
+    (
+        "always:predict --sets swapped --data odd.csv --columns premise=text,hypothesis=claim,label=gold "
+        "--labels contradiction,neutral,entailment",
+        "--columns premise=text,hypothesis=claim,label=gold",
+    ),
+]
 
 
-def test_label_map_and_dtype_are_reproduced(here, make_model):  # noqa: F811
+@pytest.mark.parametrize(("options", "printed"), OPTIONS)
+def test_options_are_reproduced(here, tiny_bert, options, printed):  # noqa: F811
+    [words] = repeats("evaluate", *options.format(model=tiny_bert).split())
+    assert f" {printed.format(model=tiny_bert)} " in f" {' '.join(words)} "
+    if "odd.csv" in options:
+        assert build_reproduce_command(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
+
+
+def test_label_map_is_reproduced(here, make_model):  # noqa: F811
     folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    told = ["--label-map", ",".join(ORDER), "--dtype", "bfloat16", "--max-length", "16"]
-    asked = ["evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *told]
-    [words] = repeats(*asked)
-    assert " ".join(told[:2]) in " ".join(words)
-    assert "--dtype bfloat16" in " ".join(words)
-    assert "--max-length 16" in " ".join(words)
-
-
-@pytest.mark.nightly
-def test_trusted_labels_are_reproduced(here, tiny_bert, monkeypatch):  # noqa: F811
-    from unbag.evaluation import label_check
-    from unbag.inference.label_probe import ProbeReport
-
-    report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
-    monkeypatch.setattr(label_check, "run_label_probe", lambda *_: report)
-    [words] = repeats("evaluate", tiny_bert, "--sets", "plain", "--data", "pairs.csv", "--trust-labels")
-    assert "--trust-labels" in words
+    label_map = f"--label-map {','.join(ORDER)}"
+    [words] = repeats("evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *label_map.split())
+    assert label_map in " ".join(words)
 
 
 @pytest.mark.nightly
@@ -106,16 +116,6 @@ def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
     ResidualHead("classifier", branch, torch.randn(3, 3)).save(folder)
     [words] = repeats("evaluate", "./hex", "--head", "residual", "--sets", "plain", "--data", "pairs.csv")
     assert words[:4] == ["evaluate", "./hex", "--head", "residual"]
-
-
-@pytest.mark.parametrize("model", ["hypothesis-only", "majority"])
-def test_built_in_model_is_reproduced(here, model):
-    [words] = repeats(
-        *("evaluate", model, "--train-data", "pairs.csv", "--max-train-pairs", "12"),
-        *("--sets", "plain", "--data", "pairs.csv"),
-    )
-    assert words[-2:] == ["--train-data", "pairs.csv"]
-    assert "--max-train-pairs 12" in " ".join(words)
 
 
 @pytest.mark.nightly
@@ -192,15 +192,6 @@ def test_two_models_of_run_are_reproduced(here, tiny_bert):  # noqa: F811
     assert ["--train-data" in words for words in both] == [False, True, False]
 
 
-def test_max_examples_and_set_options_are_reproduced(here):
-    told = ["--max-examples", 5, "--seed", 7, "-o", "q=2", "-o", "min_words=4"]
-    [words] = repeats("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", *told)
-    assert " ".join(map(str, told[:4])) in " ".join(words)
-    asked = ["evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--max-examples", 5]
-    [words] = repeats(*asked, "-o", "seed=3", "--seed", 7)
-    assert words[-2:] == ["-o", "seed=3"]
-
-
 @pytest.mark.nightly
 def test_official_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--official-file", str(shared / "data" / "sicck")]
@@ -211,14 +202,6 @@ def test_official_pairs_are_downloaded_or_named(here, shared):
         == "The command downloads the authors' file; pass a local copy with --official-file."
     )
     assert run(*shlex.split(build_reproduce_command(result).command)[1:], *told[2:]) == [result]
-
-
-def test_custom_columns_and_labels_are_reproduced(here):
-    columns = "premise=text,hypothesis=claim,label=gold"
-    asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
-    [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
-    assert columns in words
-    assert build_reproduce_command(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
 
 
 def test_external_predictions_are_reproduced(here):

@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, write_run
-from unbag import cli
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
@@ -18,7 +16,7 @@ from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, metrics
 from unbag.evaluation.gates import GateBound
-from unbag.reports import run_tables, terminal
+from unbag.reports import run_tables
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.verification import compute_verifier_scores
 
@@ -49,19 +47,6 @@ def build_group(*made):
     return ResultGroup(
         "set-0", "ours", tuple(ScoredModel(ReportModel(each.model["name"], {}, False), each, None) for each in made)
     )
-
-
-def test_view_shows_main_metrics_within_80_columns():
-    made = build_verified_result(noise=0.3)
-    text = render(terminal.build_result_view(made))
-    assert max(map(len, text.splitlines())) <= 80
-    assert "Verifier: 100 entailed pairs, 200 others" in text
-    for name in ("AUROC ↑", "balanced accuracy ↑", "recall ↑", "false entailment ↓", "false contradiction ↓"):
-        assert sum(name in line for line in text.splitlines()) == 1
-    area = made.scores[VERIFICATION]["auroc"]
-    assert f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}]" in text
-    assert "Brier" not in text
-    assert "average precision" not in text
 
 
 def test_sentences_state_threshold_or_missing_pairs():
@@ -182,10 +167,6 @@ def test_compare_tests_named_metrics_except_average_precision(folders):
     assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 
 
-def test_compare_excludes_verification_metrics_by_default(folders):
-    assert {each.label for each in comparison.compare(*folders).differences} == {"skill score", "accuracy"}
-
-
 def test_exports_contain_verification_metrics(folders):
     exported = run_tables.export_runs(folders)
     assert "**Verification metrics of sharp, dull**" in exported.text("md")
@@ -198,17 +179,6 @@ def test_exports_contain_verification_metrics(folders):
     assert {each.name for each in VERIFIER} <= {each["number"] for each in exported.as_json["numbers"]}
     plain = run_tables.export_runs([write_run(folders[0].parent / "none", build_result("none"))])
     assert "Verification metrics" not in plain.text("md")
-
-
-def test_check_command_fails_and_passes(folders):
-    def run_check(*arguments):
-        return CliRunner().invoke(cli.app, ["check", str(folders[1]), *arguments]).exit_code
-
-    assert run_check("--min", "plain:false_entailment=.05") == 2, "lower is better"
-    assert run_check("--min", "swapped:auroc=.8") == 2, "the set has no such number"
-
-    assert run_check("--max", "plain:false_entailment=.05", "--min", "plain:auroc=.5") == 1
-    assert run_check("--max", "plain:false_entailment=.9", "--min", "plain:auroc=.5") == 0
 
 
 def test_figures_show_diagonal_areas_and_both_rates():

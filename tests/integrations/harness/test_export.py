@@ -149,31 +149,6 @@ def test_exported_code_defines_all_used_names(files):
     assert not used - defined
 
 
-def test_every_set_is_task_of_every_harness():
-    yamls = {
-        path: text for path, text in HARNESSES["lm-eval"](TASKS, DefaultPrompt()).items() if path.endswith(".yaml")
-    }
-    assert len(yamls) == len(TASKS) + 1
-    for task in TASKS:
-        read = yaml.load(yamls[f"{task.id}.yaml"], Loader)
-        assert (read["dataset_path"], read["dataset_name"], read["test_split"]) == (f"org/{task.name}", "snli", "test")
-    [code] = HARNESSES["lighteval"](TASKS, DefaultPrompt()).values()
-    assert all(f"_task({task.name!r}, 'org/{task.name}', 'snli', 'test')" in code for task in TASKS)
-    code = HARNESSES["inspect-ai"](TASKS, DefaultPrompt())["unbag_tasks.py"]
-    assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
-
-
-def test_eval_yaml_is_only_for_accuracy_sets():
-    files = HARNESSES["inspect-ai"](TASKS, DefaultPrompt())
-    found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
-    assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
-    read = yaml.safe_load(files["plain/eval.yaml"])
-    [task] = read["tasks"]
-    assert (task["config"], task["split"]) == ("snli", "test")
-    assert task["field_spec"] == {"input": "hypothesis", "target": "label", "metadata": ["premise"]}
-    assert "0 for Yes, 1 for Maybe, 2 for No" in task["solvers"][0]["args"]["template"]
-
-
 def test_invalid_export_is_rejected(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "HARNESS: expected one of lm-eval, lighteval, inspect-ai"),
