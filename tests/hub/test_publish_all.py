@@ -1,6 +1,7 @@
 """Tests of publishing all sets to one organization. If one set fails, the others are still published."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,8 @@ from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import selection
 from unbag.cli import publish
 from unbag.data.corpora import PAPER_CORPORA
+from unbag.hub import dataset
+from unbag.hub.push import HubUpload
 
 
 @pytest.mark.nightly
@@ -40,37 +43,39 @@ def test_single_repo_for_all_sets_is_rejected(commands):
     assert "--repo-id: expected an organization" in refused.stderr
 
 
-def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
+def _build_publications(monkeypatch, *options, absent=()):
     """Return the configs of each set that the command would publish, and the exit code. Configs in `absent` fail.
 
-    `benchmarks` receives whether each publication has an eval.yaml.
+    Also returns whether each publication has an eval.yaml.
     """
-    found = {}
+    found, benchmarks = {}, []
 
-    def upload(requests, repo, folder, benchmark):
-        if benchmarks is not None:
-            benchmarks.append(benchmark)
-        if failing := [request.config for request in requests if request.config in absent]:
-            raise ValueError(f"cannot make {failing[0]}")
-        found[repo] = [request.config for request in requests]
-        return repo
+    def build(request, config, folder, license):
+        if config in absent:
+            raise ValueError(f"cannot make {config}")
+        return SimpleNamespace(name=config, record={"evaluated": "test"}), {f"data/{config}/a": b""}, ""
 
-    monkeypatch.setattr("unbag.hub.dataset.build_dataset_upload", upload)
-    monkeypatch.setattr("unbag.hub.spaces.build_metric_space", lambda name, repo: repo)
-    monkeypatch.setattr(publish, "publish_all", lambda *_: None)
-    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])
+    def record(uploads, *_):
+        for upload in uploads:
+            if upload.kind == "dataset":
+                found[upload.repo] = upload.message.partition(": ")[2].split(", ")
+                benchmarks.append("eval.yaml" in upload.files)
+
+    monkeypatch.setattr(dataset, "_build_config", build)
+    monkeypatch.setattr("unbag.hub.spaces.build_metric_space", lambda name, repo: HubUpload(repo, "space", {}, ""))
+    monkeypatch.setattr(publish, "publish_all", record)
+    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options]), benchmarks
 
 
 @pytest.mark.parametrize(("options", "expected"), [([], True), (["--no-benchmark"], False)])
 def test_publish_all_without_benchmark_omits_eval_yaml(monkeypatch, options, expected):
-    benchmarks = []
-    found, _ = _build_publications(monkeypatch, "--corpus", "snli", *options, benchmarks=benchmarks)
+    found, _, benchmarks = _build_publications(monkeypatch, "--corpus", "snli", *options)
     assert len(benchmarks) == len(found) > 1
     assert set(benchmarks) == {expected}
 
 
 def test_several_corpora_become_configs_of_each_set(monkeypatch):
-    found, code = _build_publications(monkeypatch, "--corpus", "snli,mnli")
+    found, code, _ = _build_publications(monkeypatch, "--corpus", "snli,mnli")
     assert code == 0
     expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
     assert {name: found[f"org/{name}"] for name in expected} == expected
@@ -81,7 +86,7 @@ def test_several_corpora_become_configs_of_each_set(monkeypatch):
 
 
 def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys):
-    found, code = _build_publications(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
+    found, code, _ = _build_publications(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
     assert code == 1
     assert found["org/permuted"] == ["snli-validation"]
     line = "permuted of mnli-validation_matched: not published: cannot make mnli-validation_matched"
@@ -89,12 +94,12 @@ def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys
 
 
 def test_corpus_all_selects_corpora_of_papers(monkeypatch):
-    found, _ = _build_publications(monkeypatch, "--corpus", "all")
+    found, *_ = _build_publications(monkeypatch, "--corpus", "all")
     assert [config.partition("-")[0] for config in found["org/permuted"]] == list(PAPER_CORPORA)
 
 
 def test_default_corpus_depends_on_set(monkeypatch):
-    found, code = _build_publications(monkeypatch)
+    found, code, _ = _build_publications(monkeypatch)
     assert code == 0
     assert found["org/permuted"] == [selection.build_suite_request("permuted").config]
     assert found["org/sicck"] == ["official"]

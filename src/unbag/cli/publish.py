@@ -5,7 +5,7 @@ the repository `options.resolve_repo("default name")`, and calls `publish_all(up
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -537,10 +537,16 @@ def everything(
     failures: list[EvaluationFailure] = []
     uploads: list[HubUpload] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        names = challenge_sets.list_set_names()
-        for name, requests in _requests_by_set(pairs, names, failures).items():
-            build = partial(build_dataset_upload, folder=Path(folder) / name, benchmark=benchmark)
-            uploads += _set_publications(requests, options.resolve_repo(name), build, failures)
+        for name, requests in _requests_by_set(pairs, challenge_sets.list_set_names(), failures).items():
+
+            def add_failure(request: "SetRequest", error: Exception, is_only: bool = len(requests) == 1) -> None:
+                logger.debug("%s", request.name, exc_info=error)
+                of_config = "" if is_only else f" of {request.config}"
+                failures.append(EvaluationFailure(f"{request.name}{of_config}", error))
+
+            repo, own = options.resolve_repo(name), Path(folder) / name
+            uploads.append(build_dataset_upload(requests, repo, own, benchmark=benchmark, on_failure=add_failure))
+        uploads = [upload for upload in uploads if upload.files]
         uploads += [
             spaces.build_metric_space(name, options.resolve_repo(name))
             for name in scripts.list_script_folders("metrics")
@@ -580,30 +586,3 @@ def _requests_by_set(
     for request in requests:
         by_set.setdefault(request.name, []).append(request)
     return by_set
-
-
-def _set_publications(
-    requests: "Sequence[SetRequest]",
-    repo: str,
-    build: "Callable[[Sequence[SetRequest], str], HubUpload]",
-    failures: "list[EvaluationFailure]",
-) -> "list[HubUpload]":
-    """Build the upload of a set with all valid configs, or none if all fail. Failures are added to `failures`."""
-    from unbag.challenge_sets.failures import EvaluationFailure
-
-    try:
-        return [build(requests, repo)]
-    except Exception as error:
-        [name] = {request.name for request in requests}
-        logger.debug("%s", name, exc_info=error)
-        if len(requests) == 1:
-            failures.append(EvaluationFailure(name, error))
-            return []
-    usable: list[SetRequest] = []
-    for request in requests:  # One after another; built configs come from the cache.
-        try:
-            build([request], repo)
-            usable.append(request)
-        except Exception as error:
-            failures.append(EvaluationFailure(f"{name} of {request.config}", error))
-    return [build(usable, repo)] if usable else []

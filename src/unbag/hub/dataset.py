@@ -1,7 +1,7 @@
 """Challenge sets as dataset repositories: Parquet files and a card, readable with `datasets` without unbag."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from glob import escape
@@ -38,12 +38,14 @@ def build_dataset_upload(
     license: str | None = None,
     benchmark: bool = True,
     metrics_org: str | None = None,
+    on_failure: Callable[[SetRequest, Exception], None] | None = None,
 ) -> HubUpload:
     """Build the files of a dataset repository from one or more configs of a challenge set.
 
     The requests are configs of the same set. The Parquet files in `folder` must be kept until they are published.
     `license` is that of user-provided data; the license of a corpus is inherited. With `benchmark`, the repository is
-    registered as a benchmark with one leaderboard per config. For `metrics_org`, see `dataset_card.merge_card`.
+    registered as a benchmark with one leaderboard per config. For `metrics_org`, see `dataset_card.merge_card`. Configs
+    that cannot be built are passed to `on_failure` and omitted. If no config remains, there are no files.
     """
     [name] = {request.name for request in requests}
     files: dict[str, bytes | Path | MergeFunction] = {}
@@ -53,16 +55,24 @@ def build_dataset_upload(
     names = [validate_config_name(choose_config_name(request)) for request in requests]
     if duplicate := next((config for config in names if names.count(config) > 1), None):
         raise ValueError(f"--config: expected each config once, got {duplicate} twice; remove one")
-    for request in requests:  # Building takes long, so all requests are validated before the first build.
-        _prepare(request, license)
+    if on_failure is None:  # Building takes long, so all requests are validated before the first build.
+        for request in requests:
+            _prepare(request, license)
     for request, config in zip(requests, names, strict=True):
-        card, shards, citation = _build_config(request, config, folder, license)
+        try:
+            card, shards, citation = _build_config(request, config, folder, license)
+        except Exception as error:
+            if on_failure is None:
+                raise
+            on_failure(request, error)
+            continue
         cards.append(card)
         files |= shards
-    files["README.md"] = partial(
-        merge_card, repo=repo, set_name=name, configs=cards, citation=citation, metrics_org=metrics_org
-    )
-    if benchmark:
+    if cards:
+        files["README.md"] = partial(
+            merge_card, repo=repo, set_name=name, configs=cards, citation=citation, metrics_org=metrics_org
+        )
+    if benchmark and cards:
         splits = {card.name: card.record["evaluated"] for card in cards}
         files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, split_by_config=splits)
     return HubUpload(
