@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag import challenge_sets
 from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import format_interval
+from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.cards import collect_arxiv_tags, describe_package, format_markdown_table, render_card
+from unbag.hub.cards import collect_arxiv_tags, describe_package, render_card
 from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.model_results import FOLDER
 from unbag.reports.training import build_interpolation_section
-from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
 from unbag.training.reproduce import build_train_command
@@ -281,49 +280,40 @@ def build_results_section(
     `own_results` are those of the model's own head, and `residual_results` those of a HEX model's residual head.
     `compare_with` has the results of other models by display name.
     """
-    if not (own_results or residual_results):
-        return f"## Challenge sets\n\n```\nunbag evaluate {repo}\n```\n\nThe model has not been evaluated yet."
-    columns: dict[str, Sequence[Result]] = {"this model": own_results}
-    columns |= {RESIDUAL: residual_results} if residual_results else {}
+    heads = {"this model": own_results} | ({RESIDUAL: residual_results} if residual_results else {})
     by_rows: dict[tuple[str, ...], Result] = {}
     for result in (*own_results, *residual_results):
         by_rows.setdefault(_rows_key(result), result)
     compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in compare_with.items()}
-    columns |= {name: results for name, results in compared.items() if results}
-    table, readings = [], []
+    columns = heads | {name: results for name, results in compared.items() if results}
+    rows, readings = [], []
     for key, first in by_rows.items():
         by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
-        numbers = {name: _by_metric(result) for name, result in by_column.items()}
-        for i, (metric, estimate) in enumerate(_quoted_measurements(first)):
-            cells = [_cell(numbers[name].get(metric.name)) for name in columns]
-            where = _set_name(first) if i == 0 else ""
-            arrow = "↑" if metric.higher_is_better else "↓"
-            table.append([where, f"{metric.label} {arrow}", *cells, f"{estimate.n:,}"])
-        for name in ("this model", RESIDUAL):
-            if (evaluated := by_column.get(name)) is not None:
+        numbers = {
+            name: {} if result is None else {metric.name: estimate for metric, estimate in _list_quoted(result)}
+            for name, result in by_column.items()
+        }
+        for i, (metric, estimate) in enumerate(_list_quoted(first)):
+            found = (numbers[name].get(metric.name) for name in columns)
+            cells = ("–" if each is None else format_interval(each) for each in found)
+            label = add_direction_arrow(metric.label, metric.higher_is_better)
+            rows.append([_set_name(first) if i == 0 else "", label, *cells, f"{estimate.n:,}"])
+        for name in heads:
+            if (evaluated := by_column[name]) is not None:
                 reading = challenge_sets.get_challenge_set(evaluated.set).summarize_result(evaluated)
-                readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
-    versions = sorted({result.unbag_version for result in by_rows.values()})
-    return "\n\n".join(
-        [
-            "## Challenge sets",
-            format_markdown_table(["set", "metric", *columns, "n"], table, numbers=2),
-            f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models in a row were evaluated on "
-            f"the same pairs with unbag {', '.join(versions)}. n: number of examples of the first value in the row.",
-            "Summary:\n\n"
-            + "\n".join([*_verdict_lines({"this model": own_results, RESIDUAL: residual_results}), *readings]),
-        ]
-    )
-
-
-def _verdict_lines(heads: Mapping[str, Sequence[Result]]) -> list[str]:
-    """Build the list items with the verdict per head and the scale of the skill score."""
+                readings.append(f"{_set_name(evaluated)}, {name}: {reading}")
     verdicts = {name: verdict.compute_model_verdict(results) for name, results in heads.items() if results}
-    items = [f"- {name}: {verdict.format_verdict(each)}" for name, each in verdicts.items()]
-    return [
-        *items,
-        f"- skill score: {verdict.describe_skill_scale([one for each in verdicts.values() for one in each])}",
-    ]
+    section = render_card(
+        "results_section.md",
+        repo=repo,
+        heads=["set", "metric", *columns, "n"],
+        rows=rows,
+        versions=sorted({result.unbag_version for result in by_rows.values()}),
+        verdicts={name: verdict.format_verdict(each) for name, each in verdicts.items()},
+        scale=verdict.describe_skill_scale([one for each in verdicts.values() for one in each]),
+        readings=readings,
+    )
+    return section.rstrip()
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:
@@ -337,13 +327,5 @@ def _set_name(result: Result) -> str:
     return f"{title}, {result.data['name']} {result.data['split']}".strip() + sample
 
 
-def _by_metric(result: Result | None) -> dict[str, Estimate]:
-    return {} if result is None else {metric.name: estimate for metric, estimate in _quoted_measurements(result)}
-
-
-def _quoted_measurements(result: Result) -> list[MeasuredMetric]:
+def _list_quoted(result: Result) -> list[MeasuredMetric]:
     return challenge_sets.get_challenge_set(result.set).list_metric_values(result.scores, "quoted")
-
-
-def _cell(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else format_interval(estimate)

@@ -1,12 +1,12 @@
 """Badge for a model card: on how many challenge sets the model is better than its baseline, or how many gates pass."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Final
 
 from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
+from unbag.utils.templates import render_template
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
 """Colors with and without a positive result: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
@@ -34,8 +34,10 @@ def _write(label: str, message: str, path: Path, *, is_positive: bool) -> None:
     if path.suffix == ".json":
         write_json({"schemaVersion": 1, "label": label, "message": message, "color": name}, path)
     elif path.suffix == ".svg":
+        left, right = (round(len(text) * _LETTER) + _SPACE for text in (label, message))
+        texts = {"label": label, "message": message, "left": left, "right": right, "space": _SPACE, "colour": colour}
         with atomic_write(path) as tmp:
-            tmp.write_text(_svg(label, message, colour), encoding="utf-8")
+            tmp.write_text(render_template(__package__, "badge.svg", autoescape=True, **texts), encoding="utf-8")
     else:
         raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it")
 
@@ -58,20 +60,3 @@ def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
 def _better(verdicts: Sequence[SetVerdict]) -> list[SetVerdict]:
     """Select the challenge sets on which the model is better than its baseline."""
     return [each for each in verdicts if each.standing == "better" and not each.is_control]
-
-
-def _svg(label: str, message: str, colour: str) -> str:
-    left, right = (round(len(text) * _LETTER) for text in (label, message))
-    width = left + _SPACE
-    sentence, label, message = (escape(text) for text in (f"{label}: {message}", label, message))
-    return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width + right + _SPACE}" height="20" role="img" aria-label="{sentence}">
-<title>{sentence}</title>
-<rect width="{width}" height="20" fill="#444"/>
-<rect x="{width}" width="{right + _SPACE}" height="20" fill="{colour}"/>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{width / 2}" y="14" textLength="{left}">{label}</text>
-<text x="{width + (right + _SPACE) / 2}" y="14" textLength="{right}">{message}</text>
-</g>
-</svg>
-"""
