@@ -189,6 +189,17 @@ def test_run_table_has_row_per_described_metric(folders):
     assert accuracy[-1] == str(ROWS)
 
 
+def test_run_table_names_count_of_each_model_if_they_differ(tmp_path):
+    """The model `b` has no result on the set, so its count is a dash."""
+    of_a, of_b, of_c = build_result("a"), build_result("b", set_name="swapped"), build_result("c")
+    fewer = Estimate(*of_c.scores["accuracy"][:3], 100)
+    made = [of_a, of_b, replace(of_c, scores={**of_c.scores, "accuracy": fewer})]
+    exported = run_tables.export_runs([write_run(tmp_path / each.model["name"], each) for each in made])
+    counts = {row[1]: row[-1] for row in parse_markdown_rows(exported.text("md")) if row[2]}
+    assert counts["accuracy ↑"] == f"{ROWS} / – / 100"
+    assert counts["skill score ↑"] == str(ROWS)
+
+
 def test_commands_print_exported_tables(folders, tmp_path):
     def read_output(*arguments):
         done = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)

@@ -173,9 +173,10 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     """Build one entry per metric of a result that has a value."""
     described = describe_metrics(result.set)
-    measures = challenge_sets.get_challenge_set(result.set).iter_set_metrics
-    # Descriptions in the report, by the identity of the estimate.
-    meanings = {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
+    # Descriptions in the report, by the identity of the estimate. The list keeps computed estimates alive, because
+    # another estimate could reuse the identity of a deleted one.
+    measures = list(challenge_sets.get_challenge_set(result.set).iter_set_metrics(result.scores))
+    meanings = {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures}
     source = _source_data(result, hub)
     generation = _generation_config(result.model)
     entries = []

@@ -8,7 +8,6 @@ from unbag.challenge_sets.base import VERIFIER, MetricDefinition
 from unbag.challenge_sets.views.figures import ResultGroup
 from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.evaluation import metrics
-from unbag.evaluation.metrics import MetricValue
 from unbag.evaluation.verdict import SetVerdict, describe_skill_scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, GroupedTable
@@ -69,18 +68,9 @@ def _rows(
         if any(number.estimate.value is not None for number in numbers.values()):
             title = "" if rows else f"{challenge_sets.get_display_name(group.set)} · {group.title}"
             cells = (format_interval(numbers[model].estimate) if model in numbers else "" for model in models)
-            rows.append(
-                (
-                    title,
-                    add_direction_arrow(metric.label, metric.higher_is_better),
-                    *cells,
-                    _counts(list(numbers.values())),
-                )
-            )
+            counts = [f"{numbers[model].estimate.n:,}" if model in numbers else "–" for model in models]
+            # A single count if it is the same for all models that have the metric, otherwise one per model.
+            distinct = [count for count in dict.fromkeys(counts) if count != "–"]
+            n = distinct[0] if len(distinct) == 1 else " / ".join(counts)
+            rows.append((title, add_direction_arrow(metric.label, metric.higher_is_better), *cells, n))
     return rows
-
-
-def _counts(numbers: Sequence[MetricValue]) -> str:
-    """Format the number of examples: a single count if it is the same for all models, otherwise one per model."""
-    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in numbers))
-    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in numbers)
