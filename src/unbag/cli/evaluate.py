@@ -133,7 +133,12 @@ def evaluate(
     requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
-    location = output_dir or _default_output_dir(models, requests, model_options, title, cross_domain=cross_domain)
+    # A cross-domain table has no baselines, so their options are ignored.
+    baselines = build_disabled_baseline_options(
+        model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
+    )
+    options = model_options.build_loading_options() | baselines
+    location = output_dir or str(build_run_folder(models, requests, options, title=title))
     validate_persistent_output("--output-dir", location, push_results, push_option=push.PUSH_OPTION)
     if model_options.offline:
         requests, unavailable = select_offline_requests(
@@ -199,21 +204,6 @@ def _select_requests(
         raise skipped[0].error
     title = "+".join(sets) if sets else "full" if full else "suite"
     return requests, skipped, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
-
-
-def _default_output_dir(
-    models: Sequence[str],
-    requests: "Sequence[SetRequest]",
-    model_options: ModelOptions,
-    title: str,
-    *,
-    cross_domain: bool,
-) -> str:
-    """Choose the default folder of a run. A cross-domain table has no baselines, so their options are ignored."""
-    baselines = build_disabled_baseline_options(
-        model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
-    )
-    return str(build_run_folder(models, requests, model_options.build_loading_options() | baselines, title=title))
 
 
 def _parse_shard(text: str | None) -> "Shard | None":
