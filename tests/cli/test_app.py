@@ -349,19 +349,8 @@ def test_train_has_command_per_recipe_with_config_help():
 
 
 def test_train_invalid_config_prints_one_line(folder):
-    done = run_unbag(
-        "train",
-        "finetune",
-        "--model",
-        "m",
-        "--output-dir",
-        "o",
-        "--num-train-epochs",
-        "0",
-        "--warmup-ratio",
-        "2",
-        cwd=folder,
-    )
+    asked = "train finetune --model m --output-dir o --num-train-epochs 0 --warmup-ratio 2"
+    done = run_unbag(*asked.split(), cwd=folder)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "num_train_epochs: expected at least 1, got 0; warmup_ratio: expected" in done.stderr

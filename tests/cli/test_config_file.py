@@ -64,8 +64,8 @@ def captured_call(monkeypatch):
 
 
 def test_run_yaml_reproduces_run(working_folder):
-    captured_call = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
-    first = run_unbag("evaluate", "always_neutral:predict", *captured_call)
+    options = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
+    first = run_unbag("evaluate", "always_neutral:predict", *options)
     assert first.exit_code == 0, first.output
     [folder] = working_folder.glob("runs/*/*-pairs.jsonl-*")
     left = (folder / "run.yaml").read_text()
@@ -209,19 +209,9 @@ def test_config_alone_does_not_enable_remote_code(working_folder):
 
 
 def test_check_uses_options_of_earlier_run(working_folder):
-    captured_call = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
-    assert run_unbag("evaluate", "always_neutral:predict", *captured_call).exit_code == 0
-    gate = (
-        "check",
-        "always_entailment:predict",
-        "--no-worse-than",
-        "before",
-        "--metric",
-        "accuracy",
-        "--output-dir",
-        "after",
-        "--json",
-    )
+    options = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
+    assert run_unbag("evaluate", "always_neutral:predict", *options).exit_code == 0
+    gate = "check always_entailment:predict --no-worse-than before --metric accuracy --output-dir after --json".split()
     done = run_unbag(*gate)
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)

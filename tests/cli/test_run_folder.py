@@ -100,16 +100,9 @@ def test_run_folder_ignores_options_without_effect_on_scores(folder):
 
 
 def test_run_folder_of_score_depends_on_file_and_set(folder):
-    commands = [
-        "a.csv",
-        "b.csv",
-        "a.jsonl",
-        "x/a.csv",
-        "a.csv --set swapped",
-        "a.csv --corpus mnli",
-        "a.csv --by-order",
-    ]
-    commands += ["a.csv --labels A=entailment", "a.csv --set plain,swapped", "a.csv --set permuted -o q=3"]
+    commands = ["a.csv", "b.csv", "a.jsonl", "x/a.csv", "a.csv --set swapped", "a.csv --corpus mnli"]
+    commands += ["a.csv --by-order", "a.csv --labels A=entailment", "a.csv --set plain,swapped"]
+    commands.append("a.csv --set permuted -o q=3")
     found = [folder(f"score {command}") for command in commands]
     assert len(set(found)) == len(found)
     assert found[0] == "a.csv/plain-snli-validation"

@@ -8,8 +8,9 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -131,37 +132,41 @@ def _write_corpus(folder: Path, corpus: Corpus) -> None:
     card.write_text("\n".join(["---", "configs:", *configs, ""]) + earlier + "---\n")
 
 
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows in the format of the file's suffix."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+    else:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
 def _write_claims(path: Path, *, has_source: bool = False) -> None:
     """Write document-claim pairs, with the columns that the pages name."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        label = "supported" if path.stem.endswith("yes_no") else "label"
-        writer.writerow(["document", "claim", label, *(["source", "is_hallucinated"] if has_source else [])])
-        for pair in list(demo.iter_demo_pairs("validation"))[:120]:
-            is_entailed = pair.label == "entailment"
-            words = ("no", "yes") if path.stem.endswith("yes_no") else ("unsupported", "supported")
-            gold = int(is_entailed) if has_source else words[is_entailed]
-            more = [pair.premise, not is_entailed] if has_source else []
-            writer.writerow([pair.premise, pair.hypothesis, gold, *more])
+    label = "supported" if path.stem.endswith("yes_no") else "label"
+    words = ("no", "yes") if path.stem.endswith("yes_no") else ("unsupported", "supported")
+    rows = []
+    for pair in islice(demo.iter_demo_pairs("validation"), 120):
+        is_entailed = pair.label == "entailment"
+        gold = int(is_entailed) if has_source else words[is_entailed]
+        row = {"document": pair.premise, "claim": pair.hypothesis, label: gold}
+        rows.append(row | ({"source": pair.premise, "is_hallucinated": not is_entailed} if has_source else {}))
+    _write_rows(path, rows)
 
 
 def _write_pairs(path: Path) -> None:
-    pairs = list(demo.iter_demo_pairs("validation"))[:90]
+    pairs = islice(demo.iter_demo_pairs("validation"), 90)
     rows = [{"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label} for pair in pairs]
     if path.stem == "notes":
         rows = [
             {"old": old, "new": new, "conflict": int(label == "contradiction")}
             for old, new, label in map(dict.values, rows)
         ]
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    else:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    _write_rows(path, rows)
 
 
 def save_encoder(classifier: Path, folder: Path) -> None:
@@ -232,11 +237,7 @@ def _write_predictions(path: Path) -> None:
         for number, pair in enumerate(demo.iter_demo_pairs("validation"))
     ]
     if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            rows = [{**each["texts"], "prediction": each["answer"]} for each in samples]
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        _write_rows(path, [{**each["texts"], "prediction": each["answer"]} for each in samples])
     elif path.suffix == ".jsonl":  # of `Trainer`, or of lm-evaluation-harness
         is_log = path.stem.startswith("samples")
         lines = [
@@ -249,7 +250,7 @@ def _write_predictions(path: Path) -> None:
             }
             for number, each in enumerate(samples)
         ]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        _write_rows(path, lines)
     else:  # of inspect-ai
         with zipfile.ZipFile(path, "w") as archive:
             for number, each in enumerate(samples):

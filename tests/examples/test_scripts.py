@@ -6,8 +6,8 @@ import shlex
 from itertools import islice
 
 import pytest
-import typer.main
 
+from tests.docs.parsing import parse_command
 from tests.examples.programs import HF, SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run_script
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401
@@ -27,25 +27,19 @@ def read_submitted_command(folder, *arguments):
     return shlex.split(line)[1:]
 
 
-def parse_command(words):
-    """Return the parsed command of the command line."""
-    command = typer.main.get_command(cli.app)
-    context = command.make_context("unbag", list(words))
-    while hasattr(command, "commands"):
-        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        context = command.make_context(name, rest, parent=context)
-    return context
-
-
 @pytest.mark.skipif(HF is None, reason="needs the command hf")
 @pytest.mark.parametrize(
     ("arguments", "command", "values"),
     [
-        (("build", "org", "permuted", "--corpus", "snli"), "dataset", {"yes": True, "num_proc": 8, "repo_id": "org"}),
+        (
+            ("build", "org", "permuted", "--corpus", "snli"),
+            "publish dataset",
+            {"yes": True, "num_proc": 8, "repo_id": "org"},
+        ),
         (("evaluate", "org", "org/model", "--full"), "evaluate", {"push_results": "org", "models": ["org/model"]}),
         (
             ("train", "org/name", "finetune", "--model", "org/pretrained"),
-            "finetune",
+            "train finetune",
             {"push_results": "org/name", "push_checkpoints": "org/name-checkpoints", "model": "org/pretrained"},
         ),
     ],
@@ -53,9 +47,9 @@ def parse_command(words):
 def test_job_is_accepted_and_its_command_exists(tmp_path, arguments, command, values):
     words = read_submitted_command(tmp_path, *arguments)
     assert words[:3] == ["bash", "-c", 'pip install --quiet "unbag[models]" && exec unbag "$@"']
-    context = parse_command(words[4:])
-    assert context.info_name == command
-    assert {name: context.params[name] for name in values} == values
+    path, params = parse_command(words[4:])
+    assert path == command
+    assert {name: params[name] for name in values} == values
 
 
 def test_unknown_job_is_rejected(tmp_path):

@@ -13,7 +13,7 @@ import yaml
 from tests.fake_hub.accounts import ALICE, BOB
 from tests.fake_hub.client_process import connect_as_alice, runs_in
 from tests.fake_hub.running import RunningHub
-from tests.fork_server import PYTHON, Forked
+from tests.fork_server import PYTHON
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -28,19 +28,19 @@ ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in")
 OTHER_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
 
 
-def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked:
-    """Start a command in a separate process."""
-    return PYTHON.start("-m", "unbag", *arguments, env=hub.env(home, token=token))
+def run_publish(hub: RunningHub, home: Path, token: str, *arguments: object):
+    """Run one publish command in a separate process."""
+    done = PYTHON.run("-m", "unbag", "publish", *arguments, "--yes", "--json", env=hub.env(home, token=token))
+    assert token not in done.stdout + done.stderr
+    return done
 
 
 def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:
     """Run one publish command and parse its output."""
-    process = unbag(hub, home, token, "publish", *arguments, "--yes", "--json")
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors
-    assert token not in out + errors
-    [done] = json.loads(out)
-    return done
+    done = run_publish(hub, home, token, *arguments)
+    assert done.returncode == 0, done.stderr
+    [record] = json.loads(done.stdout)
+    return record
 
 
 @pytest.fixture(scope="module")
@@ -230,27 +230,14 @@ def _check_the_proposal(repo_id):
 
 def test_results_of_other_model_are_rejected(hub, home, repo_id, tmp_path):
     results.write_results([build_plain_result(build_model_record("another/model"))], tmp_path / "results.json")
-    process = unbag(
-        hub,
-        home,
-        ALICE,
-        "publish",
-        "results",
-        tmp_path / "results.json",
-        "--repo-id",
-        repo_id,
-        "--sets-org",
-        "org",
-        "--yes",
-    )
-    _, errors = process.communicate()
-    assert process.returncode == 1
-    assert errors.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
+    asked = ("results", tmp_path / "results.json", "--repo-id", repo_id, "--sets-org", "org")
+    done = run_publish(hub, home, ALICE, *asked)
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
 
 
 def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, trained_models, repo_id):
-    given = (trained_models["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id, "--yes")
-    process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
-    _, errors = process.communicate()
-    assert process.returncode == 1
-    assert errors.strip().endswith("; publish the model in the folder first (unbag publish model)")
+    given = (trained_models["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id)
+    done = run_publish(hub, home, ALICE, "results-dataset", *given)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("; publish the model in the folder first (unbag publish model)")

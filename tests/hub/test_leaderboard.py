@@ -159,11 +159,11 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         count, summary, meanings, table = ask(address, "load")
-    build_score_row = build_swapped_result().scores["skill"]["score"].value
+    score = build_swapped_result().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
-    assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(build_score_row, 3)
+    assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(score, 3)
     assert [row[0] for row in meanings["data"]] == ["plain", "swapped"]
     assert {row[5] for row in table["data"]} == {"plain", "swapped"}
 

@@ -193,9 +193,9 @@ def test_read_table_with_malformed_csv_raises(text, message):
 
 @pytest.mark.parametrize("name", [name for name in challenge_sets.list_set_names() if name != "plain"])
 def test_metric_reads_columns_of_its_set(name):
-    describe_rows = challenge_sets.get_challenge_set(name)
-    of_set = {*describe_rows.get_builder_class().SCHEMA.names, "predictions"}
-    metric = _function(describe_rows.metrics[0])
+    described = challenge_sets.get_challenge_set(name)
+    of_set = {*described.get_builder_class().SCHEMA.names, "predictions"}
+    metric = _function(described.metrics[0])
     taken = select_metric_columns(metric, {column: [] for column in of_set})
     required = inspect.signature(metric).parameters.values()
     assert {one.name for one in required if one.default is one.empty} <= set(taken)

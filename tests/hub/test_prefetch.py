@@ -26,10 +26,10 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
     unbag = fresh_commands
     n = len(unbag.hub.requests())
     asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--train-data", "snli"]
-    publish_and_get_error = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
-    assert "expected all files to be available offline, got 3 missing" in publish_and_get_error
+    error = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
+    assert "expected all files to be available offline, got 3 missing" in error
     for name in ("split validation", "split train", "the spaCy pipeline"):
-        assert name in publish_and_get_error
+        assert name in error
     assert len(unbag.hub.requests()) == n, "a request was made offline"
     assert "the corpus snli, split validation (stanfordnlp/snli): available" in unbag("prefetch", *_PLAIN)
     n = len(unbag.hub.requests())
@@ -41,8 +41,8 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
 
 @pytest.mark.nightly
 def test_full_disk_gives_one_line_error_and_allows_retry(fresh_commands):
-    publish_and_get_error = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
-    assert "1 of 1 files are missing: the corpus snli, split validation" in publish_and_get_error
+    error = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
+    assert "1 of 1 files are missing: the corpus snli, split validation" in error
     assert ": available" in fresh_commands("prefetch", *_PLAIN)
 
 
@@ -96,11 +96,8 @@ def test_language_model_is_prefetched_completely(fresh_commands, tmp_path):
     api.upload_folder(repo_id="alice/lm", folder_path=save_tiny_lm(tmp_path / "lm", chat=True))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
     asked = ["causal:alice/lm", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
-    publish_and_get_error = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
-    assert (
-        "expected all files to be available offline, got 1 missing: the model alice/lm; download"
-        in publish_and_get_error
-    )
+    error = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
+    assert "expected all files to be available offline, got 1 missing: the model alice/lm; download" in error
     assert "the model alice/lm: available" in unbag("prefetch", *asked)
     n = len(unbag.hub.requests())
     unbag("evaluate", *asked, "--apply-chat-template", "--offline", "--output-dir", tmp_path / "a")
@@ -128,16 +125,8 @@ def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tmp_p
     api.create_repo("alice/own", exist_ok=True)
     commit = api.upload_folder(repo_id="alice/own", folder_path=folder).oid
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
-    asked = [
-        "alice/own",
-        "--revision",
-        commit,
-        "--sets",
-        "plain",
-        "--data",
-        tmp_path / "pairs.csv",
-        "--no-lexical-baseline",
-    ]
+    asked = ["alice/own", "--revision", commit, "--sets", "plain", "--data", tmp_path / "pairs.csv"]
+    asked.append("--no-lexical-baseline")
     assert ": available" in unbag("prefetch", *asked)
     assert not ran.exists()
     trusting = ["--offline", "--trust-remote-code", "--trust-labels", "--output-dir", tmp_path / "a"]

@@ -204,12 +204,12 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
     upload = _publication(repo_id, tmp_path)
     if fault:
         hub.arm(Fault(**fault))
-    with _authenticate(token), _shorten_delays(), pytest.raises(HubError) as publish_and_get_error:
+    with _authenticate(token), _shorten_delays(), pytest.raises(HubError) as error:
         publish_files(upload)
-    assert complaint in str(publish_and_get_error.value)
-    assert repo_id in str(publish_and_get_error.value)
-    assert "\n" not in str(publish_and_get_error.value)
-    assert not token or token not in str(publish_and_get_error.value)
+    assert complaint in str(error.value)
+    assert repo_id in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not token or token not in str(error.value)
     if fault:
         assert _files(repo_id) == set(), "something is half published"
     hub.arm()
@@ -228,11 +228,9 @@ def test_hub_error_about_evaluation_framework_names_option():
     answer = httpx.Response(
         400, request=httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
     )
-    with pytest.raises(HubError) as publish_and_get_error, explain_hub_errors("org/plain", "dataset"):
+    with pytest.raises(HubError) as error, explain_hub_errors("org/plain", "dataset"):
         raise HfHubHTTPError(reason, response=answer, server_message=reason)
-    assert str(publish_and_get_error.value).endswith(
-        f"(400: {reason}); omit eval.yaml with `unbag publish … --no-benchmark`"
-    )
+    assert str(error.value).endswith(f"(400: {reason}); omit eval.yaml with `unbag publish … --no-benchmark`")
 
 
 @runs_in("hub_client")

@@ -17,17 +17,7 @@ from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 from unbag.cli import push, train
 from unbag.cli.push import validate_push
 
-MAJORITY = (
-    "evaluate",
-    "majority",
-    "--train-data",
-    "snli",
-    "--sets",
-    "plain,swapped",
-    "--corpus",
-    "snli",
-    "--no-lexical-baseline",
-)
+MAJORITY = "evaluate majority --train-data snli --sets plain,swapped --corpus snli --no-lexical-baseline".split()
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +159,6 @@ def test_train_checks_both_repositories_before_run(monkeypatch, tmp_path):
     monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
     monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
     folder = ["--output-dir", str(tmp_path / "o")]
-    options = [
-        "--model",
-        "m",
-        *folder,
-        "--push-results",
-        "org",
-        "--push-checkpoints",
-        "org/c",
-    ]
+    options = ["--model", "m", *folder, "--push-results", "org", "--push-checkpoints", "org/c"]
     train.app(["finetune", *options], standalone_mode=False)
     assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]

@@ -49,13 +49,9 @@ def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_path, requests, 
     trainer.train()
     entries = get_logged_scores(trainer)
     assert list(entries) == [2, 4]
-    told = [step for what, step, get_task_values in tracker.told if what == "log" and P_C in get_task_values]
+    told = [step for what, step, logged in tracker.told if what == "log" and P_C in logged]
     assert told == [2, 4], "also a callback that was there before"
-    at_2 = [
-        (what, P_C in get_task_values)
-        for what, step, get_task_values in tracker.told
-        if step == 2 and "eval_loss" in get_task_values
-    ]
+    at_2 = [(what, P_C in logged) for what, step, logged in tracker.told if step == 2 and "eval_loss" in logged]
     assert at_2 == [("log", False), ("evaluate", False)], "the evaluation's own log and event come first"
     returned = trainer.evaluate()
     assert returned[P_C] == entries[4][P_C]

@@ -24,10 +24,7 @@ def main() -> None:
     found = {"before": trainer.evaluate()}
     trainer.train()
     found["after"] = trainer.evaluate()
-    ours = {
-        when: {name: v for name, v in get_task_values.items() if "unbag" in name}
-        for when, get_task_values in found.items()
-    }
+    ours = {when: {name: v for name, v in logged.items() if "unbag" in name} for when, logged in found.items()}
     record = {**ours, "processes": trainer.args.world_size, "sharded": _predict_with_sharded_model(folder)}
     out.mkdir(exist_ok=True, parents=True)
     (out / f"rank-{connect_process_group().rank}.json").write_text(json.dumps(record))
