@@ -63,6 +63,21 @@ def test_published_options_contain_no_folders():
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
+def test_build_eval_results_writes_one_file_per_benchmark():
+    drawn = replace(build_swapped_result(seed=5), config={"max_examples": 5})
+    files = eval_results.build_eval_results([build_plain_result(), build_swapped_result(), drawn], "org")
+    assert sorted(files) == [
+        ".eval_results/unbag-plain-snli-test.yaml",
+        ".eval_results/unbag-swapped-snli-test.yaml",
+    ]
+    [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
+    assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
+    assert entry.value == build_swapped_result().scores["skill"]["score"].value
+    assert entry.notes.startswith("skill score; n = 60; 95 % interval")
+    assert "; 0 is the best of chance and a constant prediction; 1 is a perfect model" in entry.notes
+    assert build_swapped_result().data["sha256"] in entry.notes
+
+
 def _build_known_file(sha256, commit="c0" * 20):
     return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask(commit, sha256)}, "2026-01-31")
 

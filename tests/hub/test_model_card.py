@@ -151,7 +151,7 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
 def test_model_card_describes_recipe_and_word_order(run):
     text = parse_card(build_model_upload(run(name="order", word_order="shuffled"), "me/model")).text
     assert "shuffled in each epoch" in text
-    text = parse_card(build_checkpoint_upload(run(recipe="max_entropy"), "me/model")).text
+    text = parse_card(build_model_upload(run(recipe="max_entropy"), "me/model")).text
     assert "Sinha et al. 2021" in text
     assert "| alpha | 1 |\n| permutations | 1 |" in text
     assert "unbag train max-entropy --model org/base --revision bbbb" in text

@@ -17,6 +17,27 @@ def table(content):
     return pq.read_table(io.BytesIO(content))
 
 
+def test_result_has_row_per_metric():
+    found = build_result_rows([build_swapped_result()])
+    assert [row["metric"] for row in found] == [
+        "skill",
+        "accuracy_before",
+        "accuracy_after",
+        "drop",
+        "agreement",
+    ]
+    assert [row["is_score"] for row in found] == [True, False, False, False, False]
+    after = found[2]
+    assert (after["value"], after["low"], after["high"], after["n"]) == build_swapped_result().scores["accuracy_after"]
+    assert (after["model"], after["set"], after["config"], after["head"]) == (
+        "org/model",
+        "swapped",
+        "snli-test",
+        "plain",
+    )
+    assert set(after) == set(SCHEMA.names)
+
+
 def test_result_rows_with_different_options_have_different_keys():
     [_, whole], [_, drawn] = (
         build_result_rows([build_plain_result()]),

@@ -38,6 +38,17 @@ def _render(results):
     return [line.split() for line in lines]
 
 
+def test_single_model_shows_baselines_interval_and_verdict():
+    rows = _render([_build_result("plain", 0.8), _build_result("breaking_nli", -0.3), _build_result("sicck", 0.01)])
+    parts = ["0.400", "0.300", "0.200"]
+    assert ["Corpus", *parts, "0.800", "[0.780,", "0.820]", "better"] in rows
+    assert ["Breaking", "NLI", *parts, "-0.300", "[-0.323,", "-0.277]", "worse"] in rows
+    assert ["SICCK", *parts, "0.010", "[-0.013,", "0.033]", "no", "better"] in rows
+    said = " ".join(word for row in rows for word in row)
+    assert "Verdict: Better than the baseline on 0 of 2 challenge sets. No better: SICCK. Worse: Breaking NLI." in said
+    assert "The 95 % intervals hold jointly for all challenge sets." in said
+
+
 def test_verdict_states_truncated_pairs_per_set():
     cut = _build_result("permuted", 0.2)
     cut = replace(cut, model={**cut.model, "truncated_pairs": 3, "truncated_share": 0.0312})

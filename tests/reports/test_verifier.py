@@ -16,7 +16,7 @@ from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, metrics
 from unbag.evaluation.gates import GateBound
-from unbag.reports import run_tables
+from unbag.reports import run_tables, terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.verification import compute_verifier_scores
 
@@ -47,6 +47,19 @@ def build_group(*made):
     return ResultGroup(
         "set-0", "ours", tuple(ScoredModel(ReportModel(each.model["name"], {}, False), each, None) for each in made)
     )
+
+
+def test_view_shows_main_metrics_within_80_columns():
+    made = build_verified_result(noise=0.3)
+    text = render(terminal.build_result_view(made))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Verifier: 100 entailed pairs, 200 others" in text
+    for name in ("AUROC ↑", "balanced accuracy ↑", "recall ↑", "false entailment ↓", "false contradiction ↓"):
+        assert sum(name in line for line in text.splitlines()) == 1
+    area = made.scores[VERIFICATION]["auroc"]
+    assert f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}]" in text
+    assert "Brier" not in text
+    assert "average precision" not in text
 
 
 def test_sentences_state_threshold_or_missing_pairs():
