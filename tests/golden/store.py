@@ -51,7 +51,7 @@ def read_sections() -> dict[str, str]:
 def write_sections(sections: Mapping[str, str]) -> None:
     """Replace all files in `expected/`."""
     files: dict[str, list[str]] = {}
-    for name, section in sections.items():
+    for name, section in sorted(sections.items()):
         files.setdefault(re.split("[/.]", name)[0], []).append(section)
     for path in EXPECTED.iterdir():
         path.unlink()

@@ -312,7 +312,7 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --yes
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
-    repo = options.resolve_repo(folder.resolve().name)
+    repo = options.resolve_repo(folder.absolute().name)
     publish_all([build_model_upload(folder, repo, results, compare_with or (), sets_org, with_code)], options)
 
 

@@ -99,7 +99,7 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
 
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
     _push(
-        lambda: build_model_upload(folder, resolve_repo_id(repo_id, folder.resolve().name)),
+        lambda: build_model_upload(folder, resolve_repo_id(repo_id, folder.absolute().name)),
         command,
         as_json=as_json,
     )
