@@ -113,6 +113,8 @@ REFUSED = {
     "A man passes two girls.": SoswapExclusionReason.BOTH_WAYS,
     "Two men repairing them": SoswapExclusionReason.PRONOUN,
     "They cut them.": SoswapExclusionReason.SAME_WORDS,
+    "Anna opens a box.": SoswapExclusionReason.CAPITAL,
+    "A girl holds a cup with water in it near a door.": SoswapExclusionReason.BROKEN,
 }
 
 
