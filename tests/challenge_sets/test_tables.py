@@ -103,6 +103,19 @@ def test_table_shows_human_accuracy_and_kappa():
     assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
 
 
+def test_report_includes_human_scores():
+    shown = Estimate(0.94, 0.93, 0.95, 200)
+    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
+    with_people = {
+        name: build_estimate
+        for name, _, build_estimate in breaking_nli.iter_set_metrics(
+            _build_result(0.7, 0.9, human=shown, kappa=kappa).scores
+        )
+    }
+    assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
+    assert "human" not in {name for name, *_ in breaking_nli.iter_set_metrics(_build_result(0.7, 0.9).scores)}
+
+
 sicck = challenge_sets.get_challenge_set("sicck")
 
 
