@@ -279,3 +279,11 @@ def test_command_offers_relationships_of_schema():
     assert get_args(CommandRelationship) == get_args(Relationship)
     assert "eee" not in HARNESSES
     assert EvaluationAuthor().relationship in get_args(Relationship)
+
+
+def test_metric_of_pairs_with_common_documents_has_sources_of_documents():
+    result = build_result(rows=120)
+    assert collect_metrics(result)["accuracy"].sources == 120
+    result.data["documents"] = 20
+    number = collect_metrics(result)["accuracy"]
+    assert (number.estimate.n, number.sources) == (120, 20)

@@ -25,7 +25,7 @@ class MetricValue(NamedTuple):
     label: str  # label in tables
     higher_is_better: bool | None  # None if unknown
     estimate: Estimate
-    sources: int  # number of source examples behind the interval
+    sources: int  # number of source examples behind the interval; for a part of the rows, an upper limit
 
 
 def describe_metrics(set_name: str) -> dict[str, MetricDefinition]:
@@ -45,7 +45,9 @@ def collect_metrics(result: Result) -> dict[str, MetricValue]:
     numbers = {}
     for name, metric in describe_metrics(result.set).items():
         if (estimate := metric.get_estimate(result.scores)) is not None:
-            sources = result.scores[SKILL]["n_sources"] if metric is SCORE else estimate.n
+            # Rows of a document, and variants of a pair, have a common source.
+            total = result.data.get("documents", (result.scores.get(SKILL) or {}).get("n_sources", estimate.n))
+            sources = result.scores[SKILL]["n_sources"] if metric is SCORE else min(estimate.n, total)
             numbers[name] = MetricValue(name, metric.label, metric.higher_is_better, estimate, sources)
     return numbers
 
