@@ -282,6 +282,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
         ({"batch_tokens": 0}, "expected batch_tokens to be a whole number of at least 1, got 0"),
         ({"revision": ""}, "expected revision to be text without control characters, got ''"),
         ({"threshold": 1.5}, "expected a probability of entailment from 0 to 1, or break-even, got 1.5"),
+        ({"threshold": "high"}, "expected a probability of entailment from 0 to 1, or break-even, got 'high'"),
         ({"label_map": 5}, "expected label_map to be .*, got 5"),
         ({"trust_remote_code": "yes"}, "expected trust_remote_code to be true or false, got 'yes'"),
     ],

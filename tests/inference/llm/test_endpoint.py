@@ -173,6 +173,7 @@ def test_tokens_are_counted_and_priced(endpoint):
     sizes = [sum(len(turn["content"].split()) for turn in r.body["messages"]) for r in endpoint.requests]
     assert (spending.tokens_in, spending.tokens_out) == (sum(sizes), len(sizes))
     assert spending.cost == pytest.approx((3.0 * sum(sizes) + 15.0 * len(sizes)) / 1e6)
+    assert str(spending).startswith(f"{len(sizes)} requests answered (0 more reused from earlier runs), ")
 
 
 def test_answers_without_label_are_abstentions(endpoint):
