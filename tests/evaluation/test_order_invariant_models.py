@@ -6,14 +6,17 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.models.test_recipes_and_sets import BAGS, save_undecided_model
+import torch
 
+from tests.models.test_all_models import BAGS
+from tests.models.tiny_models import tiny_model
 from unbag import challenge_sets
 from unbag.challenge_sets.request import read_exported_set
 from unbag.data import demo
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import build_demo_requests, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.models.word_tokenizer import build_vocabulary, build_word_tokenizer
 
 READS = "bilstm-last"
 EXAMPLES = {"permuted": 25, "cs_lambda": 500, "resnli": 300}
@@ -27,6 +30,24 @@ LATER = ("breaking_nli", "cs_lambda", "permuted", "resnli", "sicck")
 
 def test_every_set_is_included():
     assert {*SOON, *LATER, "negation", "recombined", "soswap_addamod"} == set(challenge_sets.list_set_names())
+
+
+def save_undecided_model(name, folder):
+    """Save a tiny model with the vocabulary of the demonstration and without a preferred label."""
+    pairs = list(demo.iter_demo_pairs("validation"))
+    tokenizer = build_word_tokenizer(
+        build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
+    )
+    labels = {0: "contradiction", 1: "entailment", 2: "neutral"}
+    network = tiny_model(name, vocab_size=len(tokenizer), id2label=labels, hidden_size=12)
+    premises, hypotheses = [pair.premise for pair in pairs[:40]], [pair.hypothesis for pair in pairs[:40]]
+    last = [each for each in network.modules() if isinstance(each, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        encoded = tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
+        last.bias -= network(**encoded).logits.mean(dim=0)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="module", params=[SOON, pytest.param(LATER, marks=pytest.mark.nightly)], ids=["soon", "later"])
