@@ -367,3 +367,14 @@ def test_complete_shard_with_skipped_sets_succeeds(capsys, monkeypatch, tmp_path
     shown = capsys.readouterr().err
     assert "sicck: skipped: other pairs" in shown
     assert ("Shard 0/2 is complete" in shown) != is_rejected
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_command_lets_threads_wait_passively_unless_user_decides(monkeypatch, given, expected):
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.setattr(cli, "run", lambda app: 0)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert os.environ["OMP_WAIT_POLICY"] == expected

@@ -3,6 +3,7 @@
 Commands import heavy packages in their bodies, so that `unbag --help` starts fast.
 """
 
+import os
 import sys
 from typing import Annotated
 
@@ -80,4 +81,6 @@ app.command()(demo.demo)
 
 def main() -> None:
     """Run the command line. Exits with code 0 on success, 1 on failure and 2 on incorrect usage."""
+    # PyTorch reads this variable at import. Beside other programs, threads that wait actively slow each other down.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.exit(run(app))
