@@ -36,7 +36,7 @@ from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
 from unbag.scoring.accuracy import score_accuracy
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.nested import iter_estimates
+from unbag.scoring.nested import find_estimate, iter_estimates
 from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.verification import compute_detection_scores, compute_verifier_scores
 
@@ -92,8 +92,7 @@ class MetricDefinition:
         """Look up or compute the value of the metric. Return None if the scores do not contain it."""
         if self.compute:
             return self.compute(scores)
-        estimates = dict(iter_estimates(scores))
-        return estimates.get(self.path) or estimates.get(self.other_path)
+        return find_estimate(scores, self.path) or find_estimate(scores, self.other_path)
 
 
 DIFFERENCE: Final = (-1.0, 1.0)

@@ -20,6 +20,24 @@ def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]
             yield ".".join(parts), value
 
 
+def find_estimate(scores: Any, path: str) -> Estimate | None:
+    """Look up the estimate at a path of `iter_estimates`. Return None if there is no estimate.
+
+    Only entries on the path are visited: the curves of a verifier have hundreds of others.
+
+    >>> half = Estimate(0.5, None, None, 2)
+    >>> scores = {"subsets": [{"lambda": 0.7, "accuracy": half}]}
+    >>> find_estimate(scores, "subsets.lambda=0.7.accuracy").value, find_estimate(scores, "subsets")
+    (0.5, None)
+    """
+    for name, value in _iter_entries(scores):
+        if name == path and isinstance(value, Estimate):
+            return value
+        if path.startswith(f"{name}.") and (found := find_estimate(value, path[len(name) + 1 :])) is not None:
+            return found
+    return None
+
+
 def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     """Flatten nested scores to a dict of numbers, for experiment trackers and `evaluate.combine`.
 
@@ -66,14 +84,21 @@ def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
     # bool is a subclass of int, but a flag is not a score.
     if isinstance(scores, Estimate) or (isinstance(scores, int | float) and not isinstance(scores, bool)):
         yield path, scores
-    elif isinstance(scores, Mapping):
-        for name, value in scores.items():
-            yield from _leaves(value, (*path, str(name)))
-    elif isinstance(scores, list):
-        for index, value in enumerate(scores):
+        return
+    for name, value in _iter_entries(scores):
+        inner = _leaves(value, (*path, name))
+        if isinstance(scores, list):
             # Plain numbers in lists belong to curves and bins and are not scores.
-            inner = _leaves(value, (*path, _entry(index, value)))
-            yield from ((where, number) for where, number in inner if isinstance(number, Estimate))
+            inner = ((where, number) for where, number in inner if isinstance(number, Estimate))
+        yield from inner
+
+
+def _iter_entries(scores: Any) -> Iterator[tuple[str, Any]]:
+    """Iterate over the entries of a dict or list, with their parts of a path."""
+    if isinstance(scores, Mapping):
+        yield from ((str(name), value) for name, value in scores.items())
+    elif isinstance(scores, list):
+        yield from ((_entry(index, value), value) for index, value in enumerate(scores))
 
 
 def _entry(index: int, value: Any) -> str:
