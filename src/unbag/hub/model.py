@@ -125,7 +125,9 @@ def is_averaged_model(folder: Path) -> bool:
 
 def find_base_model(folder: Path) -> tuple[str, str] | None:
     """Look up the Hub id and commit of the base model of a training run; None for a local or an averaged model."""
-    model = {"name": FOLDER} if is_averaged_model(folder) else _read_record(folder)["model"]
+    if is_averaged_model(folder):
+        return None
+    model = _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
 
 
