@@ -26,13 +26,11 @@ class _TitledTable(Table):
     """Table whose title may use the width of the terminal, not only that of the columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        title, without = str(self.title), copy(self)
-        if cell_len(title) <= Measurement.get(console, options, self).maximum:
-            yield from super().__rich_console__(console, options)
-            return
-        without.title = None
-        yield Text(title, style="table.title")
-        yield from Table.__rich_console__(without, console, options)
+        title, table = str(self.title), copy(self)
+        if cell_len(title) > Measurement.get(console, options, self).maximum:
+            yield Text(title, style="table.title")
+            table.title = None
+        yield from Table.__rich_console__(table, console, options)
 
 
 def create_table(title: str, *columns: str, n_text_columns: int = 1, caption: str | None = None) -> Table:
