@@ -87,6 +87,14 @@ def test_only_file_options_hash_file_contents(tmp_path, monkeypatch, name, optio
         assert set(hashes) == {_compute_hash(name)}
 
 
+def test_each_file_of_list_is_hashed(tmp_path):
+    paths = [_write_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
+    before = _compute_hash("permuted", minitrees=paths)
+    for path in paths:
+        path.write_text(path.read_text() + "A man.,A dog.,neutral\n")
+        assert before != (before := _compute_hash("permuted", minitrees=paths))
+
+
 def test_corpus_and_hub_names_are_not_hashed_as_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "snli").mkdir()

@@ -158,6 +158,22 @@ def test_dissimilar_wordnet_antonyms_are_excluded(wordnet, tmp_path, write_pairs
     assert made(0.4, 0.5) == []
 
 
+def test_model_is_scored_by_category_and_tie_is_wrong(official, tmp_path):
+    def predict_half_sure(premises, hypotheses):
+        # Predicts a contradiction if the kite changed, and a tie otherwise.
+        return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
+
+    request = SetRequest("breaking_nli", "official", {"file": official})
+    [result] = evaluate(predict_half_sure, [request], output_dir=tmp_path / "out")
+    assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
+        "colors": 1.0,
+        "drinks": 0.0,
+        "synonyms": 0.0,  # although argmax of the tie is entailment
+    }
+    assert result.scores["unanswered"] == 2
+    assert "by_similarity" not in result.scores
+
+
 def test_other_official_file_is_rejected(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
