@@ -1,4 +1,4 @@
-"""Tests of options, configs and cache keys of all sets."""
+"""Tests of options and configs of all sets."""
 
 import re
 
