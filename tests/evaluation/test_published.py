@@ -223,6 +223,11 @@ def test_logits_in_lists_become_probabilities(score):
     assert brier == pytest.approx(((1 - expected) ** 2 + 2 * ((1 - expected) / 2) ** 2) / 3, rel=1e-5)
 
 
+def test_columns_of_scores_without_names_are_rejected_with_a_row(score):
+    with pytest.raises(DataError, match=r"got '0', '1', '2' \(.*row 0\); pass their meanings with --labels 0=…"):
+        score(build_columns(logits=[[0.0, 2.0, 1.0]] * N))  # the first column is the largest in no row
+
+
 def test_label_of_equal_scores_is_the_stated_one(score):
     labels = [label for *_, label in PAIRS]
     scores = {

@@ -127,9 +127,11 @@ def resolve_answers(
     meanings = {each: inferred[each] for each in distinct if each in inferred} | named | stated
     if unknown := [each for each in distinct if each not in meanings]:
         wanted = ",".join(f"{each}=…" for each in unknown[:3])
+        # A column of scores may be the largest one in no row.
+        first = next((row for row, answer in zip(rows, answers, strict=True) if answer in unknown), rows[0])
         raise DataError(
             f"{model.name}: expected labels such as {', '.join(LABELS)}, got {', '.join(map(repr, unknown[:5]))} "
-            f"({published.locate(int(rows[answers.index(unknown[0])]))}); pass their meanings with --labels "
+            f"({published.locate(int(first))}); pass their meanings with --labels "
             f"{shlex.quote(wanted) if ' ' in wanted else wanted}{_list_accuracies(answers, ours, distinct)}"
         )
     meanings = {each: meanings[each] for each in distinct}
