@@ -228,6 +228,12 @@ def test_columns_of_scores_without_names_are_rejected_with_a_row(score):
         score(build_columns(logits=[[0.0, 2.0, 1.0]] * N))  # the first column is the largest in no row
 
 
+def test_row_of_infinite_scores_is_rejected(score):
+    scores = [[0.0, 2.0, 1.0], [-np.inf] * 3, *[[1.0, 0.0, -np.inf]] * (N - 2)]
+    with pytest.raises(DataError, match=r"row 1: expected a finite score for at least one label, got -inf for all"):
+        score(build_columns(logits=scores), labels=LABELS)
+
+
 def test_label_of_equal_scores_is_the_stated_one(score):
     labels = [label for *_, label in PAIRS]
     scores = {

@@ -471,6 +471,11 @@ def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTabl
         matrix = np.hstack([matrix, 1 - matrix if is_probability else np.zeros_like(matrix)])
     elif (np.abs(matrix[known].sum(axis=1) - 100) <= 100 * _TOLERANCE).all() and (matrix[known] >= 0).all():
         matrix /= 100  # percentages
+    if len(empty_rows := np.flatnonzero(np.isneginf(matrix).all(axis=1))):
+        raise DataError(
+            f"{_locate(table, int(empty_rows[0]), where)}: expected a finite score for at least one label, got -inf "
+            "for all; correct the row"
+        )
     is_distribution = (matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= _TOLERANCE)
     if is_distribution.sum() > known.sum() / 10:  # logits sum to 1 by chance only
         if len(wrong_rows := np.flatnonzero(known & ~is_distribution)):
