@@ -393,6 +393,22 @@ def test_inspect_log_without_scores_is_read_from_the_answers(score, tmp_path, ch
     assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
 
 
+def test_answer_is_read_in_an_inspect_log_with_a_sample_without_a_target(score, tmp_path):
+    samples = [
+        {
+            "id": row,
+            "input": f"Premise: {premise}\nHypothesis: {hypothesis}\n",
+            "target": "ABC"[LABELS.index(label)] if row else "",
+            "output": {"completion": f"{'ABC'[LABELS.index(label)]}, since they rest."},
+        }
+        for row, (premise, hypothesis, label) in enumerate(PAIRS)
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {"model": "org/model"}, "samples": samples}))
+    [result] = score(path, labels=[f"{letter}={label}" for letter, label in zip("ABC", LABELS, strict=True)])
+    assert result.scores["accuracy"].value == 1
+
+
 @pytest.mark.parametrize("archive", [False, True])
 def test_inspect_log_gives_accuracy(score, tmp_path, archive):
     samples = []

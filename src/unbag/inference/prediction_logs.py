@@ -6,7 +6,7 @@ text, such as "Neither". `evaluation.prediction_matching` infers their meaning f
 
 import re
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -61,15 +61,15 @@ def convert_lm_eval_log(table: DataTable) -> DataTable:
     """
     if not {"doc", "target"} <= set(table.columns) or not {"filtered_resps", "resps"} & set(table.columns):
         return table
-    targets = {str(row.values.get("target")).strip() for row in table.read()}
+    words = _build_words(str(row.values.get("target")).strip() for row in table.read())
     by_filter: dict[Any, list[DataRow]] = {}
     for row in table.read():
         rows = by_filter.setdefault(row.values.get("filter"), [])
-        rows.append(DataRow(len(rows), row.location, _convert_lm_eval_sample(row, targets)))
+        rows.append(DataRow(len(rows), row.location, _convert_lm_eval_sample(row, words)))
     return _build_table(max(by_filter.values(), key=lambda rows: sum(row.values["prediction"] != NONE for row in rows)))
 
 
-def _convert_lm_eval_sample(row: DataRow, targets: Collection[str]) -> dict[str, Any]:
+def _convert_lm_eval_sample(row: DataRow, words: Words) -> dict[str, Any]:
     values = row.values
     if not isinstance(values.get("doc"), Mapping):
         raise DataError(
@@ -86,7 +86,7 @@ def _convert_lm_eval_sample(row: DataRow, targets: Collection[str]) -> dict[str,
         prediction = choices[max(range(len(logs)), key=lambda place: logs[place] or 0.0)]
         target = choices[int(target)] if target.isdecimal() and int(target) < len(choices) else target
     else:
-        prediction = _parse_answer(answers[0] if answers else "", {each: (each,) for each in targets})
+        prediction = _parse_answer(answers[0] if answers else "", words)
     return {
         **_keep_cells(values["doc"]),
         "index": values.get("doc_id", row.number),
@@ -124,9 +124,9 @@ def open_inspect_log(path: Path) -> DataTable | None:
         samples = log["samples"]
     else:
         return None
-    targets = {_find_target(sample) for sample in samples if isinstance(sample, dict)}
+    words = _build_words(_find_target(sample) for sample in samples if isinstance(sample, dict))
     rows = [
-        DataRow(number, f"{path}, sample {number}", _convert_inspect_sample(sample, targets))
+        DataRow(number, f"{path}, sample {number}", _convert_inspect_sample(sample, words))
         for number, sample in enumerate(samples)
         if isinstance(sample, dict) and sample.get("epoch", 1) == 1
     ]
@@ -158,10 +158,9 @@ def _find_target(sample: Mapping[str, Any]) -> str:
     return str((target[0] if isinstance(target, list) and target else target) or "").strip()
 
 
-def _convert_inspect_sample(sample: Mapping[str, Any], targets: Collection[str]) -> dict[str, Any]:
+def _convert_inspect_sample(sample: Mapping[str, Any], words: Words) -> dict[str, Any]:
     choices = [str(each) for each in _list(sample.get("choices"))]
-    # Without choices, the targets of the log are the words of the answers.
-    words = {each: (chr(65 + n),) for n, each in enumerate(choices)} or {each: (each,) for each in targets}
+    words = {each: (chr(65 + n),) for n, each in enumerate(choices)} or words
     scores = _list(sample.get("scores"))
     answer = scores[0].get("answer") if scores and isinstance(scores[0], Mapping) else None
     if answer in (None, ""):
@@ -210,6 +209,11 @@ def _keep_cells(values: Any) -> dict[str, Any]:
     """Select the columns with texts and numbers, without the label, which is the target."""
     cells = values.items() if isinstance(values, Mapping) else ()
     return {name: value for name, value in cells if isinstance(value, str | int | float) and name != "label"}
+
+
+def _build_words(targets: Iterable[str]) -> Words:
+    """Collect the targets of a log, which are the words of its answers. Samples without a target have no word."""
+    return {each: (each,) for each in targets if each}
 
 
 def _name_choice(answer: Any, words: Words) -> str:
