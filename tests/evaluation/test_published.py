@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import zipfile
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import unbag
 from tests.factories import build_result
 from unbag import cli
+from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.prediction_matching import describe_coverage
 from unbag.inference.prediction_files import EXACT, hash_pair, read_published_predictions
@@ -483,6 +485,24 @@ def test_result_of_read_options_has_a_command():
         "unbag score a.csv --labels contradiction,neutral,entailment --by-order --set plain --corpus snli --split test "
         "--no-lexical-baseline"
     )
+
+
+def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"pair-{row},{label[0].upper()}x" for row, (*_, label) in enumerate(PAIRS)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,answer", *rows, ""]))
+    data.write_text(data.read_text().replace('"premise"', '"text"'))
+    names = [*(f"{label[0].upper()}x={label}" for label in LABELS), "??=none"]
+    options = {"columns": {"premise": "text", "prediction": "answer"}, "labels": names, "lexical_baseline": False}
+    [result] = unbag.score("a.csv", data=data.name, progress=False, **options)
+    words = shlex.split(build_reproduce_command(result).command)
+    assert words[:2] == ["unbag", "score"]
+    done = CliRunner().invoke(cli.app, [*words[1:], "--output-dir", "again"])
+    assert done.exit_code == 0, done.output
+    [again] = results.read_results(tmp_path / "again" / results.FILE)
+    assert again.scores["accuracy"].value == result.scores["accuracy"].value == 1
+    other = {**result.model, "read_options": {"columns": {"label": "answer"}}}
+    assert "available only in Python" in build_reproduce_command(replace(result, model=other)).remark
 
 
 def test_published_files_have_the_accuracy_of_their_sources(shared):

@@ -117,7 +117,7 @@ def score(
         [f"{ours}={theirs}" for ours, theirs in (each or {}).items()] or None
         for each in (reading.pair_columns, reading.columns)
     )
-    pairs = replace(pairs, columns=pair_columns, labels=list(reading.pair_labels or ()) or None)
+    pairs = replace(pairs, columns=pair_columns, labels=reading.pair_labels)
     parquets = [name for name in names or () if name.endswith(".parquet")]
     if not names and is_exported_set(predictions[0]):  # A built set with an additional column of predictions.
         parquets = [str(predictions[0])]

@@ -144,7 +144,7 @@ class ReadingOptions(NamedTuple):
     """Options `columns` and `labels`, separated into those of the pairs and those of the predictions."""
 
     pair_columns: Mapping[str, str] | None
-    pair_labels: Sequence[str] | None
+    pair_labels: list[str] | None
     columns: Mapping[str, str] | None
     labels: Sequence[str]
 

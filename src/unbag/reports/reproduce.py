@@ -12,6 +12,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.data.labels import CONTRADICTION, get_positive_label
 from unbag.evaluation.model_loading import PROMPT_MARK
+from unbag.evaluation.published import separate_options
 from unbag.evaluation.verdict import format_percentage
 from unbag.inference.options import MODEL_OPTIONS
 from unbag.inference.single_output import describe_ranking
@@ -83,9 +84,25 @@ def _predictions(result: Result) -> list[str]:
     """Build the arguments that specify a file of predictions."""
     options = result.model.get("read_options", {})
     words = [str(result.model.get("file", result.model["name"]))]
-    if _is_own(result) and {"columns", "labels"} & options.keys():
-        raise _NoCommandError("with your own pairs, columns and labels of predictions are available only in Python")
-    return [*words, *_reading(options), *(["--by-order"] if options.get("by_order") else [])]
+    words += [] if _is_own(result) else _reading(options)
+    return [*words, *(["--by-order"] if options.get("by_order") else [])]
+
+
+def _merge_reading_options(result: Result) -> Mapping[str, Any]:
+    """Merge the options for reading the pairs with those for reading a file of predictions, if the pairs are own."""
+    of_pairs: Mapping[str, Any] = result.data.get("load_options", {})
+    of_file: Mapping[str, Any] = result.model.get("read_options", {})
+    if not _is_own(result) or not {"columns", "labels"} & of_file.keys():
+        return of_pairs
+    merged = {**of_pairs, **{name: of_file[name] for name in ("columns", "labels") if name in of_file}}
+    if "columns" in merged:
+        merged["columns"] = {**of_pairs.get("columns", {}), **merged["columns"]}
+    recorded = (of_pairs.get("columns"), of_pairs.get("labels"), of_file.get("columns"), of_file.get("labels", ()))
+    if separate_options(merged.get("columns"), merged.get("labels"), has_pairs=True) != recorded:
+        raise _NoCommandError(
+            "columns and labels of predictions that differ from those of your own pairs are available only in Python"
+        )
+    return merged
 
 
 def _reading(options: Mapping[str, Any]) -> list[str]:
@@ -146,7 +163,7 @@ def _pairs(result: Result) -> list[str]:
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
         words += ["--split", data["split"]] if loading.has_split_config(result.set, data["name"]) else []
-    words += _reading(load_options)
+    words += _reading(_merge_reading_options(result))
     if "max_examples" in result.config:
         words += ["--max-examples", str(result.config["max_examples"]), "--seed", str(result.config["sample_seed"])]
     return words
