@@ -298,3 +298,13 @@ def test_every_option_in_messages_exists():
     assert sum(map(len, named.values())) > 50
     unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
     assert {file: options for file, options in unknown.items() if options} == {}
+
+
+def test_model_folder_given_by_dots_has_its_own_name(tmp_path, monkeypatch):
+    repos = []
+    (tmp_path / "hex" / "evaluation").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "hex" / "evaluation")
+    monkeypatch.setattr("unbag.cli.publish.build_model_upload", lambda folder, repo, *_: repos.append(repo))
+    monkeypatch.setattr("unbag.cli.publish.publish_all", lambda uploads, options: None)
+    done = run_unbag("publish", "model", "..", "--repo-id", "org")
+    assert (done.exit_code, repos) == (0, ["org/hex"]), done.output

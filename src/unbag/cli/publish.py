@@ -5,6 +5,7 @@ the repository `options.resolve_repo("default name")`, and calls `publish_all(up
 """
 
 import logging
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -312,7 +313,7 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --yes
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
-    repo = options.resolve_repo(folder.absolute().name)
+    repo = options.resolve_repo(Path(os.path.abspath(folder)).name)
     publish_all([build_model_upload(folder, repo, results, compare_with or (), sets_org, with_code)], options)
 
 

@@ -1,5 +1,6 @@
 """`--push-results` and `--push-checkpoints`: publish a completed run in one commit, like `unbag publish`."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -99,7 +100,7 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
 
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
     _push(
-        lambda: build_model_upload(folder, resolve_repo_id(repo_id, folder.absolute().name)),
+        lambda: build_model_upload(folder, resolve_repo_id(repo_id, Path(os.path.abspath(folder)).name)),
         command,
         as_json=as_json,
     )
