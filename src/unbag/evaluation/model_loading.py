@@ -240,17 +240,12 @@ def validate_model(model: Model) -> None:
         if kind is ENDPOINT:  # only the server knows the names of its models
             return
     path = Path(name).expanduser()
-    if path.is_dir():
-        if (path / "config.json").exists():
-            validate_file(path / "config.json")
-        else:
-            from unbag.inference.hub_files import resolve_origin
-
-            resolve_origin(path, None)  # raises; the message depends on the files
-    elif path.is_file():
+    if (path / "config.json").exists():
+        validate_file(path / "config.json")
+    elif path.is_dir() or path.is_file():
         from unbag.inference.hub_files import resolve_origin
 
-        resolve_origin(name, None)  # raises
+        resolve_origin(path, None)  # raises; the message depends on the files
     elif path.exists() or not is_model_name(name):
         raise ValueError(
             f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name"
