@@ -78,6 +78,13 @@ def test_check_accepts_changed_labels_gate(tmp_path):
     assert each["estimate"] == found["gates"][-1]["estimate"]
 
 
+def test_check_reports_changed_labels_without_bound(tmp_path):
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=3)
+    code, output = run_check(after, "--no-worse-than", before)
+    assert code == 0
+    assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
+
+
 def test_changed_labels_gate_requires_earlier_run(tmp_path):
     code, output = run_check(write_run(tmp_path / "run"), *GATE)
     assert code == 2

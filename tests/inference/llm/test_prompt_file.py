@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import unbag
+from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
@@ -204,6 +206,29 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     command = build_reproduce_command(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")
     assert f"--prompt {prompts[1]}" in command
+
+
+@pytest.mark.usefixtures("_llm")
+def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
+    prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
+    endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
+    asked = [
+        *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
+        *("--sets", "plain", "--data", str(demo.get_demo_file("validation")), "--max-examples", "30"),
+        *("--no-lexical-baseline", "--no-shuffled", "--output-dir", str(tmp_path / "run"), "--json"),
+    ]
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
+    assert done.exit_code == 0
+    found = json.loads(done.stdout.splitlines()[-1])["over_prompts"]
+    [accuracy] = [each for each in found if each["number"] == "accuracy"]
+    assert set(accuracy["values"]) == {"a", "strict"}
+    assert accuracy["values"][accuracy["highest"]] == max(accuracy["values"].values())
+    table = (tmp_path / "run" / "table.txt").read_text(encoding="utf-8")
+    [row] = [line for line in table.splitlines() if line.startswith("plain: accuracy")]
+    assert row.split()[2:4] == [f"{accuracy['mean']:.3f}", f"{accuracy['deviation']:.3f}"]
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Metrics over several prompts" in page
+    assert f"{accuracy['values'][accuracy['lowest']]:.3f} ({accuracy['lowest']})" in page
 
 
 @pytest.mark.usefixtures("_llm")
