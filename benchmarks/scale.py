@@ -2,7 +2,6 @@
 
     python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --set permuted -o q=10 --processes 1 2
     python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --engines processes ray --processes 2
-    python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --plan 57000000
     python benchmarks/scale.py --data pairs.parquet --model ORG/MODEL --gpu H200 --price 4.5
 
 Claims: two processes build at least 1.8 times the rows per second of one process on two idle cores (on busy cores,
@@ -15,8 +14,7 @@ hypothesis's label. Each engine builds the set from empty caches in its own proc
 build rows, hash them, write Parquet. The engines take turns, and the turn with the median time is reported.
 
 `memory_mb` is the peak of the private memory of all processes (Pss_Anon, sampled twice a second). It excludes pages of
-files, which the kernel can drop, and counts pages that a fork shares once. `plan` is the time to locate the start of
-every 500 rows in a file with the given number of pairs, without building rows.
+files, which the kernel can drop, and counts pages that a fork shares once.
 
 With `--gpu`, the line also has an estimate for 100,000,000 pairs. It is not a measurement of that GPU:
 
@@ -99,7 +97,6 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of processes (default 1 2)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=["processes"])
     parser.add_argument("--turns", type=int, default=1, help="number of turns (default 1)")
-    parser.add_argument("--plan", type=int, help="also plan the chunks of a file with this number of pairs")
     parser.add_argument("--model", help="classifier to measure for the estimate")
     parser.add_argument("--gpu", choices=GPUS, help="GPU of the estimate")
     parser.add_argument("--cores", type=int, default=16, help="CPU cores of the machine with the GPU (default 16)")
@@ -117,14 +114,11 @@ def main() -> None:
     options = {name: parse_set_option(args.set, name, text) for name, text in texts.items()}
     record: dict[str, Any] = {"benchmark": "scale", "pairs": args.pairs, "set": args.set, "options": options}
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "pairs.jsonl"
+        data = Path(folder) / "pairs.parquet"  # several processes divide only Parquet files and Hub datasets
         write_pairs(data, args.data, args.pairs)
         arguments = {"data": str(data), "set": args.set, "options": options}
         for engine in args.engines:
             record[engine] = compared(engine, arguments, args.processes, args.turns)
-        if args.plan:
-            write_pairs(data, args.data, args.plan)
-            record["plan"] = child({"plan": str(data)}) | {"pairs": args.plan}
     all_files = [{found["file"] for found in record[engine].values()} for engine in args.engines]
     hashes = {found["sha256"] for engine in args.engines for found in record[engine].values()}
     if len(hashes) > 1 or any(len(files) > 1 for files in all_files):
@@ -136,19 +130,23 @@ def main() -> None:
 
 
 def write_pairs(path: Path, data: str | None, pairs: int) -> None:
-    """Write a number of pairs: premises with hypotheses at a growing distance."""
+    """Write a number of pairs to a Parquet file: premises with hypotheses at a growing distance."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     from unbag.data import demo
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 
     examples = list(open_data(data or demo.get_demo_file("train"), labels=LABELS).iter_examples())
-    premises = [json.dumps(example.premise) for example in examples]
-    rest = [f'"hypothesis": {json.dumps(e.hypothesis)}, "label": "{e.label}"}}\n' for e in examples]
-    with path.open("w", encoding="utf-8") as file:
+    premises = [example.premise for example in examples]
+    hypotheses, labels = [example.hypothesis for example in examples], [example.label for example in examples]
+    with pq.ParquetWriter(path, pa.schema(dict.fromkeys(("premise", "hypothesis", "label"), pa.string()))) as writer:
         for first in range(0, pairs, len(examples)):
-            turn = first // len(examples)
-            places = range(min(len(examples), pairs - first))
-            file.writelines(f'{{"premise": {premises[i]}, {rest[(i + turn) % len(rest)]}' for i in places)
+            shift = first // len(examples) % len(examples)
+            columns = (premises, *(each[shift:] + each[:shift] for each in (hypotheses, labels)))
+            rows = pa.table(dict(zip(writer.schema.names, columns, strict=True)))
+            writer.write_table(rows.slice(0, pairs - first))
 
 
 def compared(engine: str, arguments: Mapping[str, Any], numbers: list[int], turns: int) -> dict[str, Any]:
@@ -168,7 +166,7 @@ def child(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a build or a plan, and measure it."""
+    """Run a build, and measure it."""
     import datasets
 
     datasets.disable_progress_bars()
@@ -177,15 +175,11 @@ def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
         datasets.config.HF_DATASETS_CACHE = Path(folder) / "cache"
         begin = time.perf_counter()
         with watched() as memory:
-            if "plan" in arguments:
-                made = planned(arguments["plan"])
-            else:
-                made = built(arguments, Path(folder) / WRITTEN[arguments["engine"]])
+            made = built(arguments, Path(folder) / WRITTEN[arguments["engine"]])
         seconds = time.perf_counter() - begin
     cpu_seconds = memory.pop("cpu_seconds")
-    if "rows" in made:
-        made["rows_per_second"] = round(made["rows"] / seconds)
-        made["rows_per_cpu_second"] = round(made["rows"] / cpu_seconds)
+    made["rows_per_second"] = round(made["rows"] / seconds)
+    made["rows_per_cpu_second"] = round(made["rows"] / cpu_seconds)
     return {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), **made, **memory}
 
 
@@ -197,13 +191,6 @@ def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
     files = [out] if out.is_file() else sorted(out.iterdir())
     written = hashlib.sha256("".join(map(hash_file, files)).encode()).hexdigest()
     return {"rows": record["rows"], "sha256": record["data"]["sha256"], "file": written}
-
-
-def planned(data: str) -> dict[str, Any]:
-    """Plan the chunks of a file, and count them."""
-    from unbag.data.sources import open_data
-
-    return {"parts": len(open_data(data).spans), "bytes": Path(data).stat().st_size}
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def build(
       unbag build permuted --corpus snli --split test --output permuted.parquet
       unbag build cs_lambda --corpus snli -o min_lms=0.7 --output cs_0.7.parquet
       unbag build resnli --corpus snli --output resnli
-      unbag build permuted --data pairs.jsonl --num-proc 8 --output permuted
+      unbag build permuted --data pairs.parquet --num-proc 8 --output permuted
       unbag build permuted --data pairs.parquet --engine ray --output s3://B/SET
     """
     from unbag.challenge_sets.request import export_challenge_set
