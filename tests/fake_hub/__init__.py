@@ -12,5 +12,5 @@ Read in this order:
     accounts.py, routing.py          authentication; one request, URL routes, permissions
     repositories.py, transfers.py    the handlers
     faults.py, app.py, serving.py    injected faults; the application with its log of requests; the server
-    running.py, client_process.py, fixtures.py, callers.py    entry points for tests
+    running.py, client_process.py, fixtures.py    entry points for tests
 """

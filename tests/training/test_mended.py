@@ -167,11 +167,8 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
         options["output_dir"].with_name("undecided"),
         {"batch_size": 24, "max_steps": 3, "num_train_epochs": 1},
     )
-    save_undecided_model = find_recipe("max_entropy")
-    run(
-        save_undecided_model,
-        save_undecided_model.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}),
-    )
+    max_entropy = find_recipe("max_entropy")
+    run(max_entropy, max_entropy.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}))
     assert has_equal_weights(mended, load_file(out / "model.safetensors"))
 
 
