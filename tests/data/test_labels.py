@@ -9,6 +9,8 @@ from unbag.data.labels import (
     TWO_WAY,
     LabelError,
     find_label_space,
+    get_gold_id,
+    get_label_id,
     map_label_to_space,
     parse_label_map,
     resolve_gold_label,
@@ -86,7 +88,7 @@ def test_invalid_output_labels_error_suggests_label_map(names, label_map, messag
     [
         ("entailment", ("Entailed", "SUPPORTED", "SUPPORTS", "Consistent")),
         ("not_entailment", ("NOT_ENTAILMENT", "unsupported", "Not supported", "not-supported", "Inconsistent")),
-        ("contradiction", ("REFUTES", "refuted")),
+        ("contradiction", ("REFUTES", "refuted", "Contradictory")),
         ("neutral", ("NOT ENOUGH INFO", "not_enough_info")),
     ],
 )
@@ -111,3 +113,16 @@ def test_labels_fold_into_each_label_space(space, folded):
 def test_two_label_spaces_do_not_fold_into_each_other(label, space):
     with pytest.raises(LabelError, match=r"use pairs with three labels \(entailment, neutral, contradiction\)"):
         map_label_to_space(label, space)
+
+
+@pytest.mark.parametrize(
+    ("label", "space", "gold_id", "message"),
+    [
+        ("not_entailment", TWO_WAY, 1, "use two-label pairs only for sets such as plain and permuted, or train"),
+        ("not_contradiction", CONTRADICTION_OR_NOT, 1, "use such pairs only for the set plain"),
+    ],
+)
+def test_label_of_two_has_id_among_two_labels_only(label, space, gold_id, message):
+    assert get_gold_id(label, space) == gold_id
+    with pytest.raises(LabelError, match=message):
+        get_label_id(label)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag import challenge_sets
+from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
@@ -337,6 +338,13 @@ def test_long_premises_are_excluded_only_if_truncated(tmp_path):
     assert permuted.data["excluded"] == {TOO_LONG: 1}
     for built in (plain, permuted):
         assert built.rows.features["label"].names == list(TWO_WAY)
+
+
+@pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
+def test_set_with_three_labels_rejects_two_labels(tmp_path, name):
+    builder = loading.create_builder(name, data=str(_write_claims(tmp_path / "a.csv", ["supported", "unsupported"])))
+    with pytest.raises(loading.UnsuitablePairsError, match=r"a\.csv: expected three labels, to identify contrad"):
+        builder.open_sources()
 
 
 def test_rows_of_document_share_source_and_count_as_examples(tmp_path):

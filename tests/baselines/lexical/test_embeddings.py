@@ -176,6 +176,26 @@ def test_words_with_spaces_are_parsed_from_the_right(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"the 1 2\ndog 1 x\n", "line 2: expected a word and 2 numbers"),
+        (b"the 1 2\ndog 1\n", "line 2: expected a word and 2 numbers"),
+        (b"the 1 2\ndog 1 nan\n", "line 2: expected finite numbers"),
+        (b"the 1 2\n\xff 1 2\n", "line 2: expected a word in UTF-8"),
+        (b"the dog\n", "line 1: expected a word and its numbers"),
+        (b"", "line 1: expected a word and its numbers"),
+        (b"3 2\nthe 1 2\ndog 1 2\n", "expected 3 words according to the first line, got 2"),
+        (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word and 2 numbers"),
+    ],
+)
+def test_invalid_text_file_error_names_line(tmp_path, content, said):
+    path = tmp_path / "broken.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"broken\.txt.*{said}"):
+        read_word_vectors(path)
+
+
+@pytest.mark.parametrize(
     ("tensors", "said"),
     [
         ({"embedding": VECTORS}, "expected the tensor 'embeddings', got embedding"),

@@ -88,6 +88,12 @@ def test_explanation_contains_edit_context_and_relations(labeler):
     ]
 
 
+def test_explanation_of_equal_sentences_is_equivalence(labeler):
+    verdict = labeler.label("No dog barks.", "No dog barks.")
+    assert verdict.label == "entailment"
+    assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
+
+
 def test_proof_generalizes_before_excluding(labeler):
     """The join of | and ⊏ is uninformative, while the join of ⊏ and | is |."""
     verdict = labeler.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
