@@ -25,7 +25,9 @@ from unbag.utils.retries import (
 READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub
 _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check the network and HF_ENDPOINT"
 LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"  # advice in messages
-_AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command, or set HF_HUB_OFFLINE=1 to use cached files"
+_AGAIN: Final = (
+    "check the network and HF_ENDPOINT, and rerun the command (HF_HUB_OFFLINE=1 reads cached files without a network)"
+)
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
 """Exceptions that the clients raise for JSON with an unexpected structure."""
 
