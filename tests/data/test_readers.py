@@ -149,3 +149,10 @@ def test_unreadable_batch_error_counts_rows_before_it(tmp_path):
     for first in (0, 20):
         with pytest.raises(DataError, match=r"a\.parquet, after 20 rows: expected a readable row, got an error"):
             list(DataFile(path, ["a"]).read(first))
+
+
+def test_column_is_not_replaced_by_nested_field_of_same_name(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"input.premise": "A.", "input": {"premise": "B.", "hypothesis": "C."}}) + "\n")
+    [row] = open_data_file(path).read()
+    assert (row.values["input.premise"], row.values["input.hypothesis"]) == ("A.", "C.")

@@ -162,7 +162,8 @@ def _add_nested_columns(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the fields of nested objects, with names such as `input.premise`."""
     for name, value in values.items():
         if isinstance(value, dict):
-            values = {**values, **{f"{name}.{inner}": cell for inner, cell in _add_nested_columns(value).items()}}
+            nested = {f"{name}.{inner}": cell for inner, cell in _add_nested_columns(value).items()}
+            values = {**values, **{column: cell for column, cell in nested.items() if column not in values}}
     return values
 
 
