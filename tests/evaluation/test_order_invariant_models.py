@@ -10,7 +10,7 @@ import torch
 
 from tests.models.test_all_models import BAGS
 from tests.models.tiny_models import tiny_model
-from unbag import challenge_sets
+from unbag import challenge_sets, evaluate
 from unbag.challenge_sets.request import read_exported_set
 from unbag.data import demo
 from unbag.evaluation import verdict
@@ -87,3 +87,25 @@ def test_order_blind_network_ignores_shuffling(verdicts, name):
 
 def test_order_sensitive_network_changes_on_shuffled_words(verdicts):
     assert any(each.shuffled != each.model for each in verdicts[READS].values() if each.needs_control)
+
+
+@pytest.mark.parametrize("name", [*BAGS, "infersent", "esim", "g-tlstm"])
+def test_permuted_set_identifies_bag_of_words_models(name, tmp_path):
+    """For a bag of words, P^c = 1, and no permutation of a wrongly predicted pair is right: Ω_max = A."""
+    report = evaluate(
+        save_undecided_model(name, tmp_path / "model"),
+        "permuted",
+        data=demo.get_demo_file("validation"),
+        max_examples=50,
+        options={"q": 10},
+        output_dir=tmp_path / "out",
+        lexical_baseline=False,
+        trust_labels=True,
+        progress=False,
+    )
+    scores = report.results[0].scores
+    assert scores["accuracy"].n == 50
+    assert 0 < scores["accuracy"].value < 1, "one answer to all would show nothing"
+    bag = (1, None, scores["accuracy"].value)  # no pair becomes right, so P^f is undefined
+    found = tuple(scores[key].value for key in ("p_c", "p_f", "omega_max"))
+    assert (found == bag) == (name in BAGS)

@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, encode_sides, tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_path  # noqa: F401  (fixture)
 from tests.training.tiny_networks import build_trainer, compute_batch_loss
+from unbag.data import demo
 from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
 from unbag.training.initialization import count_parameters
@@ -89,20 +90,40 @@ def test_model_memorizes_sixty_four_pairs(name):
     assert right == 1
 
 
+def train_model(name, recipe, pairs, folder, **options):
+    """Train a tiny model. Return the weights before and after."""
+    network = tiny_model(name, id2label=dict(enumerate(("contradiction", "entailment", "neutral"))))
+    network.save_pretrained(folder / "model")
+    tiny_tokenizer().save_pretrained(folder / "model")
+    chosen, data = find_recipe(recipe), (str(pairs),)
+    options |= {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6}
+    options |= {"model": str(folder / "model"), "corpus": data, "validation": data}
+    run(chosen, chosen.config(output_dir=folder / "out", **options))
+    return [load_file(folder / each / "model.safetensors") for each in ("model", "out")]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("recipe", ["hex", "max_entropy"])
-def test_recipe_trains_model(name, recipe, pairs_path, tmp_path):  # noqa: F811
-    network = tiny_model(name, id2label=dict(enumerate(("contradiction", "entailment", "neutral"))))
-    network.save_pretrained(tmp_path / "model")
-    tiny_tokenizer().save_pretrained(tmp_path / "model")
-    chosen, data = find_recipe(recipe), (str(pairs_path),)
-    options = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6}
-    options |= {"model": str(tmp_path / "model"), "corpus": data, "validation": data}
-    run(chosen, chosen.config(output_dir=tmp_path / "out", **options))
-    before, after = (load_file(tmp_path / folder / "model.safetensors") for folder in ("model", "out"))
+@pytest.mark.parametrize(
+    ("recipe", "options"), [("hex", {}), ("max_entropy", {}), ("finetune", {"word_order": "shuffled"})]
+)
+def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811
+    before, after = train_model(name, recipe, pairs_path, tmp_path, **options)
     assert before.keys() == after.keys()
     assert all(value.isfinite().all() for value in after.values() if value.is_floating_point())
+    assert any(not torch.equal(value, after[key]) for key, value in before.items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["s-tlstm", "diin"])
+def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    from unbag.data.text.parses import Parser
+
+    pipeline = shared / "hub/models/spacy/en_core_web_sm"
+    monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
+    options = {"max_examples": 200, "augment": ("soswap", "addamod"), "augment_pairs": 6}
+    before, after = train_model(name, "finetune", demo.get_demo_file("train"), tmp_path, **options)
     assert any(not torch.equal(value, after[key]) for key, value in before.items())
 
 
