@@ -17,7 +17,7 @@ from tests.fork_server import PYTHON
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
-from unbag.hub.benchmark_file import merge_tasks
+from unbag.hub.benchmarks import merge_tasks
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.hub import cards
 from unbag.hub.cards import find_card_blocks, join_card, set_card_block, split_card
-from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
+from unbag.hub.dataset_card import ConfigCard, merge_card, summarize_tables
 
 
 def _config(name, license="cc-by-sa-4.0", rows=10):
@@ -218,12 +218,9 @@ ROWS = {
 
 def test_statistics_do_not_depend_on_row_batches():
     table = pa.table(ROWS)
-    whole, cut = SplitStatistics(LABELS, "en"), SplitStatistics(LABELS, "en")
-    whole.update(table)
-    cut.update(table[:2])
-    cut.update(table[2:])
-    assert whole.compute_record() == cut.compute_record()
-    assert whole.compute_record() == {
+    whole, cut = (summarize_tables(tables, LABELS, "en") for tables in ([table], [table[:2], table[2:]]))
+    assert whole == cut
+    assert whole == {
         "rows": 3,
         "examples": 2,
         "labels": {"entailment": 1, "neutral": 0, "contradiction": 2},
@@ -233,25 +230,22 @@ def test_statistics_do_not_depend_on_row_batches():
 
 
 def test_statistics_count_labels_of_set():
-    counted = SplitStatistics(TWO_WAY, "en")
-    counted.update(pa.table(ROWS | {"label": [0, 1, 1]}))
-    assert counted.compute_record()["labels"] == {"entailment": 1, "not_entailment": 2}
+    counted = summarize_tables([pa.table(ROWS | {"label": [0, 1, 1]})], TWO_WAY, "en")
+    assert counted["labels"] == {"entailment": 1, "not_entailment": 2}
 
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
 def test_unique_pairs_depend_on_both_sentences(sides, unique):
-    counted = SplitStatistics(LABELS, "en")
     premises, hypotheses = zip(*sides, strict=True)
-    counted.update(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
-    assert counted.compute_record()["unique_pairs"] == unique
+    table = pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]})
+    assert summarize_tables([table], LABELS, "en")["unique_pairs"] == unique
 
 
 def test_chinese_length_is_in_characters():
-    counted = SplitStatistics(LABELS, "zh")
-    counted.update(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
-    assert counted.compute_record()["lengths"] == {
+    table = pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]})
+    assert summarize_tables([table], LABELS, "zh")["lengths"] == {
         "unit": "characters",
         "premise": [4, 4.0, 4],
         "hypothesis": [1, 1.0, 1],
     }
-    assert SplitStatistics(LABELS, "en").compute_record()["unique_pairs"] == 0
+    assert summarize_tables([], LABELS, "en")["unique_pairs"] == 0

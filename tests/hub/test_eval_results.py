@@ -10,13 +10,14 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.synthetic_results import SNLI, build_plain_result, build_swapped_result
 from unbag.hub import cards, eval_results
-from unbag.hub.benchmark_file import FRAMEWORK, PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (
+    FRAMEWORK,
     Benchmark,
+    PublishedTask,
     collect_published_options,
     find_benchmark,
     find_option_differences,
-    find_published_config,
+    merge_tasks,
 )
 from unbag.hub.eval_results import ResultContext
 
@@ -38,7 +39,6 @@ def test_published_config_name_of_result(name, config, data, expected):
     origins = {"mnli": "nyu-mll/multi_nli (default)"}
     data = {**SNLI, "origin": origins.get(data.get("name"), SNLI["origin"]), **data}
     result = replace(build_plain_result(), set=name, config=config, data=data)
-    assert find_published_config(result) == expected
     assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
 

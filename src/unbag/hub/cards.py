@@ -94,11 +94,12 @@ def set_metadata_entry(text: str, name: str, value: Any) -> str:
     if match is None:
         return f"---\n{dump_yaml({name: value})}---\n{text}"
     line_break = "\r\n" if text[: match.start(1)].endswith("\r\n") else "\n"
-    lines = match[1].splitlines(keepends=True)
-    start, end = _entry_span(lines, name)
     entry = dump_yaml({name: value}, line_break=line_break)
-    changed = "".join([*lines[:start], entry, *lines[end:]])
-    result = f"{text[: match.start(1)]}{changed}{text[match.end(1) :]}"
+    # The next entry starts in column 0. Dashes of a list may also be in column 0, and belong to this entry. Comments
+    # and blank lines above the next entry belong to the next entry.
+    old = rf"^{re.escape(name)}[ \t]*:(?:\s.*)?\n(?:(?:\s*(?:#.*)?\n)*(?:-|[ \t]+[^\s#]).*\n)*"
+    changed, count = re.subn(old, lambda _: entry, match[1], count=1, flags=re.MULTILINE)
+    result = f"{text[: match.start(1)]}{changed if count else match[1] + entry}{text[match.end(1) :]}"
     # The edit works on lines to preserve comments. An anchor or a flow mapping could cause other changes, so the parsed
     # result is verified.
     if split_card(text.encode())[0] | {name: value} != split_card(result.encode())[0]:
@@ -106,18 +107,6 @@ def set_metadata_entry(text: str, name: str, value: Any) -> str:
             f"front matter of the card: cannot set {name} without changing other entries; set {name} manually once"
         )
     return result
-
-
-def _entry_span(lines: list[str], name: str) -> tuple[int, int]:
-    """Find the line range of an entry (end exclusive); an empty range at the end if there is no such entry."""
-    start = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}[ \t]*:(\s|$)", line)), None)
-    if start is None:
-        return len(lines), len(lines)
-    # The next entry starts in column 0. Dashes of a list may also be in column 0, and belong to this entry.
-    after = next((i for i in range(start + 1, len(lines)) if re.match(r"[^\s#-]", lines[i])), len(lines))
-    while after > start + 1 and re.match(r"\s*(#|$)", lines[after - 1]):
-        after -= 1  # comments and blank lines above the next entry belong to the next entry
-    return start, after
 
 
 _PACKAGE: Final = "unbag"
@@ -138,27 +127,18 @@ def format_markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))
 
 
-def find_project_url() -> str | None:
-    """Find the project URL in the metadata of the installed distribution; None if there is none."""
-    entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
-    urls = {label.strip().lower(): url.strip() for label, _, url in entries}
-    return next((urls[name] for name in _URL_LABELS if name in urls), None)
-
-
-def build_package_link() -> str:
-    """Build the package name in Markdown, with a link if the project has a URL."""
-    url = find_project_url()
-    return f"[{_PACKAGE}]({url})" if url else f"`{_PACKAGE}`"
-
-
 def describe_package() -> str:
     """Build the Markdown sentence that describes unbag on all cards.
 
     Only releases have a project URL. Before the first release, the name in the package index may belong to a stranger,
     so the cards of other builds contain no installation command.
     """
-    install = f" (`pip install {_PACKAGE}`)" if find_project_url() else ""
-    return f"{build_package_link()}{install} is a Python package: {metadata(_PACKAGE)['Summary']}."
+    about = metadata(_PACKAGE)
+    entries = [entry.partition(",") for entry in about.get_all("Project-URL") or []]
+    urls = {label.strip().lower(): url.strip() for label, _, url in entries}
+    url = next((urls[name] for name in _URL_LABELS if name in urls), None)
+    named = f"[{_PACKAGE}]({url}) (`pip install {_PACKAGE}`)" if url else f"`{_PACKAGE}`"
+    return f"{named} is a Python package: {about['Summary']}."
 
 
 def collect_arxiv_tags(texts: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +17,9 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set, create
 from unbag.challenge_sets.results import collect_environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
-from unbag.hub import benchmark_file
+from unbag.hub import benchmarks
 from unbag.hub.cards import replace_paths_with_file_names
-from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
+from unbag.hub.dataset_card import ConfigCard, merge_card, summarize_tables
 from unbag.hub.licenses import choose_license
 from unbag.hub.push import HubUpload, MergeFunction
 from unbag.utils.hub import validate_config_name, validate_repo
@@ -74,7 +75,7 @@ def build_dataset_upload(
         )
     if benchmark and cards:
         splits = {card.name: card.record["evaluated"] for card in cards}
-        files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, split_by_config=splits)
+        files[benchmarks.FILE] = partial(benchmarks.merge_tasks, set_name=name, split_by_config=splits)
     return HubUpload(
         repo=repo,
         kind="dataset",
@@ -126,9 +127,7 @@ def _build_config(
     shards: dict[str, Path] = {}
     split_records: dict[str, Any] = {}
     for split, rows in load_splits(built).items():
-        statistics = SplitStatistics(rows.features["label"].names, built.language)
-        paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
-        split_records[split] = statistics.compute_record() | sizes
+        paths, split_records[split] = _write_split(rows, folder, f"data/{config}/{split}", built.language)
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
     hub_ids = [corpus.hub_id] if corpus else [origin] if to_build.user_data_names and is_hub_id(origin) else []
@@ -161,37 +160,32 @@ def _build_config(
     return card, shards, str(builder.challenge_set.citation)
 
 
-def _write_split(
-    rows: Any, folder: Path, stem: str, statistics: SplitStatistics
-) -> tuple[dict[str, Path], dict[str, int]]:
-    """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes."""
+def _write_split(rows: Any, folder: Path, stem: str, language: str) -> tuple[dict[str, Path], dict[str, Any]]:
+    """Write a split as Parquet files. Returns the files by path in the repository, and their sizes and statistics."""
     n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
     # With the same version of pyarrow, equal rows produce equal bytes, regardless of the cache layout. Publishing the
     # same rows again therefore creates no commit.
     schema = rows.features.arrow_schema  # its metadata contain only the label names, so that the bytes are reproducible
-    paths: dict[str, Path] = {}
+    paths = {path: folder / path for n in range(n_shards) for path in [f"{stem}-{n:05d}-of-{n_shards:05d}.parquet"]}
     n_bytes = 0
-    groups = _iter_groups(rows, schema)
-    for number in range(n_shards):
-        path = f"{stem}-{number:05d}-of-{n_shards:05d}.parquet"
-        paths[path] = folder / path
-        paths[path].parent.mkdir(parents=True, exist_ok=True)
-        # With content-defined chunks, the Hub's storage reuses most chunks after a small change of the rows.
-        with pq.ParquetWriter(paths[path], schema, compression="zstd", use_content_defined_chunking=True) as writer:
-            for _ in range(_ROWS_PER_SHARD // _ROWS_PER_GROUP):
-                if (group := next(groups, None)) is None:
-                    break
-                writer.write_table(group)
-                n_bytes += group.nbytes
-                statistics.update(group)
+    # The cache may split a batch into chunks anywhere. One chunk per group makes the row groups reproducible.
+    batches = rows.with_format("arrow").iter(batch_size=_ROWS_PER_GROUP)
+    groups = (table.cast(schema).combine_chunks() for table in batches)
+
+    def write() -> Iterator[pa.Table]:
+        nonlocal n_bytes
+        for path in paths.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # With content-defined chunks, the Hub's storage reuses most chunks after a small change of the rows.
+            with pq.ParquetWriter(path, schema, compression="zstd", use_content_defined_chunking=True) as writer:
+                for group in islice(groups, _ROWS_PER_SHARD // _ROWS_PER_GROUP):
+                    writer.write_table(group)
+                    n_bytes += group.nbytes
+                    yield group
+
+    record = summarize_tables(write(), rows.features["label"].names, language)
     stored = sum(path.stat().st_size for path in paths.values())
-    return paths, dict(zip(_SIZES, (n_bytes, stored), strict=True))
-
-
-def _iter_groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
-    for table in rows.with_format("arrow").iter(batch_size=_ROWS_PER_GROUP):
-        # The cache may split a batch into chunks anywhere. One chunk per group makes the row groups reproducible.
-        yield table.cast(schema).combine_chunks()
+    return paths, record | dict(zip(_SIZES, (n_bytes, stored), strict=True))
 
 
 def _dataset_info(features: Any, split_records: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
-from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
@@ -36,62 +36,47 @@ SIDES: Final = ("premise", "hypothesis")
 _UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
-class SplitStatistics:
-    """Statistics of a split that are updated one table at a time. They use 8 bytes of memory per row.
+def summarize_tables(tables: Iterable[pa.Table], names: Sequence[str], language: str) -> dict[str, Any]:
+    """Compute `rows`, `examples` (sources), `labels`, `unique_pairs`, and minimum, mean and maximum `lengths`.
 
-    Lengths are in words between spaces, or in characters for languages without spaces.
+    Lengths are in words between spaces, or in characters for languages without spaces. Pairs are compared by 64-bit
+    hashes, in 8 bytes of memory per row. For ten million pairs, collisions have a probability below 1 in 300,000.
     """
-
-    def __init__(self, names: Sequence[str], language: str) -> None:
-        self._names = names
-        self._unit = "characters" if language in _UNSPACED else "words"
-        self._labels: Counter[str] = Counter()
-        self._sources: set[str] = set()
-        self._pairs: list[NDArray[np.uint64]] = []
-        self._lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
-
-    def update(self, table: pa.Table) -> None:
-        """Update the statistics with the rows of a table."""
-        self._labels.update(self._names[label] for label in table.column("label").to_pylist())
-        self._sources.update(pc.unique(table.column("source_id")).to_pylist())
+    unit = "characters" if language in _UNSPACED else "words"
+    labels: Counter[str] = Counter()
+    sources: set[str] = set()
+    hashes = [np.empty(0, dtype=np.uint64)]
+    lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
+    for table in tables:
+        labels.update(names[label] for label in table.column("label").to_pylist())
+        sources.update(pc.unique(table.column("source_id")).to_pylist())
         pairs = zip(*(table.column(side).to_pylist() for side in SIDES), strict=True)
         # The length marks the border, so that ("ab", "c") and ("a", "bc") differ. Texts from the web may contain lone
         # surrogates, which plain UTF-8 rejects.
-        texts = (f"{len(premise)}:{premise}{hypothesis}" for premise, hypothesis in pairs)
-        hashes = (xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) for text in texts)
-        self._pairs.append(np.fromiter(hashes, dtype=np.uint64, count=len(table)))
-        for side in SIDES:
-            self._lengths[side].update(self._length(table.column(side)).to_pylist())
-
-    def compute_record(self) -> dict[str, Any]:
-        """Compute `rows`, `examples` (sources), `labels`, `unique_pairs`, and minimum, mean and maximum `lengths`.
-
-        Pairs are compared by 64-bit hashes. For ten million pairs, collisions have a probability below 1 in 300,000.
-        """
-        pairs = np.concatenate([np.empty(0, dtype=np.uint64), *self._pairs])
-        return {
-            "rows": len(pairs),
-            "examples": len(self._sources),
-            "labels": {label: self._labels[label] for label in self._names},
-            "unique_pairs": len(np.unique(pairs)),
-            "lengths": {"unit": self._unit} | {side: _summary(counts) for side, counts in self._lengths.items()},
-        }
-
-    def _length(self, texts: Any) -> Any:
-        if self._unit == "characters":
-            return pc.utf8_length(texts)
-        return pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(texts)))
-
-
-def _summary(counts: Counter[int]) -> list[float]:
-    """Compute the minimum, the mean (to one decimal) and the maximum of lengths; zeros without rows.
-
-    >>> _summary(Counter({3: 2, 10: 1}))
-    [3, 5.3, 10]
-    """
-    n = sum(counts.values())
-    mean = round(sum(length * each for length, each in counts.items()) / n, 1) if n else 0.0
-    return [min(counts, default=0), mean, max(counts, default=0)]
+        texts = (
+            f"{len(premise)}:{premise}{hypothesis}".encode("utf-8", "surrogatepass") for premise, hypothesis in pairs
+        )
+        hashes.append(np.fromiter(map(xxhash.xxh3_64_intdigest, texts), dtype=np.uint64, count=len(table)))
+        for side, counts in lengths.items():
+            column = table.column(side)
+            words = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(column))
+            counts.update((pc.utf8_length(column) if unit == "characters" else pc.list_value_length(words)).to_pylist())
+    n = sum(map(len, hashes))
+    return {
+        "rows": n,
+        "examples": len(sources),
+        "labels": {label: labels[label] for label in names},
+        "unique_pairs": len(np.unique(np.concatenate(hashes))),
+        "lengths": {"unit": unit}
+        | {
+            side: [
+                min(counts, default=0),
+                round(sum(length * each for length, each in counts.items()) / n, 1) if n else 0.0,
+                max(counts, default=0),
+            ]
+            for side, counts in lengths.items()
+        },
+    }
 
 
 @dataclass(frozen=True)
@@ -103,7 +88,7 @@ class ConfigCard:
     dataset_info: Mapping[str, Any]  # entry of `dataset_info` in the front matter: features, splits, sizes
     record: Mapping[str, Any]
     """Build record as JSON: `licences`, `languages`, `sources`, the creators of `labels` and `sentences`, `splits` (see
-    `SplitStatistics`) and all other data that determine the rows."""
+    `summarize_tables`) and all other data that determine the rows."""
     citation: str  # BibTeX of the source corpus
     sample: Sequence[Mapping[str, Any]] = ()  # first rows of the config
     license_link: str = ""  # URL of the terms if the license is `other`
@@ -172,6 +157,7 @@ def merge_card(
 
 def _build_config_text(config: ConfigCard) -> str:
     """Build the Markdown block of a config in the dataset card."""
+    dump = partial(json.dumps, indent=1, ensure_ascii=False)
     splits = config.record["splits"]
     unit = next((split["lengths"]["unit"] for split in splits.values() if "lengths" in split), "words")
     labels = _union([], (label for split in splits.values() for label in split["labels"]))
@@ -188,23 +174,19 @@ def _build_config_text(config: ConfigCard) -> str:
         config=config,
         heads=heads,
         rows=rows,
-        labels=[f"{number} = {label}" for number, label in enumerate(get_label_names(config.dataset_info))],
-        sample=[_dump_json({key: _shorten(value) for key, value in row.items()}) for row in config.sample],
-        record=_dump_json(config.record),
+        labels=[f"{number} = {label}" for number, label in enumerate(_get_label_names(config.dataset_info))],
+        sample=[dump({key: _shorten(value) for key, value in row.items()}) for row in config.sample],
+        record=dump(config.record),
     )
 
 
-def get_label_names(dataset_info: Mapping[str, Any]) -> list[str]:
+def _get_label_names(dataset_info: Mapping[str, Any]) -> list[str]:
     """Get the names of the label ids 0, 1, … from an entry of `dataset_info`; empty without a label feature."""
     for feature in dataset_info["features"]:
         if feature["name"] == "label":
             names: Mapping[str, str] = feature["dtype"]["class_label"]["names"]
             return [names[number] for number in sorted(names, key=int)]
     return []
-
-
-def _dump_json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False)
 
 
 def _shorten(value: Any) -> Any:
@@ -236,8 +218,14 @@ def _merge_metadata(
         # Values that come only from replaced records are removed, and values that people added stay.
         earlier, current = (_union([], (v for each in r.values() for v in each.get(name, []))) for r in (before, after))
         lists[key] = _union([value for value in _as_list(old.get(key)) if value not in earlier], current)
-        if key == "license":
-            _validate_licenses(set(lists[key]) - set(current), after)
+    own = {license for record in after.values() for license in record.get("licences", [])}
+    for name, record in after.items():
+        for license in record.get("licences", []):
+            if laxer := [other for other in set(lists["license"]) - own if is_less_restrictive(other, license)]:
+                raise ValueError(
+                    f"published card: expected a license at least as restrictive as {license}, the license of the "
+                    f"config {name}, got {laxer[0]}; correct the card first, or use another repository with --repo-id"
+                )
     rows = sum(split["num_examples"] for info in infos.values() for split in info.get("splits", []))
     ours: dict[str, Any] = {
         "pretty_name": old.get("pretty_name", f"{set_name}, an NLI challenge set"),
@@ -262,21 +250,11 @@ def _merge_metadata(
     return {key: value for key, value in (dict(old) | ours).items() if value != []}
 
 
-def _validate_licenses(others: Iterable[str], records: Mapping[str, Any]) -> None:
-    for name, record in records.items():
-        for license in record.get("licences", []):
-            if laxer := [other for other in others if is_less_restrictive(other, license)]:
-                raise ValueError(
-                    f"published card: expected a license at least as restrictive as {license}, the license of the "
-                    f"config {name}, got {laxer[0]}; correct the card first, or use another repository with --repo-id"
-                )
-
-
 def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any], metrics_org: str) -> str:
     """Build the Markdown of the set: its card with an example for the default config, and the text of the template."""
     entry = next(entry for entry in metadata["configs"] if entry.get("default"))
     config, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    names = get_label_names(_index_by_name(metadata["dataset_info"])[config])
+    names = _get_label_names(_index_by_name(metadata["dataset_info"])[config])
     challenge_set = challenge_sets.get_challenge_set(set_name)
     card = strip_relative_links(loading.read_card(set_name)).strip()
     card = re.sub(r"(spaces/|load\(\")ORG/", rf"\g<1>{metrics_org}/", card)

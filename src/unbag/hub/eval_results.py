@@ -18,13 +18,13 @@ from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import compute_model_verdict, describe_skill_scale
 from unbag.hub import cards
-from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
 from unbag.hub.benchmarks import (
     Benchmark,
+    PublishedTask,
     collect_published_options,
+    fetch_published_tasks,
     find_benchmark,
     find_option_differences,
-    find_published_config,
 )
 
 if TYPE_CHECKING:
@@ -71,15 +71,12 @@ def build_eval_results(
     for result in results:
         target = find_benchmark(result, organization)
         main = challenge_sets.get_challenge_set(result.set).get_skill_score(result.scores)
-        if target is None or main is None or find_option_differences(result):
-            logger.warning(
-                "%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, _exclusion_reason(result)
-            )
+        reason = _explain_exclusion(result, target, result_context)
+        if target is None or main is None or reason:
+            reason = reason or "because no example was scored"
+            logger.warning("%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, reason)
             continue
-        task = result_context.tasks.get(target) if result_context else None
-        if result_context and (fault := _benchmark_mismatch(result, target, task)):
-            logger.warning("%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, fault)
-            continue
+        task = result_context.tasks[target] if result_context else None
         entry = EvalResultEntry(
             dataset_id=target.repo,
             task_id=target.config,
@@ -113,7 +110,10 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             dataset_config=target.config,
             dataset_args=collect_published_options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
-            metric_type=get_hub_metric_name(quantity.name),
+            # The Hub knows `accuracy`, for example, but not `accuracy_cs_0.7`.
+            metric_type=next(
+                (name for name in HUB_METRICS if f"{quantity.name}_".startswith(f"{name}_")), quantity.name
+            ),
             metric_name=quantity.label,
             metric_value=estimate.value,
             metric_args={k: v for k, v in estimate._asdict().items() if k != "value" and v is not None},
@@ -144,30 +144,16 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
     return [{**head, "results": list(entries.values())}, *others]
 
 
-def get_hub_metric_name(metric: str) -> str:
-    """Map a metric to its name on the Hub. Metrics without a special Hub name are returned unchanged.
-
-    >>> get_hub_metric_name("accuracy_cs_0.7"), get_hub_metric_name("p_c")
-    ('accuracy', 'p_c')
-    """
-    return next((name for name in HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
-
-
-def _exclusion_reason(result: Result) -> str:
-    """Explain why a result is not written as a benchmark result."""
-    if find_published_config(result) is None:
+def _explain_exclusion(result: Result, target: Benchmark | None, context: ResultContext | None) -> str | None:
+    """Explain why a result is not on the rows of a benchmark; None if it is."""
+    if target is None:
         return "because the pairs are user-provided; only published sets have a benchmark"
-    differences = ", ".join(f"{name} = {value}" for name, value in find_option_differences(result).items())
-    return (
-        f"because its options differ from the published set: {differences}"
-        if differences
-        else "because no example was scored"
-    )
-
-
-def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask | None) -> str | None:
-    """Explain why a result does not match the benchmark on the Hub; None if it matches."""
-    if task is None:
+    if differences := find_option_differences(result):
+        listed = ", ".join(f"{name} = {value}" for name, value in differences.items())
+        return f"because its options differ from the published set: {listed}"
+    if context is None:
+        return None
+    if (task := context.tasks.get(target)) is None:
         return (
             f"because {target.repo} has no benchmark task {target.config} on the Hub; publish the set first: "
             f"unbag publish dataset {result.set} --repo-id {target.repo.partition('/')[0]} --config {target.config}"
@@ -181,7 +167,6 @@ def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask |
 
 
 def _build_notes(result: Result, main: MeasuredMetric) -> str:
-    """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
     parts = [main.definition.label, f"n = {n:,}"]
     if low is not None and high is not None:

@@ -1,14 +1,11 @@
 """Trained models as model repositories: files of the training folder, model card and results."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from typing_extensions import TypedDict  # pydantic reads records by it
-
-from unbag.challenge_sets.results import Result, read_record
+from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
@@ -26,7 +23,6 @@ _BLOCK: Final = "challenge sets"  # name of the results block in an averaged mod
 _COST: Final = "hardware.json"  # same as in `unbag.training.output`
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
-_OUTPUT: Final = re.compile("[0-9]{1,9}")  # index of an output, a key of id2label
 _OWNS: Final = (
     "model*.safetensors*",
     "hex.*",
@@ -36,12 +32,6 @@ _OWNS: Final = (
     vendoring.MODEL_CODE_FILE,
     eval_results.OWNED_PATTERN,
 )
-
-
-class _TrainingCost(TypedDict):
-    hardware: str
-    processes: int
-    seconds: float
 
 
 def build_model_upload(
@@ -61,18 +51,20 @@ def build_model_upload(
     The card of an averaged model is this README, with the name of the repository and a block with the results.
 
     Args:
-        folder: Output of a finished training run, or of `unbag models interpolate`.
         results: Results of the model, evaluated from its folder; for a HEX model, also of its residual head.
         compare_with: Results of other models for comparison, such as the base model.
         organization: Organization that publishes the challenge sets (default: the owner of the repository).
-        context: Context of the model's results, see `eval_results.build_eval_results`.
+        context: See `eval_results.build_eval_results`.
         base_license: License of the base model of a trained model; None if unknown.
-        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`), which requires
-            PyTorch and transformers.
+        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
     """
     organization = organization or repo.partition("/")[0]
     record = None if is_averaged_model(folder) else _read_record(folder)
-    _validate_complete(folder)
+    missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
+    if missing or not list(folder.glob("model*.safetensors")):
+        raise ValueError(
+            f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}; add the files"
+        )
     own, compared = _group_results(folder, results, compare_with)
     files = _list_files(folder)
     if record is None:
@@ -80,13 +72,19 @@ def build_model_upload(
         message = "Publish a model averaged by unbag"
     else:
         config = read_json_object(folder / _CONFIG)
-        _validate_labels(folder, config, record)
+        order = list(
+            resolve_output_labels({int(output): label for output, label in config.get("id2label", {}).items()})
+        )
+        if order != list(record["label_order"]):
+            raise ValueError(
+                f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label, got "
+                f"{order}"
+            )
         if with_code:
             config_with_code, module = vendoring.add_model_code(config)
             files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
             files[vendoring.MODEL_CODE_FILE] = module.encode()
-        # Runs of earlier versions have no record of the hardware and the duration.
-        cost, about_cost = folder / _COST, "the hardware and the duration of a training run"
+        cost = folder / _COST
         card = ModelCardContent(
             repo=repo,
             record=record,
@@ -96,7 +94,7 @@ def build_model_upload(
             organization=organization,
             base_license=base_license,
             separator=_find_separator(folder),
-            training_cost=read_record(cost, _TrainingCost, about_cost) if cost.is_file() else None,
+            training_cost=read_json_object(cost) if cost.is_file() else None,
             needs_unbag=vendoring.is_unbag_config(config),
             with_code=with_code,
         )
@@ -162,14 +160,6 @@ def _group_results(
     return [result for result in results if is_standard_head(result)], compared
 
 
-def _validate_complete(folder: Path) -> None:
-    missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
-    if missing or not list(folder.glob("model*.safetensors")):
-        raise ValueError(
-            f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}; add the files"
-        )
-
-
 def _find_separator(folder: Path) -> str:
     """Find the tokenizer's separator for pairs in a single text (default: a space)."""
     token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
@@ -178,27 +168,6 @@ def _find_separator(folder: Path) -> str:
     if not isinstance(token, str):
         return " "
     return token * 2 if token == "</s>" else f" {token} "  # RoBERTa joins with </s></s>, BERT with [SEP]
-
-
-def _validate_labels(folder: Path, config: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Validate that the config has the label order of the training record, and that `id2label` matches `label2id`."""
-    labels = config.get("id2label", {})
-    if not (isinstance(labels, dict) and all(map(_OUTPUT.fullmatch, labels))):
-        raise ValueError(
-            f"{folder / _CONFIG}: expected the label of each output in id2label, got {labels!r:.80}; correct the file"
-        )
-    id2label = {int(output): label for output, label in labels.items()}
-    order = list(resolve_output_labels(id2label))
-    if order != list(record["label_order"]):
-        raise ValueError(
-            f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label, got "
-            f"{order}"
-        )
-    if config.get("label2id") != {label: output for output, label in id2label.items()}:
-        raise ValueError(
-            f"{folder / _CONFIG}: expected label2id to match id2label {id2label}, got {config.get('label2id')}; "
-            "correct the file"
-        )
 
 
 def _list_files(folder: Path) -> dict[str, bytes | Path]:

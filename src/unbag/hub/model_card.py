@@ -210,14 +210,7 @@ def _number(value: Any) -> str:
 
 
 def _augmentation(record: Mapping[str, Any]) -> str:
-    """Build the sentence on augmentation. Earlier records lack counts and vocabulary halves."""
-    config = record["config"]
-    if "augmentation" not in record:
-        kinds = " and ".join(_KINDS.get(kind, kind) for kind in config["augment"])
-        return (
-            f"In each epoch, {config['augment_pairs']:,} pairs of each kind ({kinds}), generated from the training "
-            "premises, were added."
-        )
+    """Build the sentence on augmentation."""
     added = record["augmentation"]
     names = {kind: _KINDS.get(kind, kind) for kind in added["first_epoch"]}
     listed = _listed([f"{each['pairs']:,} {names[kind]}" for kind, each in added["first_epoch"].items()])

@@ -9,19 +9,16 @@ from typing import Final
 
 from unbag.challenge_sets.results import Result
 from unbag.hub import cards, eval_results, vendoring
-from unbag.hub.cards import split_card
 from unbag.hub.push import HubUpload, explain_hub_errors, fetch_remote_repository
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
 """Model name in the results of a model loaded from a folder."""
 
-_HEAD: Final = "head"
-
 
 def is_standard_head(result: Result) -> bool:
     """Check whether predictions come from the model's standard head, as loaded with transformers."""
-    return _HEAD not in result.model
+    return "head" not in result.model
 
 
 def find_result_model_name(result: Result) -> str | None:
@@ -32,23 +29,19 @@ def find_result_model_name(result: Result) -> str | None:
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     """Select the results that belong to a Hub model, including results of a local folder with the same model files."""
-    results = list(results)
-    names = [find_result_model_name(result) for result in results]
-    held = compute_remote_folder_revision(repo) if None in names else None
-    own = [
-        result
-        for result, name in zip(results, names, strict=True)
-        # A folder has no Hub id, so the hash of its files identifies the model.
-        if name == repo or (name is None and result.model["revision"] == held)
-    ]
+    named = [(result, find_result_model_name(result)) for result in results]
+    has_folder = any(name is None for _, name in named)
+    # A folder has no Hub id, so the hash of its files identifies the model.
+    held = _compute_remote_folder_revision(repo) if has_folder else None
+    own = [r for r, name in named if name == repo or (name is None and r.model["revision"] == held)]
     if not own:
-        others = sorted({name or f"the folder {each.model['name']}" for each, name in zip(results, names, strict=True)})
-        hint = "; publish the model in the folder first (unbag publish model)" if None in names else ""
+        others = sorted({name or f"the folder {result.model['name']}" for result, name in named})
+        hint = "; publish the model in the folder first (unbag publish model)" if has_folder else ""
         raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
 
-def compute_remote_folder_revision(repo: str) -> str | None:
+def _compute_remote_folder_revision(repo: str) -> str | None:
     """Compute the revision that a local copy of a Hub model would have, without downloading the weights.
 
     Returns None if the repository does not exist. For a repository with bundled code, the revision is that of the
@@ -73,8 +66,6 @@ def compute_remote_folder_revision(repo: str) -> str | None:
 MESSAGE: Final = "Add results on challenge sets that test whether models use sentence structure"
 """Commit message, and title that identifies the user's open pull request."""
 
-_INDEX: Final = "model-index"
-
 
 def build_model_results_upload(
     repo: str, results: Sequence[Result], organization: str, result_context: eval_results.ResultContext | None = None
@@ -90,16 +81,11 @@ def build_model_results_upload(
             f"{repo}: expected results of the model on a published challenge set, got only results on user-provided "
             "pairs or with another head (--head); evaluate the model on a corpus"
         )
-    name = repo.partition("/")[2]
 
     def card(existing: bytes | None) -> bytes:
-        text = (existing or b"").decode()
-        merged = eval_results.merge_model_index(split_card(existing)[0].get(_INDEX), name, index)
-        return cards.set_metadata_entry(text, _INDEX, merged).encode()
+        earlier = cards.split_card(existing)[0].get("model-index")
+        merged = eval_results.merge_model_index(earlier, repo.partition("/")[2], index)
+        return cards.set_metadata_entry((existing or b"").decode(), "model-index", merged).encode()
 
-    return HubUpload(
-        repo,
-        "model",
-        {"README.md": card, **eval_results.build_eval_results(own, organization, result_context)},
-        MESSAGE,
-    )
+    files = eval_results.build_eval_results(own, organization, result_context)
+    return HubUpload(repo, "model", {"README.md": card, **files}, MESSAGE)

@@ -26,7 +26,6 @@ from unbag.utils.retries import (
 )
 
 if TYPE_CHECKING:
-    from huggingface_hub import CommitInfo
     from huggingface_hub.hf_api import RepoFile
 
 
@@ -102,13 +101,8 @@ class RemoteRepository:
 
         if path not in self.files:
             return None
-        return _read(
-            self.repo,
-            self.kind,
-            lambda: Path(
-                HfApi().hf_hub_download(self.repo, path, repo_type=self.kind, revision=self.commit)
-            ).read_bytes(),
-        )
+        where: Any = {"repo_type": self.kind, "revision": self.commit}
+        return _read(self, lambda: Path(HfApi().hf_hub_download(self.repo, path, **where)).read_bytes())
 
     def has_content(self, path: str, content: bytes | Path) -> bool:
         """Check whether a file exists with the given content."""
@@ -128,18 +122,18 @@ def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = _MAI
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    api = HfApi()
+    api, remote = HfApi(), RemoteRepository(repo, repo_type, "", False, {})
     try:
-        info: Any = _read(repo, repo_type, lambda: api.repo_info(repo, repo_type=repo_type, revision=revision))
+        info: Any = _read(remote, lambda: api.repo_info(repo, repo_type=repo_type, revision=revision))
     except GatedRepoError:  # A subclass of RepositoryNotFoundError, although the repository exists.
         raise
     except RepositoryNotFoundError:
         return None
     entries: list[Any] = _read(
-        repo, repo_type, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
+        remote, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
     )
     files = {entry.path: entry for entry in entries if hasattr(entry, "blob_id")}  # folders have no blob id
-    return RemoteRepository(repo, repo_type, info.sha, bool(info.private), files)
+    return replace(remote, commit=info.sha, private=bool(info.private), files=files)
 
 
 def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
@@ -155,44 +149,43 @@ def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: b
 def publish_files(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
     """Publish files in one commit, or none if nothing changes. A missing repository is created.
 
-    An interrupted publication can be repeated at any time; finished uploads are not repeated.
-
-    Args:
-        private: Whether to create a private repository. An existing public repository raises an error.
-        pull_request: Whether to propose the commit in a pull request. The user's open pull request with the same title
-            is updated.
+    An interrupted publication can be repeated at any time; finished uploads are not repeated. `private` creates a
+    private repository, and rejects an existing public one. `pull_request` proposes the commit in a pull request: the
+    user's open one with the same title, or a new one.
 
     Raises:
         HubError: If the Hub rejects the publication, keeps failing or cannot be reached. Then nothing is changed.
     """
-    failures = conflicts = 0
+    from huggingface_hub import HfApi
+
+    create: Any = {"repo_type": upload.kind, "private": private, "exist_ok": True}
+    create |= {"space_sdk": "gradio"} if upload.kind == "space" else {}
+    failed = 0
     with explain_hub_errors(upload.repo, upload.kind):
         while True:
             planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.base is None:
-                _create_repository(planned)
+                call_with_retries(lambda: HfApi().create_repo(upload.repo, **create))
                 planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.is_empty:
                 # After a failed attempt, the commit succeeded and only its response was lost.
-                return replace(planned, commit=planned.base if failures else None)
+                return replace(planned, commit=planned.base if failed else None)
             try:
-                done = _commit(planned, pull_request=pull_request)
-                return replace(planned, url=done.pr_url or planned.url, commit=done.oid)
+                return _commit(planned, pull_request=pull_request)
             except Exception as error:
+                failed += 1
                 answer = find_http_cause(error)
-                if answer is not None and answer.response.status_code in _CONFLICT:
-                    conflicts += 1
-                    # Random waits, because writers with equal waits would collide again.
-                    seconds = random.uniform(0, min(0.05 * 2**conflicts, 4)) if conflicts <= _MAX_CONFLICTS else None
-                else:
-                    failures += 1
-                    seconds = compute_wait(error, failures) if failures < TRIES else None
-                if seconds is None:
+                is_conflict = answer is not None and answer.response.status_code in _CONFLICT
+                # Random waits, because writers with equal waits would collide again.
+                seconds = random.uniform(0, min(0.05 * 2**failed, 4)) if is_conflict else compute_wait(error, failed)
+                if seconds is None or failed >= (_MAX_CONFLICTS if is_conflict else TRIES):
                     raise
                 wait_before_retry(seconds, error)
 
 
 def _plan(upload: HubUpload, *, private: bool, pull_request: bool) -> HubUploadPlan:
+    from huggingface_hub import constants
+
     kind, repo = upload.kind, upload.repo
     ref = _find_open_pull_request(upload) if pull_request else None
     remote = fetch_remote_repository(repo, kind, ref or _MAIN)
@@ -225,7 +218,8 @@ def _plan(upload: HubUpload, *, private: bool, pull_request: bool) -> HubUploadP
             for path in sorted(existing)
             if path not in contents and any(fnmatchcase(path, pattern) for pattern in upload.owned_patterns)
         ),
-        url=_build_url(upload, ref),
+        url=f"{redact(constants.ENDPOINT)}/{'' if kind == 'model' else f'{kind}s/'}{repo}"
+        + (f"/discussions/{ref.rpartition('/')[2]}" if ref else ""),
     )
 
 
@@ -233,37 +227,25 @@ def _get_size(content: bytes | Path) -> int:
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
-def _create_repository(planned: HubUploadPlan) -> None:
-    from huggingface_hub import HfApi
-
-    upload = planned.upload
-    sdk = "gradio" if upload.kind == "space" else None
-    call_with_retries(
-        lambda: HfApi().create_repo(
-            upload.repo, repo_type=upload.kind, private=planned.private, exist_ok=True, space_sdk=sdk
-        )
-    )
-
-
-def _commit(planned: HubUploadPlan, *, pull_request: bool) -> "CommitInfo":
+def _commit(planned: HubUploadPlan, *, pull_request: bool) -> HubUploadPlan:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    upload = planned.upload
     with warnings.catch_warnings():
         # The client warns about each Parquet file in a model repository, such as the predictions of an evaluation.
         warnings.filterwarnings("ignore", "It seems that you are about to commit a data file")
-        return HfApi().create_commit(
-            upload.repo,
+        done = HfApi().create_commit(
+            planned.upload.repo,
             [
                 *(CommitOperationAdd(path, planned.contents[path]) for path in (*planned.added, *planned.changed)),
                 *(CommitOperationDelete(path, is_folder=False) for path in planned.deleted),
             ],
-            commit_message=upload.message,
-            repo_type=upload.kind,
+            commit_message=planned.upload.message,
+            repo_type=planned.upload.kind,
             revision=planned.pull_request or _MAIN,
             create_pr=pull_request and planned.pull_request is None,
             parent_commit=planned.base,
         )
+    return replace(planned, url=done.pr_url or planned.url, commit=done.oid)
 
 
 def _find_open_pull_request(upload: HubUpload) -> str | None:
@@ -271,35 +253,20 @@ def _find_open_pull_request(upload: HubUpload) -> str | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    api, (repo, kind) = HfApi(), (upload.repo, upload.kind)
-    author = _read(repo, kind, api.whoami)["name"]
+    api = HfApi()
+    author = _read(upload, api.whoami)["name"]
+    wanted: Any = {"author": author, "discussion_type": "pull_request", "discussion_status": "open"}
     try:
-        found = _read(
-            repo,
-            kind,
-            lambda: list(
-                api.get_repo_discussions(
-                    repo, author=author, discussion_type="pull_request", discussion_status="open", repo_type=kind
-                )
-            ),
-        )
+        found = _read(upload, lambda: list(api.get_repo_discussions(upload.repo, repo_type=upload.kind, **wanted)))
     except RepositoryNotFoundError:
         return None
     numbers = [each.num for each in found if each.author == author and each.title == upload.message]
     return f"refs/pr/{max(numbers)}" if numbers else None
 
 
-def _build_url(upload: HubUpload, pull_request: str | None) -> str:
-    from huggingface_hub import constants
-
-    folder = "" if upload.kind == "model" else f"{upload.kind}s/"
-    request = f"/discussions/{pull_request.rpartition('/')[2]}" if pull_request else ""
-    return f"{redact(constants.ENDPOINT)}/{folder}{upload.repo}{request}"
-
-
-def _read(repo: str, kind: RepoType, call: Callable[[], T]) -> T:
+def _read(target: HubUpload | RemoteRepository, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, retry_connection_errors=True)
+    return read_from_hub(f"{target.kind} {target.repo}", call, tries=TRIES, retry_connection_errors=True)
 
 
 @contextmanager
@@ -328,10 +295,9 @@ def _describe_error(error: Exception, repo: str) -> str:
     answer = find_http_cause(error)
     if answer is None:
         return " ".join(str(error).split())  # for example about a card
-    status = answer.response.status_code
-    text = f"({status}: {answer.server_message or extract_first_line(answer)})"
+    text = f"({answer.response.status_code}: {answer.server_message or extract_first_line(answer)})"
     organization = repo.partition("/")[0]
-    match status:
+    match answer.response.status_code:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
             return f"expected a token, got none {text}; {LOG_IN}"
         case HTTPStatus.UNAUTHORIZED:
@@ -346,6 +312,6 @@ def _describe_error(error: Exception, repo: str) -> str:
             return f"expected a repository that the token can access, got none {text}; check its name"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"conflicts with other commits at every attempt {text}; rerun the command"
-    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmark_file`).
+    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.eval_results`).
     omitted = "; omit eval.yaml with `unbag publish … --no-benchmark`" if "evaluation_framework" in text else ""
     return f"the Hub rejected the request {text}{omitted or '; correct the cause'}"

@@ -14,8 +14,7 @@ from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
-from unbag.hub.benchmarks import collect_published_options, find_published_config
-from unbag.hub.cards import describe_package, render_card, split_card
+from unbag.hub.benchmarks import Benchmark, collect_published_options, find_benchmark
 from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import HubUpload
 
@@ -76,30 +75,28 @@ def build_results_dataset_upload(repo: str, results: Sequence[Result], *, model:
 
 def build_result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
     """Convert results to rows of the results dataset. For `model`, see `build_results_dataset_upload`."""
-    results = [result for result in results if find_published_config(result) is not None]
-    if folders := [result for result in results if find_result_model_name(result) is None]:
+    published = [(result, target) for result in results if (target := find_benchmark(result, "")) is not None]
+    if folders := [result for result, _ in published if find_result_model_name(result) is None]:
         if model is None:
             raise ValueError(
                 f"--model: expected the Hub id of the model in the folder {folders[0].model['name']}, got none; "
                 "publish the model and pass its Hub id with --model"
             )
         select_model_results(model, folders)  # raises if the files of the model on the Hub differ
-    return [row for result in results for row in _rows_of_result(result, find_result_model_name(result) or str(model))]
+    return [row for result, target in published for row in _list_rows(result, target, model)]
 
 
-def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
+def _list_rows(result: Result, target: Benchmark, model: str | None) -> list[dict[str, Any]]:
     about, described = result.model, challenge_sets.get_challenge_set(result.set)
+    versions = (about[name] for name in ("revision", "weights", "recipe", "sha256") if about.get(name))
+    head = "plain" if is_standard_head(result) else "residual"
     shared = {
-        "model": model,
-        "model_revision": about.get("revision")
-        or about.get("weights")
-        or about.get("recipe")
-        or about.get("sha256")
-        or "",
-        "head": _describe_head(result),
+        "model": find_result_model_name(result) or model,
+        "model_revision": next(versions, ""),
+        "head": f"threshold {about['threshold']}" if about.get("threshold") else head,
         "dtype": about.get("dtype", ""),
         "set": result.set,
-        "config": find_published_config(result),
+        "config": target.config,
         "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
         "data_revision": result.data["revision"],
         "data_sha256": result.data["sha256"],
@@ -118,20 +115,13 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
     ]
 
 
-def _describe_head(result: Result) -> str:
-    """Describe the head of the model, including the threshold."""
-    if threshold := result.model.get("threshold"):
-        return f"threshold {threshold}"
-    return "plain" if is_standard_head(result) else "residual"
-
-
 def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: bytes | None) -> bytes:
     """Merge new rows into the existing Parquet file, and sort all rows by the columns in `KEY`.
 
     Returns `existing_file` if no row changes.
     """
     old = _read_rows(existing_file) if existing_file is not None else {}
-    new = old | {_row_key(row): row for row in new_rows}
+    new = old | _index_rows(new_rows)
     # Another version of pyarrow may write other bytes for equal rows, which would be a commit without a change.
     if existing_file is not None and new == old:
         return existing_file
@@ -151,18 +141,18 @@ def _read_rows(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
             f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, got {', '.join(table.schema.names)}; check that "
             "the repository is a results dataset"
         )
-    return {_row_key(row): row for row in table.to_pylist()}
+    return _index_rows(table.to_pylist())
 
 
-def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(row[name] for name in KEY)
+def _index_rows(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    return {tuple(row[name] for name in KEY): row for row in rows}
 
 
 def _merge_card(repo: str, existing: bytes | None) -> bytes:
     """Build the card. An existing card gets only a missing `configs` entry, because people edit it."""
     if existing is not None:
-        has_configs = bool(split_card(existing)[0].get("configs"))
+        has_configs = bool(cards.split_card(existing)[0].get("configs"))
         return existing if has_configs else cards.set_metadata_entry(existing.decode(), "configs", _CONFIGS).encode()
     columns = [[f"`{name}`", meaning] for name, (_, meaning) in _COLUMNS.items()]
-    text = render_card("results_dataset.md", repo=repo, columns=columns, file=FILE, about=describe_package())
-    return text.encode()
+    about = cards.describe_package()
+    return cards.render_card("results_dataset.md", repo=repo, columns=columns, file=FILE, about=about).encode()
