@@ -214,8 +214,7 @@ class ChallengeSet:
     has_shuffled_control: bool = True
     is_control: bool = False  # whether the set is an unchanged corpus, which challenge sets are compared with
     # Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all rows, None for no
-    # rows. The label order of a file of predictions is checked on them
-    # (`evaluation.label_check.check_label_order_on_corpus_rows`).
+    # rows. The label order of a file of predictions is checked on them (`evaluation.prediction_labels`).
     corpus_pairs: Mapping[str, Any] | None = None
 
     sample: int = DEFAULT_SAMPLE  # number of source examples that the suite draws

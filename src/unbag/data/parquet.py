@@ -141,7 +141,7 @@ def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Ta
         pyarrow.ArrowException, OSError, KeyError, TypeError: If the file is corrupted or has no such object.
     """
     validate_unpacked_size(file, "the file", file.stat().st_size)
-    table = pq.read_table(file, partitioning=None)
+    table = pq.read_table(file, partitioning=None, page_checksum_verification=True)
     metadata: dict[str, Any] = json.loads(table.schema.metadata[key])
     if metadata["schema"] != schema:
         raise ValueError(f"expected schema version {schema}, got version {metadata['schema']}")

@@ -1,22 +1,9 @@
-"""Check of the label order of a model or predictions file during an evaluation.
-
-A model predicts pairs with obvious labels (`inference.label_probe`). A file of predictions has no model to run, so its
-labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus are used. On rows that were
-altered, or selected because models fail on them, an incorrect order may fit better than the correct one.
-"""
+"""Check of the label order of a model during an evaluation, by pairs with obvious labels (`inference.label_probe`)."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unbag import challenge_sets
-from unbag.challenge_sets.request import BuiltSet
-from unbag.data.columns import read_column, read_numeric_column
-from unbag.data.labels import LABELS, find_label_space, list_candidate_label_orders, map_label_to_space
-from unbag.data.predictions import SetPredictions
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
 from unbag.inference.llm.prompts import SHOTS, WORDS
@@ -138,84 +125,3 @@ def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) ->
         "predictions are scored as defined in the prompt; try another number of few-shot examples (--num-fewshot "
         f"{', '.join(map(str, SHOTS))}){form}"
     )
-
-
-LEAST_ROWS: Final = 8
-"""Minimum number of rows per label. Random predictions then match another order in at most one of a thousand files."""
-
-ENOUGH: Final = 10 / 12
-"""Minimum balanced accuracy of another order for a warning, as in `inference.label_probe`."""
-
-MARGIN: Final = 0.2
-"""Minimum gain in balanced accuracy over the declared order that causes a warning. A two-label model that
-separates entailment from the rest loses 0.25 if its labels are interpreted as contradiction versus the rest."""
-
-
-class LabelOrderCheck(NamedTuple):
-    """Agreement of the predictions in a file with the gold labels of unchanged corpus pairs."""
-
-    right: int  # number of correct predictions with the file's label names
-    rows: int
-    warning: str | None  # None unless another label order fits much better
-
-
-def find_corpus_pairs(built_set: BuiltSet) -> NDArray[np.bool_] | None:
-    """Compute a mask of the unchanged pairs of the corpus, shape (n,). None for sets without such rows."""
-    wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
-    if wanted is None:
-        return None
-    chosen = np.ones(len(built_set.rows), dtype=np.bool_)
-    for name, value in wanted.items():
-        chosen &= read_numeric_column(built_set.rows, name) == value
-    return chosen
-
-
-def check_label_order_on_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
-    """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
-
-    Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
-    """
-    chosen = find_corpus_pairs(built_set)
-    if chosen is None or tuple(built_set.rows.features["label"].names) != LABELS:
-        return None
-    labels = read_column(built_set.rows, "label").to_numpy()[chosen]
-    if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
-        return None
-    return compare_label_orders(
-        predictions.predicted[chosen], labels, predictions.label_space, has_columns=predictions.has_probabilities
-    )
-
-
-def compare_label_orders(
-    predicted_positions: NDArray[np.intp], labels: NDArray[np.intp], label_order: Sequence[str], *, has_columns: bool
-) -> LabelOrderCheck:
-    """Compare the accuracy under a file's label order with the accuracy under every other order.
-
-    Args:
-        predicted_positions: Positions in `label_order`, shape (n,).
-        labels: Gold label ids, shape (n,). All three labels occur.
-        label_order: Labels in the file's order.
-        has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
-    """
-    orders = list_candidate_label_orders(label_order)
-    shares = [_balanced(predicted_positions, labels, order) for order in orders]
-    best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
-    warning = None
-    if shares[best] >= ENOUGH and shares[best] - shares[0] >= MARGIN:
-        renamed = ", ".join(
-            f"{name} to {meant}" for name, meant in zip(orders[0], orders[best], strict=True) if name != meant
-        )
-        warning = (
-            f"has a balanced accuracy of {shares[0]:.1%} on {len(labels):,} pairs of the corpus, and of "
-            f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
-            f"named in the wrong order; if so, change {renamed} in the file"
-        )
-    gold = [list(label_order).index(map_label_to_space(label, label_order)) for label in LABELS]
-    return LabelOrderCheck(int((predicted_positions == np.array(gold)[labels]).sum()), len(labels), warning)
-
-
-def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:
-    """Compute the balanced accuracy (mean recall over gold labels) of the predictions with a label order."""
-    space = find_label_space(order)
-    gold = np.array([order.index(map_label_to_space(label, space)) for label in LABELS])[labels]
-    return float(np.mean([(predicted[gold == label] == label).mean() for label in range(len(order))]))

@@ -6,7 +6,7 @@ accuracy under every order of the labels reveals a wrong order.
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Final, NamedTuple
 
@@ -28,12 +28,7 @@ from unbag.data.labels import (
     resolve_label,
 )
 from unbag.data.predictions import NONE, SetPredictions
-from unbag.evaluation.label_check import ENOUGH, MARGIN
-from unbag.inference.prediction_files import (
-    INITIALS,
-    ModelColumn,
-    PublishedPredictions,
-)
+from unbag.inference.prediction_files import INITIALS, ModelColumn, PublishedPredictions
 from unbag.scoring.significance import mcnemar_test
 from unbag.utils.safe_io import DataError
 
@@ -42,6 +37,13 @@ SAME_GOLD: Final = 0.99
 
 ORDER_LEVEL: Final = 0.001
 """Level of the test whether another order of named labels fits better. The best of six orders is compared."""
+
+ENOUGH: Final = 10 / 12
+"""Minimum accuracy of another order of unnamed labels that makes the stated order an error, as in the label probe."""
+
+MARGIN: Final = 0.2
+"""Minimum gain in accuracy of such an order. A two-label model that separates entailment from the rest loses 0.25 if
+its labels are interpreted as contradiction versus the rest."""
 
 
 _MERGED: Final = {NOT_ENTAILMENT: (NEUTRAL, CONTRADICTION), NOT_CONTRADICTION: (ENTAILMENT, NEUTRAL)}
@@ -88,7 +90,7 @@ def resolve_answers(
     gold: Sequence[str],
     *,
     labels: Sequence[str] = (),
-    is_unaltered: bool = True,
+    is_original: NDArray[np.bool_] | None = None,
     has_threshold: bool = False,
 ) -> ResolvedAnswers:
     """Find the meaning of the labels of a model, and arrange its predictions in the order of a set.
@@ -97,7 +99,8 @@ def resolve_answers(
         positions: Row of the table for each of the n rows of the set; -1 without one.
         gold: Names of the gold labels of the set, n rows.
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`; `none` for no answer).
-        is_unaltered: Whether the rows are pairs of the corpus, so that a model is expected to be right.
+        is_original: Mask of the rows that are unaltered, unselected pairs of the corpus, on which a model is expected
+            to be right, shape (n,) (default: all). On other pairs, a wrong order may fit better than the right one.
         has_threshold: Whether a threshold replaces the labels of the table, which may then contradict its scores.
     """
     is_predicted = positions >= 0
@@ -144,12 +147,15 @@ def resolve_answers(
             f"gold labels of {published.name}, got {', '.join(f'{each}={meanings[each]}' for each in contradicted)}; "
             f"correct --labels{_list_accuracies(answers, ours, distinct)}"
         )
-    warnings = []
-    # On altered pairs, a wrong order may fit better than the right one (`evaluation.label_check`).
-    if is_unaltered and (
-        better := _describe_better_orders(model.name, answers, ours, meanings, are_named=len(named) == len(distinct))
-    ):
-        warnings.append(better)
+    checked = range(len(rows)) if is_original is None else np.flatnonzero(is_original[is_predicted]).tolist()
+    better = _describe_better_orders(
+        model.name,
+        [answers[row] for row in checked],
+        [ours[row] for row in checked],
+        meanings,
+        are_named=len(named) == len(distinct),
+    )
+    warnings = [better] if better else []
     if known_golds and (equal := count_equal_golds(known_golds)) < len(known_golds) * SAME_GOLD:
         warnings.append(
             f"has {len(known_golds) - equal:,} of {len(known_golds):,} gold labels that differ from those of the set, "
@@ -201,24 +207,25 @@ def _list_accuracies(answers: Sequence[str], gold: Sequence[str], theirs: Sequen
     if not 2 <= len(theirs) <= len(LABELS):
         return ""
     space = LABELS if len(theirs) == len(LABELS) else TWO_WAY
-    right = {order: _find_right(answers, gold, order) for order in _iter_orders(theirs, space)}
-    return f". Accuracy by order: {_format_accuracies(right)}"
+    return f". Accuracy by order: {_format_accuracies(_compare_orders(answers, gold, theirs, space))}"
 
 
-def _iter_orders(theirs: Sequence[str], space: Sequence[str]) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Iterate over the assignments of labels of a space to the labels of a table."""
-    for order in permutations(space, len(theirs)):
-        yield tuple(zip(theirs, order, strict=True))
+_Orders = Mapping[tuple[tuple[str, str], ...], NDArray[np.bool_]]
 
 
-def _find_right(answers: Sequence[str], gold: Sequence[str], order: Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
-    """Compute a mask of the right predictions under an assignment of labels, shape (n,)."""
-    meanings = dict(order)
-    right = [are_equal_labels(meanings.get(their, NONE), our) for their, our in zip(answers, gold, strict=True)]
-    return np.array(right, dtype=np.bool_)
+def _compare_orders(
+    answers: Sequence[str], gold: Sequence[str], theirs: Sequence[str], space: Sequence[str]
+) -> _Orders:
+    """Compute a mask of the right predictions, shape (n,), for each assignment of labels of a space to `theirs`."""
+    pairs = list(zip(answers, gold, strict=True))
+    orders = [dict(zip(theirs, order, strict=True)) for order in permutations(space, len(theirs))]
+    return {
+        tuple(order.items()): np.array([are_equal_labels(order.get(their, NONE), our) for their, our in pairs])
+        for order in orders
+    }
 
 
-def _format_accuracies(right: Mapping[tuple[tuple[str, str], ...], NDArray[np.bool_]]) -> str:
+def _format_accuracies(right: _Orders) -> str:
     ranked = sorted(right.items(), key=lambda each: -each[1].mean())
     return "; ".join(f"{','.join(f'{a}={b}' for a, b in order)} {mask.mean():.1%}" for order, mask in ranked)
 
@@ -230,10 +237,9 @@ def _describe_better_orders(
     used = {their: our for their, our in meanings.items() if our != NONE}
     if len(set(used.values())) < len(used):  # several spellings of a label
         answers, used = [meanings[each] for each in answers], {our: our for our in used.values()}
-    if len(used) < 2:
+    if len(used) < 2 or not answers:
         return ""
-    space = find_smallest_space(used.values())
-    right = {order: _find_right(answers, gold, order) for order in _iter_orders(list(used), space)}
+    right = _compare_orders(answers, gold, list(used), find_smallest_space(used.values()))
     stated = right[tuple(used.items())]
     best = max(right.values(), key=lambda mask: int(mask.sum()))
     # Names of labels are rarely wrong. For them, another order counts only if it is significantly better, since chance

@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag import challenge_sets
 from unbag.challenge_sets.request import BuiltSet
-from unbag.data.columns import read_column, read_column_values
+from unbag.data.columns import read_column, read_column_values, read_numeric_column
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import open_hub_table
-from unbag.evaluation.label_check import find_corpus_pairs
 from unbag.evaluation.prediction_labels import SAME_GOLD, count_equal_golds
 from unbag.inference.prediction_files import (
     EXACT,
@@ -74,8 +74,11 @@ def match_rows(published: PublishedPredictions, built: BuiltSet, *, by_order: bo
         found = _join(ours, theirs, gold, answers, by)
         if texts is not None and by == EXACT:
             found = _add_normalised(found, published, texts[1], gold, answers)
-        elif texts is not None and not _has_same_texts(found, published, texts[1]):
-            continue
+        elif texts is not None and (rows := found.is_matched).any():
+            # Rows with equal ids must have equal texts.
+            same = texts[1][rows] == published.keys[NORMALISED][found.positions[rows]]
+            if same.mean() < SAME_TEXTS:
+                continue
         if found.is_matched.sum() > best.is_matched.sum():
             best = found
         if best.is_matched.all():
@@ -121,10 +124,18 @@ def _hash_texts(built: BuiltSet) -> tuple[Hashes, Hashes]:
 def find_original_rows(built: BuiltSet) -> NDArray[np.bool_]:
     """Compute a mask of the rows that are pairs of the corpus, shape (n,): all of a set with one row per example."""
     sources = read_column(built.rows, "source_id")
-    if len(sources.unique()) == len(sources):
-        return np.ones(len(sources), dtype=np.bool_)
-    found = find_corpus_pairs(built)
-    return np.zeros(len(sources), dtype=np.bool_) if found is None else found
+    return np.ones(len(sources), np.bool_) if len(sources.unique()) == len(sources) else find_corpus_pairs(built)
+
+
+def find_corpus_pairs(built: BuiltSet) -> NDArray[np.bool_]:
+    """Compute a mask of the unaltered, unselected pairs of the corpus (`ChallengeSet.corpus_pairs`), shape (n,)."""
+    challenge_set = challenge_sets.get_challenge_set(built.name)
+    are_pairs = challenge_set.example_id == "id" and not built.config.get("min_lms")
+    wanted = challenge_set.corpus_pairs if challenge_set.corpus_pairs is not None or not are_pairs else {}
+    found = np.full(len(built.rows), wanted is not None)
+    for name, value in (wanted or {}).items():
+        found &= read_numeric_column(built.rows, name) == value
+    return found
 
 
 def _list_row_numbers(built: BuiltSet) -> list[tuple[str, int] | None]:
@@ -216,13 +227,6 @@ def _add_normalised(
     )
 
 
-def _has_same_texts(found: RowMatch, published: PublishedPredictions, ours: Hashes) -> bool:
-    """Check whether rows with equal ids have equal texts."""
-    rows = found.is_matched
-    theirs = published.keys[NORMALISED][found.positions[rows]]
-    return not rows.any() or bool((ours[rows] == theirs).mean() >= SAME_TEXTS)
-
-
 def _match_by_order(
     published: PublishedPredictions, built: BuiltSet, gold: NDArray[Any], answers: NDArray[np.intp]
 ) -> RowMatch:
@@ -241,20 +245,15 @@ def _match_by_order(
         found = _join(numbers.astype(np.uint64), published.keys[NUMBER], gold, answers, NUMBER)
         rows = found.is_matched
         theirs = [published.gold[position] for position in found.positions[rows]]
-        share = _compute_gold_agreement(theirs, names[gold[rows]].tolist()) if rows.any() else 0.0
-        if share >= SAME_GOLD:
+        known = [(their, our) for their, our in zip(theirs, names[gold[rows]].tolist(), strict=True) if their]
+        # The share of equal gold labels, under the best meaning of unnamed labels.
+        shares.append(count_equal_golds(known) / len(known) if known else 0.0)
+        if shares[-1] >= SAME_GOLD:
             return found
-        shares.append(share)
     raise DataError(
         f"--by-order: expected the gold labels of {published.name} to be those of the set in the same order, got "
         f"{max(shares):.1%} equal labels; use ids or texts instead"
     )
-
-
-def _compute_gold_agreement(theirs: Sequence[str], ours: Sequence[str]) -> float:
-    """Compute the share of equal gold labels, under the best meaning of unnamed labels."""
-    known = [(their, our) for their, our in zip(theirs, ours, strict=True) if their]
-    return count_equal_golds(known) / len(known) if known else 0.0
 
 
 def describe_coverage(match: NDArray[np.bool_], gold: NDArray[Any], names: Sequence[str]) -> str:

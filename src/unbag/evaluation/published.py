@@ -12,8 +12,9 @@ from unbag import challenge_sets
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set, select_complete_examples
 from unbag.data.columns import read_column
+from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
-from unbag.evaluation import label_check, result_folder
+from unbag.evaluation import result_folder
 from unbag.evaluation.comparison import Comparison, compare_common_examples
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
@@ -21,6 +22,7 @@ from unbag.evaluation.prediction_labels import resolve_answers
 from unbag.evaluation.prediction_matching import (
     RowMatch,
     describe_coverage,
+    find_corpus_pairs,
     find_original_rows,
     match_rows,
 )
@@ -45,6 +47,8 @@ from unbag.utils.safe_io import DataError, validate_writable
 
 COMPARISON_FILE: Final = "comparison.json"
 """File with the comparison of several models."""
+
+_LEAST_ROWS: Final = 8  # pairs of each label in the corpus whose accuracy is recorded
 
 logger = logging.getLogger(__name__)
 
@@ -183,14 +187,14 @@ def _score(
     """Score the predictions of a model on a set. Returns the result and the ids of its source examples."""
     gold = read_column(built.rows, "label").to_numpy()
     names = built.rows.features["label"].names
-    is_unaltered = built.name in list_sets_of_pairs() and not built.config.get("min_lms")
+    corpus_pairs = find_corpus_pairs(built)
     resolved = resolve_answers(
         table,
         model,
         match.positions,
         [names[label] for label in gold],
         labels=labels,
-        is_unaltered=is_unaltered,
+        is_original=corpus_pairs,
         has_threshold=threshold is not None,
     )
     part, mask = select_complete_examples(built, resolved.is_predicted)
@@ -214,11 +218,10 @@ def _score(
     first = np.unique(compute_source_indices(built.rows), return_index=True)[1]
     warnings = [*resolved.warnings, *filter(None, [describe_coverage(mask[first], gold[first], names)])]
     answers = resolved.predictions.select(mask[resolved.is_predicted])
-    if (fit := label_check.check_label_order_on_corpus_rows(part, answers)) is not None:
-        record["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
-        if fit.warning is not None:
-            record["label_probe_warning"] = fit.warning
-            logger.warning("%s %s", model.name, fit.warning)
+    labels_of_pairs = gold[mask & corpus_pairs]
+    if tuple(names) == LABELS and min(np.bincount(labels_of_pairs, minlength=len(LABELS))) >= _LEAST_ROWS:
+        right = answers.predicted[corpus_pairs[mask]] == answers.to_label_positions(labels_of_pairs)
+        record["label_probe"] = {"rows": f"{int(right.sum()):,} of {len(right):,}"}
     if warnings:
         matched["warnings"] = warnings
     for warning in warnings:

@@ -38,13 +38,6 @@ _HASH: Final = re.compile(r"(sha256:)?([0-9a-f]{12})[0-9a-f]{28,}")
 _REMEDY: Final = "use another --output-dir"
 
 
-class FolderEntry(NamedTuple):
-    """Result in a results folder, with its previous index if an earlier run stored it."""
-
-    result: Result
-    number: int | None  # index in the file before this run; None for a result of this run
-
-
 def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results and skipped sets of a folder. Both lists are empty if there is no results file."""
     file = folder / results.FILE
@@ -97,8 +90,8 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
     stored = metrics.group_by_model(earlier)
     if not (stored.keys() <= models.keys() or models.keys() <= stored.keys()):
         raise ValueError(
-            f"{folder}: expected only results of {_listed(models)}, got results of {_listed(stored)}; "
-            f"{_REMEDY}, or evaluate all of these models in one command"
+            f"{folder}: expected only results of {', '.join(models)}, got results of {', '.join(stored)}; {_REMEDY}, "
+            "or evaluate all of these models in one command"
         )
     for name, record in models.items():
         if record is None or name not in stored:
@@ -111,42 +104,56 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
             )
         others = {each.set for each in stored[name]} - set(sets)
         if _version(before.model) != _version(record) and others:
+            now, then = (
+                ", ".join(f"{field} {value}" for field, value in version.items())
+                for version in _versions(record, before.model)
+            )
             raise ValueError(
-                f"{folder}: expected results of {name} at {_format_version(record, before.model)}, got results on "
-                f"{_listed(sorted(others))} at {_format_version(before.model, record)}; {_REMEDY}, or also evaluate "
-                "these sets again"
+                f"{folder}: expected results of {name} at {now}, got results on {', '.join(sorted(others))} at {then}; "
+                f"{_REMEDY}, or also evaluate these sets again"
             )
 
 
-def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[FolderEntry]:
+def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[tuple[Result, int | None]]:
     """Combine earlier results in a folder with the results of a new run, ordered by model.
 
     New results replace earlier results of the model on the same set and corpus, and results on additional sets follow.
     Results of an earlier version of a model are dropped.
+
+    Returns:
+        The results, with the previous index of each earlier one (None for a new result).
     """
     versions = {result.model["name"]: _version(result.model) for result in new}
     repeated = {_slot(result) for result in new}
-    entries = [FolderEntry(result, None) for result in new]
+    entries: list[tuple[Result, int | None]] = [(result, None) for result in new]
     for number, result in enumerate(earlier):
         version = _version(result.model)
         if _slot(result) not in repeated and versions.get(result.model["name"], version) == version:
-            entries.append(FolderEntry(result, number))
+            entries.append((result, number))
     has_all_models = {result.model["name"] for result in earlier} <= versions.keys()
     # A run of all models determines their order. Otherwise, new models follow the earlier ones.
     in_order = [*new, *earlier] if has_all_models else [*earlier, *new]
     models = list(dict.fromkeys(result.model["name"] for result in in_order))
     slots = list(dict.fromkeys(map(_slot, [*earlier, *new])))
-    return sorted(entries, key=lambda each: (models.index(each.result.model["name"]), slots.index(_slot(each.result))))
+    return sorted(entries, key=lambda each: (models.index(each[0].model["name"]), slots.index(_slot(each[0]))))
 
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
     """Describe the earlier results that a run replaces with different results, and the reasons."""
+    before = {_slot(each): each for each in earlier}
     described = []
     for result in new:
-        reasons = [_list_differences(each, result) for each in earlier if _slot(each) == _slot(result)]
-        if reasons and all(reasons):
+        if (old := before.get(_slot(result))) is None:
+            continue
+        reasons = [
+            f"{name} {now}, before {then}"
+            for ours, theirs in ((_as_json(result.config), _as_json(old.config)), _versions(result.model, old.model))
+            for name in {**theirs, **ours}
+            if (now := ours.get(name, "none")) != (then := theirs.get(name, "none"))
+        ]
+        if reasons or result.data.get("sha256") != old.data.get("sha256"):
             name, set_name, corpus = _slot(result)
-            described.append(f"{set_name} of {corpus} for {name} ({'; '.join(reasons[0])})")
+            described.append(f"{set_name} of {corpus} for {name} ({'; '.join(reasons) or 'other rows'})")
     return described
 
 
@@ -201,21 +208,6 @@ def _slot(result: Result) -> tuple[str, ...]:
     return str(result.model["name"]), result.set, result.corpus
 
 
-def _list_differences(before: Result, now: Result) -> list[str]:
-    """List the differences between the inputs of two results: options, version of the model, and rows."""
-    pairs = ((_as_json(before.config), _as_json(now.config)), (before.model, now.model))
-    names = (sorted({*pairs[0][0], *pairs[0][1]}), _VERSION)
-    differences = [
-        f"{name} {_shorten(new.get(name), old.get(name))}, before {_shorten(old.get(name), new.get(name))}"
-        for (old, new), of_pair in zip(pairs, names, strict=True)
-        for name in of_pair
-        if old.get(name) != new.get(name)
-    ]
-    if not differences and before.data.get("sha256") != now.data.get("sha256"):
-        return ["other rows"]
-    return differences
-
-
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
     # `trust_labels` is recorded only after the label probe, so it is not compared.
     options = _as_json(model.get("options") or {})
@@ -235,24 +227,14 @@ def _version(model: Mapping[str, Any]) -> list[Any]:
     return [model.get(name) for name in _VERSION]
 
 
-def _format_version(model: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Format those fields of the model's version that differ from another version."""
-    return ", ".join(
-        f"{name} {_shorten(model.get(name), other.get(name))}"
-        for name in _VERSION
-        if model.get(name) != other.get(name)
-    )
-
-
-def _shorten(value: Any, other: Any) -> str:
-    """Format a value. Hashes are shortened, unless this makes them equal to those of the other value."""
-    short = _HASH.sub(r"\2", str(value))
-    return "none" if value is None else short if short != _HASH.sub(r"\2", str(other)) else str(value)
+def _versions(model: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Collect the fields in which two versions differ. Hashes are shortened if the short ones differ."""
+    names = [name for name in _VERSION if model.get(name) != other.get(name)]
+    versions = [{name: str(each.get(name) or "none") for name in names} for each in (model, other)]
+    short = [{name: _HASH.sub(r"\2", value) for name, value in each.items()} for each in versions]
+    ours, theirs = short if all(short[0][name] != short[1][name] for name in names) else versions
+    return ours, theirs
 
 
 def _named(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in options.items()) or "default options"
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(names)

@@ -9,7 +9,6 @@ and can draw the same bootstrap resamples for both models. The files lie in the 
 may be shared, on another machine, or deleted.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,13 +27,14 @@ from unbag.data.predictions import NO_ANSWER, NONE, SetPredictions
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import STATISTICS, compute_sample_value
-from unbag.utils import checksums
 from unbag.utils.files import atomic_write
 
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
 _LABELS_META: Final = b"unbag.labels"
+_SAMPLES: Final = ".parquet"
+_LABELS: Final = ".labels.parquet"
 _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
 
 
@@ -44,11 +44,6 @@ class RowLabels(NamedTuple):
     source: NDArray[np.int32]  # number of each row's source example, shape (n,); rows of one source are not independent
     label: NDArray[np.int8]  # position of each row's predicted label in `names`, shape (n,)
     names: tuple[str, ...]  # the last one, `data.predictions.NONE`, is for rows without an answer
-
-    @property
-    def checksum(self) -> int:
-        """Checksum of the labels."""
-        return checksums.compute_cells_checksum(self.source.tobytes(), self.label.tobytes(), *self.names)
 
     def find_differences(self, other: "RowLabels") -> NDArray[np.bool_]:
         """Compute a mask of the rows whose labels differ between two predictions, shape (n,)."""
@@ -79,8 +74,6 @@ def write_samples(
 ) -> None:
     """Write the samples (values per source example) and predicted labels of new results. Remove obsolete files.
 
-    Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
-
     Args:
         previous_indices: For results that were not scored now but stay in the folder, the previous index by the new
             index.
@@ -88,24 +81,27 @@ def write_samples(
     """
     # All files are read before any is written, because the new name of a file may be the old name of another.
     contents: dict[Path, bytes] = {}
-    for new, old in previous_indices.items():
-        for file_of in (_file, _labels_file):
-            if (file := file_of(folder, old, results[new])).is_file():
-                contents[file_of(folder, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
-        if number in previous_indices and _file(folder, number, result) in contents:
+        for kind in (_SAMPLES, _LABELS):
+            old = _file(folder, previous_indices.get(number, number), result, kind)
+            if number in previous_indices and old.is_file():
+                contents[_file(folder, number, result, kind)] = old.read_bytes()
+        if (file := _file(folder, number, result, _SAMPLES)) in contents:
             continue
-        if content := _encode(result):
-            contents[_file(folder, number, result)] = content
+        if content := _encode_samples(result):
+            contents[file] = content
         if number in labels:
-            contents[_labels_file(folder, number, result)] = _encode_row_labels(labels[number], result)
+            source, label, names = labels[number]
+            contents[_file(folder, number, result, _LABELS)] = _encode_table(
+                pa.table({"source": source, "label": label}), _LABELS_META, {"names": names}, result
+            )
     for file, content in contents.items():
         if not file.is_file() or file.read_bytes() != content:
             with atomic_write(file) as tmp:
                 tmp.write_bytes(content)
-    for old_file in (folder / FOLDER).glob("*.parquet"):
-        if old_file not in contents:
-            old_file.unlink()
+    for file in (folder / FOLDER).glob("*.parquet"):
+        if file not in contents:
+            file.unlink()
 
 
 def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, Sample] | None:
@@ -113,9 +109,10 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
 
     `result_index` is the index of the result in the folder's results.json.
     """
-    file = _file(folder, result_index, result)
+    file = _file(folder, result_index, result, _SAMPLES)
     if not file.is_file():
         return None
+    recorded = dict(iter_estimates(result.scores))
     try:
         table, meta = parquet.read_table_with_metadata(file, _META, SCHEMA)
         columns = [column.to_numpy() for column in table.itercolumns()]
@@ -124,101 +121,66 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
             for path, (statistic, indices) in meta["quantities"].items()
             if statistic in STATISTICS
         }
-        if meta.get("checksum") not in (None, _checksum(table)):  # older files have no checksum
-            raise ValueError("corrupted: the checksum differs")
+        for path, sample in samples.items():
+            value = recorded[path].value
+            if value is not None and abs(compute_sample_value(sample) - value) > _CLOSE:
+                raise ValueError(f"another value of {path} than in the results of the run")
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise ValueError(
             f"{file}: expected readable samples, got an error ({error}); evaluate again, or delete the file to compare "
             "the runs without paired tests"
         ) from error
-    recorded = dict(iter_estimates(result.scores))
-    for path, sample in samples.items():
-        value = recorded[path].value if path in recorded else None
-        if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
-            raise ValueError(
-                f"{file}: expected samples that match the results of the run, got another value for {path}; "
-                "evaluate again"
-            )
     return samples
 
 
 def read_row_labels(folder: Path, result_index: int, result: Result) -> RowLabels | None:
     """Read the predicted labels of a result, as `read_samples`. Return None if the run stored none."""
-    file = _labels_file(folder, result_index, result)
+    file = _file(folder, result_index, result, _LABELS)
     if not file.is_file():
         return None
     try:
         table, meta = parquet.read_table_with_metadata(file, _LABELS_META, SCHEMA)
-        columns = [table.column(name).to_numpy() for name in ("source", "label")]
-        labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
-        if meta["checksum"] != labels.checksum:
-            raise ValueError("corrupted: the checksum differs")
-        is_same = meta["sha256"] == result.data["sha256"]
+        source, label = (table.column(name).to_numpy() for name in ("source", "label"))
+        if meta["sha256"] != result.data["sha256"]:
+            raise ValueError("labels of other rows")
+        return RowLabels(source.astype(np.int32), label.astype(np.int8), tuple(meta["names"]))
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{file}: expected readable labels, got an error ({error}); evaluate again") from error
-    if not is_same:
-        raise ValueError(
-            f"{file}: expected labels for the results in the same folder, got labels for other rows; evaluate again"
-        )
-    return labels
 
 
-def _checksum(table: pa.Table) -> int:
-    return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
+def _file(run: Path, number: int, result: Result, kind: str) -> Path:
+    return run / FOLDER / f"{number:02}-{result.set}{kind}"
 
 
-def _file(run: Path, number: int, result: Result, suffix: str = ".parquet") -> Path:
-    return run / FOLDER / f"{number:02}-{result.set}{suffix}"
-
-
-def _labels_file(run: Path, number: int, result: Result) -> Path:
-    return _file(run, number, result, ".labels.parquet")
-
-
-def _encode_row_labels(labels: RowLabels, result: Result) -> bytes:
-    fields = {"names": labels.names, "sha256": result.data["sha256"], "checksum": labels.checksum}
-    table = pa.table({"source": labels.source, "label": labels.label})
-    return _encode_table(table, _LABELS_META, json.dumps({"schema": SCHEMA, **fields}))
-
-
-def _encode_table(table: pa.Table, key: bytes, meta: str) -> bytes:
+def _encode_table(table: pa.Table, key: bytes, meta: Mapping[str, Any], result: Result) -> bytes:
+    record = {"schema": SCHEMA, "set": result.set, "model": result.model["name"], "sha256": result.data["sha256"]}
+    text = json.dumps({**record, **meta}, ensure_ascii=False)
     buffer = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata({key: meta}), buffer, compression="zstd")
+    pq.write_table(table.replace_schema_metadata({key: text}), buffer, compression="zstd", write_page_checksum=True)
     content: bytes = buffer.getvalue().to_pybytes()
     return content
 
 
-def _encode(result: Result) -> bytes | None:
-    """Encode the samples of a new result as a Parquet file. Return None if it has none."""
-    samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
+def _encode_samples(result: Result) -> bytes | None:
+    """Encode the samples of a new result as a Parquet file. Return None if it has none.
+
+    Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded. Columns shared
+    by several quantities are stored once.
+    """
+    samples = {path: e.sample for path, e in iter_estimates(result.scores) if e.sample is not None}
     if not samples:
         return None
-    n = len(samples[0][1].columns)
-    same_units = {path: sample for path, sample in samples if len(sample.columns) == n}
-    return _encode_samples(same_units, result)
-
-
-def _encode_samples(samples: dict[str, Sample], result: Result) -> bytes:
-    """Encode the samples of all quantities. Columns shared by several quantities are stored once."""
-    positions: dict[str, int] = {}
-    columns: list[Any] = []
-    quantities: dict[str, tuple[str, list[int]]] = {}
+    n = len(next(iter(samples.values())).columns)
+    positions: dict[bytes, int] = {}
+    columns: dict[str, NDArray[Any]] = {}
+    quantities = {}
     for path, sample in samples.items():
+        if len(sample.columns) != n:
+            continue
         indices = []
         for column in np.ascontiguousarray(sample.columns.T):
-            key = hashlib.sha256(column.tobytes()).hexdigest()
-            if key not in positions:
-                positions[key] = len(columns)
-                columns.append(column)
-            indices.append(positions[key])
+            index = positions.setdefault(column.tobytes(), len(positions))
+            columns.setdefault(str(index), column)
+            indices.append(index)
         quantities[path] = (sample.statistic, indices)
-    table = pa.table({str(position): column for position, column in enumerate(columns)})
-    meta = {
-        "schema": SCHEMA,
-        "checksum": _checksum(table),
-        "set": result.set,
-        "model": result.model["name"],
-        "sha256": result.data["sha256"],
-        "quantities": quantities,
-    }
-    return _encode_table(table, _META, json.dumps(meta, ensure_ascii=False))
+    return _encode_table(pa.table(columns), _META, {"quantities": quantities}, result)

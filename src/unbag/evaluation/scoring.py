@@ -69,10 +69,10 @@ def score_predictions(
     if stored_predictions.truncated:
         counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
     dates = merge_dates(stored_predictions.answered, {} if control is None else control.answered)
-    if dates:
-        counts["answered"] = _format_range(list(dates))
-    if reused := [day for day, is_reused in dates.items() if is_reused]:
-        counts["stored_answers"] = _format_range(reused)
+    reused = [day for day, is_reused in dates.items() if is_reused]
+    for field, days in (("answered", list(dates)), ("stored_answers", reused)):
+        if days:
+            counts[field] = " to ".join(dict.fromkeys([days[0], days[-1]]))
     draws: list[SetPredictions] = []
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
@@ -111,10 +111,6 @@ def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPre
         report_examples.select_examples(result, built_set.rows, predictions),
         samples.collect_row_labels(built_set.rows, predictions),
     )
-
-
-def _format_range(days: Sequence[str]) -> str:
-    return " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
 def _answers(predicted: StoredPredictions, may_abstain: bool) -> SetPredictions:
@@ -170,10 +166,8 @@ def write_scored_results(
         if replaced := result_folder.describe_replaced_results(earlier, done):
             logger.warning("%s: replacing earlier results: %s", output_dir, "; ".join(replaced))
         entries = result_folder.combine_results(earlier, done)
-        combined = [entry.result for entry in entries]
-        previous_indices = {
-            position: entry.number for position, entry in enumerate(entries) if entry.number is not None
-        }
+        combined = [result for result, _ in entries]
+        previous_indices = {number: index for number, (_, index) in enumerate(entries) if index is not None}
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in combined}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
