@@ -65,16 +65,6 @@ class MetricDifference(NamedTuple):
     higher_is_better: bool | None = None  # None if unknown
 
 
-class _Title(NamedTuple):
-    """A challenge set and its corpus, as the title of a note."""
-
-    set: str
-    data: str
-
-    def __str__(self) -> str:
-        return f"{challenge_sets.get_display_name(self.set)} · {self.data}"
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Result of a comparison of two or more systems."""
@@ -154,13 +144,17 @@ def compare(
     Raises:
         ValueError: If there are no results, fewer than two systems, no common set, or different data or options.
     """
-    _validate_options(metrics, level, resamples)
+    if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
+        raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
+        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
+    validate_int("resamples", resamples, minimum=1)
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
         raise ValueError(f"expected at least two models to compare, got {only}; pass another run")
     other_tasks: _OtherTasks = "unpaired" if across_data else "reject"
-    return _compare_systems(systems, other_tasks=other_tasks, metrics=metrics, level=level, resamples=resamples)
+    return _PairwiseComparison(systems, other_tasks, metrics, resamples).run(level)
 
 
 def compare_single_models(
@@ -176,10 +170,8 @@ def compare_single_models(
 
     `is_partial` is whether to add a note for each set that cannot be compared, instead of raising an error.
     """
-    _validate_options(metrics, LEVEL)
-    systems = [load_single_system(path) for path in (before, after)]
-    other_tasks: _OtherTasks = "skip" if is_partial else "reject"
-    return _compare_systems(assign_letters(systems), other_tasks=other_tasks, metrics=metrics, level=LEVEL)
+    systems = assign_letters([load_single_system(path) for path in (before, after)])
+    return _PairwiseComparison(systems, "skip" if is_partial else "reject", metrics).run(LEVEL)
 
 
 _MOST_BOOTSTRAPS: Final = 45
@@ -258,108 +250,175 @@ def _correct(differences: Sequence[MetricDifference]) -> list[MetricDifference]:
     return corrected
 
 
-def _validate_options(metrics: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
-    if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
-        raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
-    validate_int("resamples", resamples, minimum=1)
+class _PairwiseComparison:
+    """Comparison of each pair of systems. Resamples are drawn once for all systems on a task."""
 
+    def __init__(
+        self,
+        systems: list[ComparedSystem],
+        other_tasks: _OtherTasks,
+        metrics: Sequence[str],
+        resamples: int = DEFAULT_RESAMPLES,
+    ) -> None:
+        self._systems, self._other_tasks = systems, other_tasks
+        self._metrics, self._resamples = metrics, resamples
+        self._notes: list[str] = []
+        # Letters of the systems by the set and corpus that only they evaluated, or without stored examples.
+        self._alone: dict[str, set[str]] = {}
+        self._without_examples: dict[str, set[str]] = {}
+        self._incomparable_sets: set[str] = set()
+        self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
-def _compare_systems(
-    systems: list[ComparedSystem],
-    *,
-    other_tasks: _OtherTasks,
-    metrics: Sequence[str],
-    level: float,
-    resamples: int = DEFAULT_RESAMPLES,
-) -> Comparison:
-    notes: list[str] = []
-    pairs = _Pairs(systems, metrics, resamples)
-    differences: list[MetricDifference] = []
-    alone: dict[_Title, set[str]] = {}
-    for one, two in combinations(systems, 2):
-        for ours, theirs, same in _matched(one, two, notes, alone, other_tasks=other_tasks):
-            differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
-            if differing := _describe_differing_options(ours[0].result, theirs[0].result):
-                notes.append(f"{one.letter} and {two.letter} differ in the model options {differing}")
-    notes += [f"{title}: evaluated only for {_listed(letters)}" for title, letters in alone.items()]
-    notes += [
-        f"{title}: {_listed(letters)} stored no examples; intervals unpaired, without a test"
-        for title, letters in pairs.without_examples.items()
-    ]
-    if not differences and other_tasks != "skip":
-        raise ValueError(
-            "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(metrics))
-        )
-    differences = _correct(differences)
-    tested = [index for index, difference in enumerate(differences) if difference.p is not None]
-    # Bootstrap p-values have a lower limit, so Holm's correction may make significance impossible.
-    least = 2 / (resamples + 1)
-    if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
-        notes.append(
-            f"with {resamples:,} bootstrap resamples, p is at least {least:.1g}, which is not significant among "
-            f"{len(tested)} tests; compare fewer systems or metrics (--metric)"
-        )
-    incomparable_sets = frozenset(title.set for title in (*alone, *pairs.other_baselines))
-    return Comparison(systems, differences, list(dict.fromkeys(notes)), level, incomparable_sets)
-
-
-def _describe_missing(metrics: Sequence[str]) -> str:
-    """Explain that no metric matches the patterns in both systems."""
-    if tuple(metrics) == (SCORE.path,):
-        return (
-            f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or choose other metrics (--metric)"
-        )
-    return f"no metric matches {', '.join(metrics)} in both"
-
-
-def _matched(
-    one: ComparedSystem,
-    two: ComparedSystem,
-    notes: list[str],
-    alone: dict[_Title, set[str]],
-    *,
-    other_tasks: _OtherTasks,
-) -> Iterator[tuple[list[LocatedResult], list[LocatedResult], bool]]:
-    """Iterate over the runs of both systems on each set, and whether both have the same task.
-
-    Sets of only one system are added to `alone`. With `other_tasks="reject"`, a set with other data or options is an
-    error.
-    """
-    ours, theirs = one.group_by_task(), two.group_by_task()
-    for task, runs in ours.items():
-        if task in theirs:
-            yield runs, theirs[task], True
-    ours_only, theirs_only = (
-        [runs for task, runs in tasks.items() if task not in others]
-        for tasks, others in ((ours, theirs), (theirs, ours))
-    )
-    shared = {runs[0].result.set for task, runs in ours.items() if task in theirs}
-    for runs in ours_only:
-        first = runs[0].result
-        others = [each for each in theirs_only if each[0].result.set == first.set]
-        if first.set in shared:  # both have the set with a different task: match only runs on the same corpus
-            others = [each for each in others if _title(each[0].result) == _title(first)]
-        if not others:
-            alone.setdefault(_title(first), set()).add(one.letter)
-            continue
-        other = others[0]
-        theirs_only.remove(other)
-        how = runs[0].describe_difference(other[0])
-        if other_tasks == "skip":
-            notes.append(f"{_title(first)}: not compared, because the sets differ ({how})")
-            continue
-        if other_tasks == "reject":
-            raise ValueError(
-                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different sets "
-                f"({how}); evaluate both models with the same options, or compare them unpaired (`unbag compare "
-                "--across-data`)"
+    def run(self, level: float) -> Comparison:
+        """Compare all pairs of systems."""
+        notes = self._notes
+        differences: list[MetricDifference] = []
+        for one, two in combinations(self._systems, 2):
+            for ours, theirs, same in self._iter_matched(one, two):
+                differences += self._iter_differences(one, ours, two, theirs, same=same)
+                if differing := _describe_differing_options(ours[0].result, theirs[0].result):
+                    notes.append(f"{one.letter} and {two.letter} differ in the model options {differing}")
+        notes += [f"{title}: evaluated only for {_listed(letters)}" for title, letters in self._alone.items()]
+        notes += [
+            f"{title}: {_listed(letters)} stored no examples; intervals unpaired, without a test"
+            for title, letters in self._without_examples.items()
+        ]
+        if not differences and self._other_tasks != "skip":
+            reason = f"no metric matches {', '.join(self._metrics)} in both"
+            if tuple(self._metrics) == (SCORE.path,):
+                reason = (
+                    f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or choose other metrics "
+                    "(--metric)"
+                )
+            raise ValueError("expected metrics that both runs contain, got none: " + ("; ".join(notes) or reason))
+        differences = _correct(differences)
+        n_tests = sum(difference.p is not None for difference in differences)
+        # Bootstrap p-values have a lower limit, so Holm's correction may make significance impossible.
+        least = 2 / (self._resamples + 1)
+        if n_tests * least > level and any(difference.test == "bootstrap" for difference in differences):
+            notes.append(
+                f"with {self._resamples:,} bootstrap resamples, p is at least {least:.1g}, which is not significant "
+                f"among {n_tests} tests; compare fewer systems or metrics (--metric)"
             )
-        notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, without a test")
-        yield runs, other, False
-    for runs in theirs_only:
-        alone.setdefault(_title(runs[0].result), set()).add(two.letter)
+        notes = list(dict.fromkeys(notes))
+        return Comparison(self._systems, differences, notes, level, frozenset(self._incomparable_sets))
+
+    def _iter_matched(
+        self, one: ComparedSystem, two: ComparedSystem
+    ) -> Iterator[tuple[list[LocatedResult], list[LocatedResult], bool]]:
+        """Iterate over the runs of both systems on each set, and whether both have the same task."""
+        ours, theirs = one.group_by_task(), two.group_by_task()
+        for task, runs in ours.items():
+            if task in theirs:
+                yield runs, theirs[task], True
+        ours_only, theirs_only = (
+            [runs for task, runs in tasks.items() if task not in others]
+            for tasks, others in ((ours, theirs), (theirs, ours))
+        )
+        shared = {runs[0].result.set for task, runs in ours.items() if task in theirs}
+        for runs in ours_only:
+            first = runs[0].result
+            others = [each for each in theirs_only if each[0].result.set == first.set]
+            if first.set in shared:  # both have the set with a different task: match only runs on the same corpus
+                others = [each for each in others if _title(each[0].result) == _title(first)]
+            if not others:
+                self._note_alone(first, one)
+                continue
+            other = others[0]
+            theirs_only.remove(other)
+            how = runs[0].describe_difference(other[0])
+            if self._other_tasks == "skip":
+                self._notes.append(f"{_title(first)}: not compared, because the sets differ ({how})")
+                continue
+            if self._other_tasks == "reject":
+                raise ValueError(
+                    f"{one.name} and {two.name}: expected results on the same {first.set} set, got different sets "
+                    f"({how}); evaluate both models with the same options, or compare them unpaired (`unbag compare "
+                    "--across-data`)"
+                )
+            self._notes.append(
+                f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, without a test"
+            )
+            yield runs, other, False
+        for runs in theirs_only:
+            self._note_alone(runs[0].result, two)
+
+    def _note_alone(self, result: Result, system: ComparedSystem) -> None:
+        self._alone.setdefault(_title(result), set()).add(system.letter)
+        self._incomparable_sets.add(result.set)
+
+    def _iter_differences(
+        self,
+        one: ComparedSystem,
+        ours: list[LocatedResult],
+        two: ComparedSystem,
+        theirs: list[LocatedResult],
+        *,
+        same: bool,
+    ) -> Iterator[MetricDifference]:
+        """Compute the difference between two systems for each metric that both systems have."""
+        first, second = ours[0], theirs[0]
+        title = _title(first.result)
+        alone = len(ours) == len(theirs) == 1
+        scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
+        if alone and same and (first.samples is None or second.samples is None):
+            less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
+            self._without_examples.setdefault(title, set()).update(less)
+        for path, (label, direction) in _choose_metrics(first.result, self._metrics).items():
+            if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
+                self._incomparable_sets.add(first.result.set)
+                self._notes.append(f"{title}: skill scores are not compared, because their baselines differ")
+                continue
+            values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
+            present = [[value for value in each if value is not None] for each in values]
+            if not all(present):
+                continue
+            n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
+            spreads = [compute_seed_spread(each) for each in present]
+            fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
+            means = (spreads[0].mean, spreads[1].mean)
+            deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
+            difference = partial(MetricDifference, *fields, means, deviations, higher_is_better=direction)
+            if not alone:
+                seeds = sum(map(len, present))
+                if same:
+                    tested = run_seed_test(*present)
+                    yield difference(tested.difference.copy_with_sample(None, n), seeds, "seeds", tested.p)
+                else:
+                    yield difference(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
+                continue
+            pair = tuple((run.samples or {}).get(path) for run in (first, second))
+            if not same or pair[0] is None or pair[1] is None:
+                if same and first.samples and second.samples:  # both stored examples, but not for this metric
+                    self._notes.append(f"{title}: {label} is not tested; its interval is unpaired")
+                yield difference(
+                    compute_unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None
+                )
+                continue
+            drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
+            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1])
+            binary = extract_binary_outcomes(pair[0], pair[1])
+            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
+            sources = bootstrap.difference.n
+            if binary is None and sources < FEW:
+                self._notes.append(f"{title}: only {sources} source examples for the bootstrap; p-values are too small")
+            yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
+
+    def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
+        """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
+        task = run.task_key
+        if task not in self._drawn:
+            on_task = [other for system in self._systems for other in system.runs if other.task_key == task]
+            wanted = {
+                (other.file, other.number, path): other.samples[path]
+                for other in on_task
+                if other.samples
+                for path in _choose_metrics(other.result, self._metrics)
+                if path in other.samples
+            }
+            values = resample_statistics(list(wanted.values()), resamples=self._resamples)
+            self._drawn[task] = dict(zip(wanted, values, strict=True))
+        return self._drawn[task]
 
 
 def _describe_differing_options(one: Result, other: Result) -> str:
@@ -399,90 +458,6 @@ def _choose_metrics(result: Result, patterns: Sequence[str]) -> dict[str, tuple[
     }
 
 
-class _Pairs:
-    """Computation of differences between pairs of systems. Resamples are drawn once for all systems on a task."""
-
-    def __init__(self, systems: Sequence[ComparedSystem], metrics: Sequence[str], resamples: int) -> None:
-        self._systems, self._metrics, self._resamples = systems, metrics, resamples
-        self.without_examples: dict[_Title, set[str]] = {}
-        self.other_baselines: set[_Title] = set()
-        self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
-
-    def differences(
-        self,
-        one: ComparedSystem,
-        ours: list[LocatedResult],
-        two: ComparedSystem,
-        theirs: list[LocatedResult],
-        *,
-        same: bool,
-        notes: list[str],
-    ) -> Iterator[MetricDifference]:
-        """Compute the difference between two systems for each metric that both systems have."""
-        first, second = ours[0], theirs[0]
-        alone = len(ours) == len(theirs) == 1
-        scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
-        if alone and same and (first.samples is None or second.samples is None):
-            less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
-            self.without_examples.setdefault(_title(first.result), set()).update(less)
-        for path, (label, direction) in _choose_metrics(first.result, self._metrics).items():
-            if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
-                self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: skill scores are not compared, because their baselines differ")
-                continue
-            values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
-            present = [[value for value in each if value is not None] for each in values]
-            if not all(present):
-                continue
-            n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
-            spreads = [compute_seed_spread(each) for each in present]
-            fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
-            means = (spreads[0].mean, spreads[1].mean)
-            deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
-            difference = partial(MetricDifference, *fields, means, deviations, higher_is_better=direction)
-            if not alone:
-                seeds = sum(map(len, present))
-                if same:
-                    tested = run_seed_test(*present)
-                    yield difference(tested.difference.copy_with_sample(None, n), seeds, "seeds", tested.p)
-                else:
-                    yield difference(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
-                continue
-            pair = tuple((run.samples or {}).get(path) for run in (first, second))
-            if not same or pair[0] is None or pair[1] is None:
-                if same and first.samples and second.samples:  # both stored examples, but not for this metric
-                    notes.append(f"{_title(first.result)}: {label} is not tested; its interval is unpaired")
-                yield difference(
-                    compute_unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None
-                )
-                continue
-            drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
-            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1])
-            binary = extract_binary_outcomes(pair[0], pair[1])
-            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
-            sources = bootstrap.difference.n
-            if binary is None and sources < FEW:
-                few = f"only {sources} source examples for the bootstrap; p-values are too small"
-                notes.append(f"{_title(first.result)}: {few}")
-            yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
-
-    def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
-        """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
-        task = run.task_key
-        if task not in self._drawn:
-            on_task = [other for system in self._systems for other in system.runs if other.task_key == task]
-            wanted = {
-                (other.file, other.number, path): other.samples[path]
-                for other in on_task
-                if other.samples
-                for path in _choose_metrics(other.result, self._metrics)
-                if path in other.samples
-            }
-            values = resample_statistics(list(wanted.values()), resamples=self._resamples)
-            self._drawn[task] = dict(zip(wanted, values, strict=True))
-        return self._drawn[task]
-
-
 def _baselines(run: LocatedResult) -> str:
     """Build a key for the baselines of a run's skill score: lexical model, and use of the shuffled control."""
     skill = run.result.scores.get(SKILL) or {}
@@ -493,5 +468,5 @@ def _listed(letters: set[str]) -> str:
     return ", ".join(sorted(letters))
 
 
-def _title(result: Result) -> _Title:
-    return _Title(result.set, result.corpus)
+def _title(result: Result) -> str:
+    return f"{challenge_sets.get_display_name(result.set)} · {result.corpus}"

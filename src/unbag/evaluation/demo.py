@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unbag.baselines.demo_reader import DemoNetworkPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
@@ -145,19 +144,15 @@ def compare_demo_models(output_dir: Path) -> DemoDisagreement:
     differs = reader.argmax(axis=1) != bag.argmax(axis=1)
     reader_right, bag_right = (differs & (each.argmax(axis=1) == gold) for each in (reader, bag))
     confidence = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)
-    order = sorted(
-        np.flatnonzero(reader_right).tolist(),
-        key=lambda row: (pairs[row].label == ENTAILMENT, _only_in_one(pairs[row]), -confidence[row]),
-    )
-    example = (
-        DisputedPair(pairs[order[0]], *(_label_prediction(each[order[0]]) for each in (reader, bag))) if order else None
-    )
+
+    def get_rank(row: int) -> tuple[bool, int, float]:
+        pair = pairs[row]
+        differing = {*tokenize_words(pair.premise)} ^ {*tokenize_words(pair.hypothesis)}
+        return pair.label == ENTAILMENT, len(differing), -float(confidence[row])
+
+    example = None
+    if reader_right.any():
+        row = min(np.flatnonzero(reader_right).tolist(), key=get_rank)
+        predicted = (LabelPrediction(LABELS[each[row].argmax()], float(each[row].max())) for each in (reader, bag))
+        example = DisputedPair(pairs[row], *predicted)
     return DemoDisagreement(len(pairs), int(differs.sum()), int(reader_right.sum()), int(bag_right.sum()), example)
-
-
-def _label_prediction(probabilities: NDArray[np.floating[Any]]) -> LabelPrediction:
-    return LabelPrediction(LABELS[int(probabilities.argmax())], float(probabilities.max()))
-
-
-def _only_in_one(pair: Example) -> int:
-    return len({*tokenize_words(pair.premise)} ^ {*tokenize_words(pair.hypothesis)})

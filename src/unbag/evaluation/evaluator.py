@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -123,13 +123,15 @@ def evaluate_all(
         prebuild_sets([each for each in valid if isinstance(each, SetRequest)], callbacks.for_step(BUILDING))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, callbacks) if lexical_baseline and shard is None else None
-    if baseline is not None and group.world_size == 1 and engine is None:
-        _start_fitting(baseline, to_build)
+    corpora = {(each.config or "").partition("-")[0] for each in to_build}.intersection(CORPORA)
+    languages = {CORPORA[name].language for name in corpora}
+    is_alone = group.world_size == 1 == parallel.get_num_proc() and engine is None
+    if baseline is not None and is_alone and len(to_build) >= _MIN_UNBUILT and len(languages) == 1:
+        baseline.start_fitting(languages.pop(), to_build)
     try:
         named = _load_models(engine, variants, trust_labels=trust_labels)
-        result_folder.validate_result_folder(
-            Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
-        )
+        records = {each.name: each.record for each in named}
+        result_folder.validate_result_folder(Path(output_dir), records, {each.name for each in valid})
         evaluation = _Evaluation(
             named,
             Path(output_dir) / PREDICTIONS if predictions is None else predictions,
@@ -151,14 +153,6 @@ def evaluate_all(
     return EvaluationOutcome([each.result for each in scored], failures.failures, contents)
 
 
-class _PredictedSet(NamedTuple):
-    """Set by its place in the run, with a scoring function for each model that predicted it."""
-
-    place: int
-    built_set: BuiltSet
-    scorers: Mapping[int, _Scorer]
-
-
 @dataclass
 class _Evaluation:
     """Evaluation of loaded models on sets, one set after the other.
@@ -175,7 +169,8 @@ class _Evaluation:
     shard: Shard | None
     table: PredictionTable | None
     shuffled: bool
-    predicted: list[_PredictedSet] = field(default_factory=list)
+    # Sets by their place in the run, with a scoring function for each model that predicted the set.
+    predicted: list[tuple[int, BuiltSet, Mapping[int, _Scorer]]] = field(default_factory=list)
     done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict)
 
     def run(self, requests: Sequence[SetRequest | BuiltSet]) -> list[ScoredResult]:
@@ -187,13 +182,14 @@ class _Evaluation:
             if self.callbacks.on_set is not None:
                 self.callbacks.on_set(request.name)
             try:
-                built_set = _build_main_process_first(request)
+                # The other processes then load the set from the cache.
+                built_set = connect_process_group().main_process_first(partial(_build, request))
             except Exception as error:
                 self.failures.add(request.name, error)
                 continue
             scorers = {place: self._predict(built_set, model) for place, model in enumerate(self.models)}
             answered = {place: scorer for place, scorer in scorers.items() if scorer is not None}
-            self.predicted.append(_PredictedSet(set_place, built_set, answered))
+            self.predicted.append((set_place, built_set, answered))
             # While a second process fits the baseline, this process predicts further sets.
             if self.baseline is None or not self.baseline.is_fitting:
                 self._score()
@@ -262,14 +258,24 @@ def _validate_run(
     predictions_csv: Path | None,
 ) -> tuple[list[SetRequest | BuiltSet], list[ModelVariant]]:
     """Validate the inputs before anything is loaded or built. Returns the requests and the variants of the models."""
-    if shard is not None:
-        _validate_shard_options(model_options, predictions_csv)
+    # A shard is a single process that predicts only some rows.
+    if shard is not None and connect_process_group().world_size > 1:
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
+    if shard is not None and predictions_csv is not None:
+        raise ValueError(
+            "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
+            "command without --shard to reuse their predictions"
+        )
+    if shard is not None and model_options.get("no_cache"):
+        raise ValueError(
+            "--no-cache: expected a single process, got a shard, which needs the answers of the others; omit --shard"
+        )
     validate_writable(output_dir, folder=True)
     requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.list_variants(models, model_options)
     names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
     if len(names) == len(variants):  # fails before any model is loaded
-        result_folder.validate_result_folder(output_dir, dict.fromkeys(names), _names(requests))
+        result_folder.validate_result_folder(output_dir, dict.fromkeys(names), {each.name for each in requests})
     for model in models:
         validate_model(model)
         validate_lexicon(model)
@@ -284,21 +290,6 @@ def _validate_run(
         PromptFile.load(file)  # validates the file
     validate_corpus_names(model_options.get("train_data") or ())
     return requests, variants
-
-
-def _validate_shard_options(model_options: Mapping[str, Any], predictions_csv: Path | None) -> None:
-    """Validate the options that a shard cannot have, because it is a single process that predicts only some rows."""
-    if connect_process_group().world_size > 1:
-        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
-    if predictions_csv is not None:
-        raise ValueError(
-            "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
-            "command without --shard to reuse their predictions"
-        )
-    if model_options.get("no_cache"):
-        raise ValueError(
-            "--no-cache: expected a single process, got a shard, which needs the answers of the others; omit --shard"
-        )
 
 
 def _validate_requests(
@@ -325,34 +316,22 @@ def _load_models(
     for model, own_options, suffix in variants:
         load = load_predictor if engine is None else engine.load_predictor
         predictor, model_name = load(model, **own_options)
-        is_function = model_loading.find_model_type(model) is model_loading.FUNCTION
-        if is_function:
+        if is_function := model_loading.find_model_type(model) is model_loading.FUNCTION:
             _run_one_pair(predictor)
-        if own_options.get("threshold") is not None and not getattr(predictor, "has_probabilities", True):
-            raise ValueError(build_labels_only_message(own_options["threshold"]))
         options = build_options_record(model, predictor, own_options)
         record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
         if is_function:
             record |= getattr(predictor, "version", {})
-        if is_function and own_options.get("label_map") is not None:
-            record["label_order"] = ",".join(get_label_order(predictor))
+            if own_options.get("label_map") is not None:
+                record["label_order"] = ",".join(get_label_order(predictor))
+        if own_options.get("threshold") is not None and not getattr(predictor, "has_probabilities", True):
+            raise ValueError(build_labels_only_message(own_options["threshold"]))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
     return named
 
 
-def _start_fitting(baseline: LexicalBaseline, requests: Sequence[SetRequest]) -> None:
-    """Start a second process if several sets of corpora must be built and the user has not requested processes."""
-    languages = {CORPORA[name].language for each in requests if (name := (each.config or "").split("-")[0]) in CORPORA}
-    if len(requests) >= _MIN_UNBUILT and len(languages) == 1 and parallel.get_num_proc() == 1:
-        [language] = languages
-        baseline.start_fitting(language, requests)
-
-
-def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
-    """Build a set in the main process first. The other processes then load it from the cache."""
-    if isinstance(item, BuiltSet):
-        return item
-    return connect_process_group().main_process_first(lambda: build_requested_set(item))
+def _build(item: SetRequest | BuiltSet) -> BuiltSet:
+    return item if isinstance(item, BuiltSet) else build_requested_set(item)
 
 
 def _run_one_pair(function: Predictor) -> None:
@@ -367,7 +346,3 @@ def _run_one_pair(function: Predictor) -> None:
         if isinstance(cause, TypeError) and getattr(cause.__traceback__, "tb_next", None) is None:
             raise  # the call itself failed
         logger.debug("a function failed on its first pair", exc_info=error)
-
-
-def _names(sets: Sequence[SetRequest | BuiltSet]) -> set[str]:
-    return {each.name for each in sets}

@@ -171,7 +171,7 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
 def select_results_of_single_model(results: Sequence[Result], path: str) -> list[Result]:
     """Select the results of the only model in a run. Baselines are ignored, unless there is no other model."""
     by_model = metrics.group_by_model(results)
-    return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], path)
+    return by_model[select_single_model({name: of_one[0] for name, of_one in by_model.items()}, path)]
 
 
 def check_gates(run: Path, gates: Gates) -> GateReport:

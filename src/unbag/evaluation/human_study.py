@@ -154,15 +154,12 @@ def _key(path: Path) -> dict[str, dict[str, str]]:
     """Read the rows of a key, by number."""
     key: dict[str, dict[str, str]] = {}
     for place, row in _read(path, ("number", "label", "drawn_from")):
-        if row["number"] in key:
+        is_valid = row["label"] in (*LABELS, NOT_ENTAILMENT) and row["drawn_from"] in (RIGHT, FLIPPED)
+        if row["number"] in key or not is_valid:
             raise DataError(
-                f"{place}: expected each 'number' once, got {row['number']!r} again; remove one of the rows"
-            )
-        if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
-            raise DataError(
-                f"{place}: expected 'label' to be one of {', '.join((*LABELS, NOT_ENTAILMENT))} and 'drawn_from' to be "
-                f"{RIGHT} or {FLIPPED}, got {row['label']!r} and {row['drawn_from']!r}; use the file written by "
-                "`unbag human-study sample`"
+                f"{place}: expected each 'number' once, 'label' to be one of {', '.join((*LABELS, NOT_ENTAILMENT))} "
+                f"and 'drawn_from' to be {RIGHT} or {FLIPPED}, got {row['number']!r}, {row['label']!r} and "
+                f"{row['drawn_from']!r}; use the file written by `unbag human-study sample`"
             )
         key[row["number"]] = row
     return key

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, Progress, fit_or_load_lexical_model
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet, SetRequest, prebuild_sets
@@ -24,6 +24,7 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
 
 if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
     from multiprocessing.sharedctypes import SynchronizedArray
     from multiprocessing.synchronize import Event
 
@@ -71,28 +72,45 @@ class LexicalBaseline:
         self._options = {name: value for name, value in options.items() if value is not None}
         self._callbacks = callbacks
         self._by_language: dict[str, Predictor | None] = {}
-        self._background: _BackgroundFit | None = None
+        self._process: SpawnProcess | None = None
+        self._is_fitted: Event
+        self._fitted_pairs: SynchronizedArray[int]
 
     def start_fitting(self, language: str, requests: Sequence[SetRequest]) -> None:
         """Fit the model for a language in a second process, which then builds sets, the last one first.
 
-        The process fills the caches in which this process looks first, so it affects no result. If it dies, this
-        process does the remaining work.
+        This process builds the sets from the first to the last, so that both rarely need the same set. The second
+        process fills the caches in which this process looks first, so it affects no result. If it dies, this process
+        does the remaining work.
         """
+        import datasets
+
         with suppress(OSError, ValueError):  # no second process, or invalid options, which `predict` reports
-            if (recipe := self.build_recipe(language)) is not None:
-                self._background = _BackgroundFit(recipe, requests)
+            if (recipe := self.build_recipe(language)) is None:
+                return
+            context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of our threads
+            self._is_fitted, self._fitted_pairs = context.Event(), context.Array("q", 2)
+            arguments = (recipe, requests, datasets.config.HF_DATASETS_CACHE, self._is_fitted, self._fitted_pairs)
+            # A daemon ends with this process.
+            self._process = context.Process(target=_fit_and_build, args=arguments, daemon=True)
+            # Otherwise, the process would import the user's script, which may have no `if __name__ == "__main__"`.
+            main = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")
+            try:
+                self._process.start()
+            finally:
+                sys.modules["__main__"] = main
 
     @property
     def is_fitting(self) -> bool:
         """Whether a second process is still fitting the model. If so, `predict` blocks."""
-        return self._background is not None and self._background.is_fitting
+        return self._process is not None and self._process.is_alive() and not self._is_fitted.is_set()
 
     def stop(self) -> None:
         """End the second process, if there is one."""
-        if self._background is not None:
-            self._background.process.kill()
-            self._background.process.join()
+        if self._process is not None and self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
 
     def predict(self, built_set: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Predict all rows of a set. If the model cannot be fitted, log a warning once and return no predictions.
@@ -126,8 +144,11 @@ class LexicalBaseline:
         try:
             if (recipe := self.build_recipe(language)) is None:
                 return None
-            if self._background is not None and self._background.recipe == recipe:
-                self._background.wait_until_fitted(progress)
+            while self._process is not None and self.is_fitting:
+                done, total = self._fitted_pairs[:]
+                if progress is not None and total:
+                    progress(done, total)
+                time.sleep(_POLL)
             return connect_process_group().main_process_first(
                 lambda: LexicalPredictor(fit_or_load_lexical_model(recipe, progress=progress))
             )
@@ -138,42 +159,6 @@ class LexicalBaseline:
                 error,
             )
             return None
-
-
-class _BackgroundFit:
-    """Process that fits a lexical model, then builds sets in reverse order.
-
-    The first process builds the sets from the first to the last, so that both rarely need the same set.
-    """
-
-    def __init__(self, recipe: LexicalTrainingOptions, requests: Sequence[SetRequest]) -> None:
-        import datasets
-
-        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of our threads
-        self.recipe = recipe
-        self._is_fitted, self._progress = context.Event(), context.Array("q", 2)
-        arguments = (recipe, requests, datasets.config.HF_DATASETS_CACHE, self._is_fitted, self._progress)
-        # A daemon ends with this process.
-        self.process = context.Process(target=_fit_and_build, args=arguments, daemon=True)
-        # Otherwise, the process would import the user's script, which may have no `if __name__ == "__main__"`.
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            self.process.start()
-        finally:
-            sys.modules["__main__"] = main
-
-    @property
-    def is_fitting(self) -> bool:
-        return self.process.is_alive() and not self._is_fitted.is_set()
-
-    def wait_until_fitted(self, progress: Progress | None) -> None:
-        """Wait until the model is fitted or the process has died."""
-        while self.is_fitting:
-            done, total = self._progress[:]
-            if progress is not None and total:
-                progress(done, total)
-            time.sleep(_POLL)
 
 
 def _fit_and_build(

@@ -3,7 +3,7 @@
 import copy
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from inspect import isclass
 from pathlib import Path
@@ -67,27 +67,18 @@ KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PRE
 
 def find_model_type(model: Any) -> ModelType:
     """Determine the type of a model from its name or object."""
-    if isinstance(model, str):
-        return _kind_by_name(model)
     if isinstance(model, Path):
         return CLASSIFIER
-    if is_classifier(model):
-        return IN_MEMORY
-    return PREDICTOR if isinstance(model, Predictor) and not isclass(model) else FUNCTION
-
-
-def _kind_by_name(name: str) -> ModelType:
+    if not isinstance(model, str):
+        if is_classifier(model):
+            return IN_MEMORY
+        return PREDICTOR if isinstance(model, Predictor) and not isclass(model) else FUNCTION
     from unbag.baselines.lexical.predictors import BASELINES
 
-    before, colon, _ = name.partition(":")
-    if colon and not re.match(r"[A-Za-z]:[\\/]", name):  # `C:\…` is a folder on Windows
+    before, colon, _ = model.partition(":")
+    if colon and not re.match(r"[A-Za-z]:[\\/]", model):  # `C:\…` is a folder on Windows
         return {"causal": CAUSAL, "endpoint": ENDPOINT}.get(before, FUNCTION)
-    return BUILT_IN if name in BASELINES and not Path(name).exists() else CLASSIFIER
-
-
-def select_model_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that apply to the type of a model."""
-    return {name: value for name, value in options.items() if name in find_model_type(model).options}
+    return BUILT_IN if model in BASELINES and not Path(model).exists() else CLASSIFIER
 
 
 PROMPT_MARK: Final = " · "
@@ -110,7 +101,7 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
     """
     variants = []
     for model in models:
-        own = select_model_options(model, options)
+        own = {name: value for name, value in options.items() if name in find_model_type(model).options}
         prompts = own.pop("prompt", ())
         files = [prompts] if isinstance(prompts, str | Path) else prompts
         stems = [Path(file).stem for file in files]
@@ -164,10 +155,8 @@ def _display_name(model: Any) -> str:
 
 
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code", "template"})
-
 _OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
 _OF_ROUTES: Final = frozenset({"separator", "label_map"})
-
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
@@ -204,8 +193,9 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
 
 
 def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str]:
+    kind = find_model_type(model)
     # A classifier validates its threshold, which it requires if it has one output.
-    if find_model_type(model) not in (CLASSIFIER, IN_MEMORY) and not _is_route(model, options):
+    if kind not in (CLASSIFIER, IN_MEMORY) and not (kind is ENDPOINT and _is_route(options)):
         options = {name: value for name, value in options.items() if name != "threshold"}
     if isinstance(model, str | Path):
         return _load_by_name(model, options), str(model)
@@ -231,14 +221,13 @@ def validate_model(model: Model) -> None:
         return
     name = str(model)
     if kind is FUNCTION:
-        _function(name)
-        return
-    if kind is not CLASSIFIER:
+        _import_function(name)
+    if kind in (CAUSAL, ENDPOINT):
         before, _, name = name.partition(":")
         if not name.strip():
             raise ValueError(f"{before}: expected a model name after the colon, got none; add the name")
-        if kind is ENDPOINT:  # only the server knows the names of its models
-            return
+    if kind in (FUNCTION, ENDPOINT):  # only a server knows the names of its models
+        return
     path = Path(name).expanduser()
     if (path / "config.json").exists():
         validate_file(path / "config.json")
@@ -297,34 +286,31 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
         built_in: Predictor = BASELINES[str(model)](LexicalTrainingOptions(**options))
         return built_in
     if kind is FUNCTION:
-        return CallablePredictor(_function(str(model)), **options)
-    if kind is not CLASSIFIER:
-        validate_model(model)
-    name = str(model) if kind is CLASSIFIER else str(model).partition(":")[2]
-    if kind is ENDPOINT:
-        return _of_endpoint(name, options)
+        return CallablePredictor(_import_function(str(model)), **options)
     if kind is CLASSIFIER:
-        return _of_hub_or_folder(model, options)
+        return _load_classifier(model, options)
+    validate_model(model)
+    name = str(model).partition(":")[2]
+    if kind is ENDPOINT:
+        return _connect_to_endpoint(name, options)
     from unbag.inference.llm.causal import CausalPredictor
 
     return CausalPredictor.load(name, **options)
 
 
-def _is_route(model: Model, options: Mapping[str, Any]) -> bool:
-    """Check whether a model is behind a classification route."""
-    if find_model_type(model) is not ENDPOINT:
-        return False
+def _is_route(options: Mapping[str, Any]) -> bool:
+    """Check whether the address of an endpoint is a classification route."""
     from unbag.inference.classification_endpoint import find_route
 
     return find_route(options.get("base_url")) is not None
 
 
-def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
+def _connect_to_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     """Load a classifier behind one of the classification routes, or a language model behind any other address."""
-    from unbag.inference.classification_endpoint import ROUTES
-
-    is_route = _is_route(f"endpoint:{name}", options)
+    is_route = _is_route(options)
     if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
+        from unbag.inference.classification_endpoint import ROUTES
+
         routes = ", ".join(f"/{route}" for route in ROUTES)
         raise ValueError(
             f"{', '.join(wrong)}: {'not supported' if is_route else 'supported only'} for URLs that end in {routes}, "
@@ -340,17 +326,16 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     return EndpointPredictor(name, **options)
 
 
-def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
+def _load_classifier(model: str | Path, options: dict[str, Any]) -> Predictor:
+    """Load a classifier or a lexical model from the Hub or a folder."""
     from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
     from unbag.data.readers import is_hub_id
 
     if is_lexical_model(model, revision=options.get("revision")):
         from unbag.baselines.lexical.predictors import LexicalPredictor
 
-        # `load_predictor` sets the threshold.
-        options.pop("threshold", None)
-        if wrong := sorted(set(options) - {"revision", "pipeline"}):
-            raise ValueError(f"{model}: a lexical model does not support the option {', '.join(wrong)}; omit it")
+        options.pop("threshold", None)  # `load_predictor` sets it
+        _reject_options(model, "a lexical model", options.keys() - {"revision", "pipeline"})
         folder = locate_lexical_model(model, **options)
         return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
@@ -363,11 +348,8 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     from unbag.inference.exported_files import has_only_exported_models
 
     if "model_file" in options or has_only_exported_models(model, options.get("revision")):
-        if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
-            raise ValueError(
-                f"{model}: an exported model, which runs on the CPU with its own dtypes, does not support the option "
-                f"{', '.join(wrong)}; omit it"
-            )
+        kind = "an exported model, which runs on the CPU with its own dtypes,"
+        _reject_options(model, kind, options.keys() & _NOT_OF_EXPORTED)
         return ExportedPredictor.load(model, **options)
     from unbag.inference.cross_encoder import CrossEncoderPredictor, is_modular_cross_encoder
     from unbag.inference.hub_files import resolve_origin
@@ -375,17 +357,19 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     trust = bool(options.get("trust_remote_code"))
     origin = resolve_origin(model, options.get("revision"), trust_remote_code=trust)
     if is_modular_cross_encoder(origin):
-        if wrong := sorted({"head", "template"}.intersection(options)):
-            raise ValueError(
-                f"{model}: a CrossEncoder made of modules does not support the option {', '.join(wrong)}; omit it"
-            )
+        _reject_options(model, "a CrossEncoder made of modules", options.keys() & {"head", "template"})
         others = {name: value for name, value in options.items() if name not in ("revision", "trust_remote_code")}
         return CrossEncoderPredictor.load(origin, **others)
     # The weights are of the commit whose files were inspected, even if the branch moves meanwhile.
     return TransformerPredictor.load(model, **options | {"revision": origin.commit})
 
 
-def _function(name: str) -> Callable[[list[str], list[str]], Any]:
+def _reject_options(model: str | Path, kind: str, options: Collection[str]) -> None:
+    if options:
+        raise ValueError(f"{model}: {kind} does not support the option {', '.join(sorted(options))}; omit it")
+
+
+def _import_function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
     if not (attribute and all(module_name.split("."))):
         raise ValueError(f"expected module:function, got {name!r}; pass a module and one of its functions")

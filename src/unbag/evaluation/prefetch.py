@@ -1,6 +1,6 @@
 """Downloads that a run requires: in advance, or as a check before an offline run."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,15 +33,20 @@ def list_run_requirements(
         lexical_baseline: Whether to include the training data of the lexical baseline, which is optional.
         model_file: Exported model file of the Hub models, which replaces the PyTorch weights.
     """
-    requirements: list[Requirement] = []
+    from unbag.baselines.lexical.words import ALL
+    from unbag.evaluation.lexical_baseline import PAIRS
+
+    required: list[Requirement] = []
     for request in requests:
         builder = loading.create_builder(request.name, request.config, **request.options)
-        requirements += builder.iter_requirements()
-        if lexical_baseline:
-            requirements += iter_baseline_requirements(builder.config.sentence_language)
+        required += builder.iter_requirements()
+        if lexical_baseline and (language := builder.config.sentence_language) in PAIRS:
+            corpus, _, pipeline = PAIRS[language]
+            required += requirements.iter_train_split_requirements([corpus])
+            required += [requirements.build_pipeline_requirement(pipeline)] if pipeline != ALL else []
     for model in models:
-        requirements += iter_model_requirements(model, revision=revision, train_data=train_data, model_file=model_file)
-    return list({each.name: each for each in requirements}.values())
+        required += iter_model_requirements(model, revision=revision, train_data=train_data, model_file=model_file)
+    return list({each.name: each for each in required}.values())
 
 
 def iter_model_requirements(
@@ -78,18 +83,6 @@ def iter_model_requirements(
         yield requirements.build_pipeline_requirement(parser)
 
 
-def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
-    """Iterate over the downloads that the lexical baseline of a language requires."""
-    from unbag.baselines.lexical.words import ALL
-    from unbag.evaluation.lexical_baseline import PAIRS
-
-    if language in PAIRS:
-        corpus, _, pipeline = PAIRS[language]
-        yield from requirements.iter_train_split_requirements([corpus])
-        if pipeline != ALL:
-            yield requirements.build_pipeline_requirement(pipeline)
-
-
 def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
     """List the downloads required to train a model: model files and corpora."""
     return [
@@ -109,13 +102,21 @@ def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
 
     Returns the error message of each failed download, by resource name.
     """
+    import datasets
+
     reasons = {}
-    for each in requirements:
-        try:
-            _quietly(each.get)
-        # The other downloads continue, so that one call reports all that fail.
-        except (ValueError, ImportError, OSError) as error:
-            reasons[each.name] = " ".join(str(error).split()) or type(error).__name__
+    enabled = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()  # the command prints one line for each resource
+    try:
+        for each in requirements:
+            try:
+                each.get()
+            # The other downloads continue, so that one call reports all that fail.
+            except (ValueError, ImportError, OSError) as error:
+                reasons[each.name] = " ".join(str(error).split()) or type(error).__name__
+    finally:
+        if enabled:
+            datasets.enable_progress_bars()
     return reasons
 
 
@@ -162,16 +163,3 @@ def _parser_of(folder: Path) -> str | None:
     """Read the name of the spaCy parser of a tree-based `unbag.models` model. Return None for other models."""
     config = read_json_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
     return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
-
-
-def _quietly(get: Callable[[], object]) -> None:
-    """Fetch a requirement without the progress bars of `datasets`, since the command prints one line for each."""
-    import datasets
-
-    enabled = datasets.is_progress_bar_enabled()
-    datasets.disable_progress_bars()
-    try:
-        get()
-    finally:
-        if enabled:
-            datasets.enable_progress_bars()

@@ -2,20 +2,18 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import Sample, to_json
-
-T = TypeVar("T")
 
 _SEED: Final = re.compile(r"(?P<recipe>.*?)[-_/.]?seed[-_=]?(?P<seed>\d+)/?")
 _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result's data
@@ -139,27 +137,27 @@ def _files(path: Path) -> list[Path]:
 
 def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
     """Load the only system in a results folder or file. Baselines are ignored, unless there is no other model."""
-    systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
-    return str(path), select_single_model(systems, str(path))
+    systems = {system.name: system for _, system in load_systems([path])}
+    name = select_single_model({name: system.runs[0].result for name, system in systems.items()}, path)
+    return str(path), systems[name]
 
 
-def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
-    """Select the object of the only model in `models`. Baselines are ignored, unless there is no other model.
+def select_single_model(models: Mapping[str, Result], path: Path | str) -> str:
+    """Select the name of the only model in a run, given a result of each model. Baselines are ignored.
 
-    `models` has the name, one result and an object for each model.
+    If there is no other model, a single baseline is selected.
     """
     # Imported here, since the module imports all code for fitting baselines, which most comparisons do not need.
     from unbag.baselines.lexical.predictors import is_baseline
 
-    selected = [each for each in models if not is_baseline(each[1].model)] or models
+    selected = [name for name, result in models.items() if not is_baseline(result.model)] or list(models)
     if len(selected) != 1:
-        names = ", ".join(name for name, *_ in selected) or "none"
+        names = ", ".join(selected) or "none"
         raise ValueError(
             f"{path}: expected the results of one model, got results of {names}; evaluate each model into a separate "
             "folder"
         )
-    [(*_, one)] = selected
-    return one
+    return selected[0]
 
 
 def _short(value: Any) -> str:

@@ -126,7 +126,11 @@ class RayEngine:
         if not store.rows:
             stored |= job.predict(missing)
         elif missing:
-            blocks = [self.ray.put(_build_block(job, chunk)) for chunk in missing]
+            blocks = []
+            for chunk in missing:
+                block = job.rows[store.get_span(chunk)]
+                numbers = pa.array([chunk] * len(block), pa.int64())
+                blocks.append(self.ray.put(block.append_column(_CHUNK, numbers)))
             outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
                 _ChunkPredictor,
                 fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
@@ -145,11 +149,6 @@ class RayEngine:
 
 
 _CHUNK: Final = "chunk"  # column with the number of the chunk, since Ray does not pass on metadata
-
-
-def _build_block(job: PredictionJob, chunk: int) -> pa.Table:
-    rows = job.rows[job.store.get_span(chunk)]
-    return rows.append_column(_CHUNK, pa.array([chunk] * len(rows), pa.int64()))
 
 
 class _ChunkPredictor:
