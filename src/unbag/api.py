@@ -1,7 +1,7 @@
 """Python function `unbag.evaluate`, the counterpart of the command `unbag evaluate`."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -11,6 +11,7 @@ from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
+from unbag.data.pair_options import PAIR_OPTIONS, PairKwargs
 from unbag.evaluation import evaluator
 from unbag.evaluation.backends import open_engine, validate_engine_options
 from unbag.evaluation.model_loading import Model, has_stable_identity
@@ -18,7 +19,7 @@ from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.evaluation.published import score_published_predictions, separate_options
 from unbag.evaluation.result_folder import RunFolder
 from unbag.inference.distributed import connect_process_group
-from unbag.inference.options import ModelKwargs, describe_model_options
+from unbag.inference.options import MODEL_OPTIONS, ModelKwargs
 from unbag.inference.prediction_files import PredictionSource
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import Shard
@@ -26,29 +27,22 @@ from unbag.inference.single_output import Threshold
 from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import get_cache_folder
+from unbag.utils.options import describe_declared_options
 from unbag.utils.progress import OnProgress, show_progress_bars
 from unbag.utils.safe_io import validate_writable
 
 logger = logging.getLogger(__name__)
 
 
-@describe_model_options
+class _EvaluateKwargs(PairKwargs, ModelKwargs, total=False):
+    """Options of the pairs and of the model."""
+
+
+@describe_declared_options({**PAIR_OPTIONS, **MODEL_OPTIONS})
 def evaluate(
     model: Model,
     sets: str | SetRequest | Sequence[str | SetRequest] | None = None,
     *,
-    corpus: str | None = None,
-    split: str | None = None,
-    data: Path | str | None = None,
-    text: Path | str | Sequence[Path | str] | None = None,
-    columns: Mapping[str, str] | None = None,
-    labels: Sequence[str] | None = None,
-    language: str | None = None,
-    encoding: str | None = None,
-    join_passages: bool = False,
-    max_examples: int | None = None,
-    seed: int | None = None,
-    options: Mapping[str, Any] | None = None,
     full: bool = False,
     output_dir: Path | str | None = None,
     shard: str | None = None,
@@ -61,7 +55,7 @@ def evaluate(
     trust_labels: bool = False,
     progress: bool = True,
     progress_callback: OnProgress | None = None,
-    **model_options: Unpack[ModelKwargs],
+    **options: Unpack[_EvaluateKwargs],
 ) -> Report:
     """Evaluate a model on challenge sets.
 
@@ -74,21 +68,6 @@ def evaluate(
             (`unbag.inference.Predictor`).
         sets: Names or requests of challenge sets. A name requests all examples of the set. Default: a sample of each
             set (`unbag.challenge_sets.selection`), where sets that cannot be built are skipped with a warning.
-        corpus: Corpus to build the sets from, as listed by `unbag sets` (default: the default corpus of each set).
-        split: Split of the corpus (default: the split used in the papers).
-        data: Your own pairs instead of a corpus: a csv, tsv, jsonl, json, Parquet or Arrow file, a folder of
-            `save_to_disk`, or a Hub dataset id.
-        text: Your own English text instead of pairs: files (.txt, .md, or tables with a text column), folders, or a Hub
-            dataset id. Only sets that need no labels can be built from text (`ChallengeSet.from_text`).
-        columns: Column names in `data`, such as `{"premise": "text", "source": "file"}`, or in `text`, such as
-            `{"text": "body"}`.
-        labels: Label names for ids 0, 1, 2 in `data`, or `E=entailment` for each label.
-        language: Language of `data`, a code such as `zh` or `nl` (default: `en`).
-        encoding: Encoding of a text file in `data` without a byte-order mark, such as `cp1252` (default: UTF-8).
-        join_passages: Whether to join premises that are lists of passages by blank lines.
-        max_examples: Maximum number of source examples of each set (default: all, or the sample of the suite).
-        seed: Random seed for sampling (default: 13).
-        options: Options of the sets, such as `{"q": 10}`. Each set uses the options that it has (`unbag sets NAME`).
         full: Whether the suite uses all examples of each set.
         output_dir: Folder or URL (`s3://…`) for results and predictions, from which a stopped run resumes. Results of
             the same model are added to the folder; a folder with results of another model is rejected. Without a
@@ -108,7 +87,7 @@ def evaluate(
         trust_labels: Whether to continue even if another label order fits the model better.
         progress: Whether to show progress bars on standard error.
         progress_callback: Called with `(set, predicted_rows, total_rows)` instead of showing bars.
-        model_options: Options of the model.
+        options: Options of the pairs and of the model.
 
     Returns:
         Report of the run. It has no results in shards, and in processes other than the first one.
@@ -125,27 +104,14 @@ def evaluate(
     >>> report.results[0].scores["n_examples"]
     60
     """
-    pairs = PairSelection(
-        corpus=corpus,
-        split=split,
-        data=None if data is None else str(data),
-        text=_text_names(text),
-        columns=columns,
-        labels=labels,
-        language=language,
-        encoding=encoding,
-        join_passages=join_passages,
-        max_examples=max_examples,
-        seed=seed,
-        options=options or {},
-    )
-    _validate_sets(sets)
+    given: dict[str, Any] = dict(options)
+    pairs = PairSelection(**{name: given.pop(name) for name in PAIR_OPTIONS if name in given})
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
         raise ValueError(f"output_dir: expected the path or URL of a folder, got {output_dir!r}")
     validate_engine_options(engine, num_gpus, shard)
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)
-    requests, unsuitable = _requests(sets, pairs, full=full)
+    requests, unsuitable = _build_requests(sets, pairs, full=full)
     if output_dir is None and (shard is not None or connect_process_group().world_size > 1):
         raise ValueError("output_dir: expected a folder or URL that all processes share, got none; pass output_dir=…")
     folder = RunFolder(output_dir)
@@ -171,34 +137,30 @@ def evaluate(
             shard=None if shard is None else Shard.parse(shard),
             engine=backend,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
-            **model_options,
+            **given,
         )
     folder.upload()
     skipped = [SkippedSet(each.set, each.model, each.reason) for each in outcome.skipped]
     return Report(outcome.results, folder, skipped, contents=outcome.contents)
 
 
+@describe_declared_options(PAIR_OPTIONS)
 def score(
     predictions: PredictionSource | Sequence[PredictionSource],
     sets: str | SetRequest | Sequence[str | SetRequest] = "plain",
     *,
-    corpus: str | None = None,
-    split: str | None = None,
-    data: Path | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    labels: Sequence[str] | None = None,
-    language: str | None = None,
-    encoding: str | None = None,
-    max_examples: int | None = None,
-    seed: int | None = None,
-    options: Mapping[str, Any] | None = None,
     output_dir: Path | str | None = None,
     threshold: Threshold | None = None,
     by_order: bool = False,
     lexical_baseline: bool = True,
     progress: bool = True,
+    **options: Unpack[PairKwargs],
 ) -> Report:
     """Score predictions that another program made, on the rows of challenge sets for which there are predictions.
+
+    Without `data`, `columns` and `labels` describe the predictions: `columns` names the columns `id`, `premise`,
+    `hypothesis`, `label` (gold), `prediction` and `scores`, if they are unusual. With `data`, all columns but
+    `prediction` and `scores` are those of the data, and `labels` describes both.
 
     Args:
         predictions: A file (csv, tsv, jsonl, json, Parquet or Arrow), a folder of `save_to_disk`, a data frame, a
@@ -206,22 +168,12 @@ def score(
             column of labels per model. Rows match by `id`, by an id of the corpus (`pairID`, `uid`), or by premise and
             hypothesis.
         sets: Names or requests of challenge sets.
-        corpus: Corpus to build the sets from, as in `evaluate`.
-        split: Split of the corpus.
-        data: Your own pairs instead of a corpus.
-        columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`, if they
-            are unusual. With `data`, all but `prediction` and `scores` are names of its columns.
-        labels: Names of the labels 0, 1, 2, or `E=entailment` for each label, also for those of `data`.
-        language: Language of `data`.
-        encoding: Encoding of `data`.
-        max_examples: Maximum number of source examples of each set (default: all).
-        seed: Random seed for sampling (default: 13).
-        options: Options of the sets.
         output_dir: Folder or URL for results (default: a temporary folder).
         threshold: Minimum probability of entailment, or `break-even`.
         by_order: Whether rows match by their number, after a check of the gold labels.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
         progress: Whether to show progress bars on standard error.
+        options: Options of the pairs.
 
     Returns:
         Report with one result per model and set, and with the comparison of several models on their common rows.
@@ -236,21 +188,11 @@ def score(
         ...
     unbag.utils.safe_io.DataError: predictions: expected rows of the set plain ...
     """
-    reading = separate_options(columns, labels, has_pairs=data is not None)
-    pairs = PairSelection(
-        corpus=corpus,
-        split=split,
-        data=None if data is None else str(data),
-        columns=reading.pair_columns,
-        labels=reading.pair_labels,
-        language=language,
-        encoding=encoding,
-        max_examples=max_examples,
-        seed=seed,
-        options=options or {},
-    )
-    _validate_sets(sets)
-    requests, _ = _requests(sets, pairs, full=False)
+    given: dict[str, Any] = dict(options)
+    has_pairs = given.get("data") is not None or given.get("text") is not None
+    reading = separate_options(given.get("columns"), given.get("labels"), has_pairs=has_pairs)
+    given |= {"columns": reading.pair_columns, "labels": reading.pair_labels}
+    requests, _ = _build_requests(sets, PairSelection(**given), full=False)
     sources = list(predictions) if isinstance(predictions, list | tuple) else [predictions]
     folder = RunFolder(output_dir)
     with show_progress_bars(visible=progress) as update_bars:
@@ -273,48 +215,31 @@ def _warn(failure: EvaluationFailure) -> None:
     logger.warning("%s is skipped: %s", failure.set, failure.reason)
 
 
-def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | None:
-    if text is None:
-        return None
-    return list(map(str, [text] if isinstance(text, str | PathLike) else text))
-
-
-def _validate_sets(sets: object) -> None:
-    if not (sets is None or isinstance(sets, str | SetRequest | list | tuple)):
-        raise ValueError(f"sets: expected a set name, a SetRequest, or a list of these, got {sets!r}")
-    if isinstance(sets, list | tuple) and (
-        invalid := [each for each in sets if not isinstance(each, str | SetRequest)]
-    ):
-        raise ValueError(f"sets: expected set names and SetRequests, got {invalid[0]!r:.100}; remove it")
-
-
-def _requests(
-    sets: str | SetRequest | Sequence[str | SetRequest] | None,
-    pairs: PairSelection,
-    *,
-    full: bool,
+def _build_requests(
+    sets: str | SetRequest | Sequence[str | SetRequest] | None, pairs: PairSelection, *, full: bool
 ) -> tuple[list[SetRequest], list[EvaluationFailure]]:
     """Build the requests of the given names and requests, or of the suite, whose unsuitable sets are skipped."""
     if sets is None:
         unsuitable: list[EvaluationFailure] = []
-        requests = pairs.build_requests(
-            selection.list_suite_sets(from_text=pairs.text is not None), on_failure=unsuitable.append
-        )
+        names = selection.list_suite_sets(from_text="text" in pairs.given)
+        requests = pairs.build_requests(names, on_failure=unsuitable.append)
         for failure in unsuitable:
             _warn(failure)
         return requests if full else [selection.apply_suite_sample(request) for request in requests], unsuitable
-    if not sets:
+    given = [sets] if isinstance(sets, str | SetRequest) else sets
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str | SetRequest) for each in given):
+        raise ValueError(f"sets: expected set names and SetRequests, got {sets!r:.100}; correct them")
+    if not given:
         raise ValueError(
             f"sets: expected one or more of {', '.join(selection.list_suite_sets())}, got none; omit sets to use all"
         )
     if full:
         raise ValueError("full: cannot be combined with sets, because sets given by name use all examples; omit full")
-    names = [sets] if isinstance(sets, str | SetRequest) else sets
-    if given := [each.name for each in names if isinstance(each, SetRequest)]:
+    if own := [each.name for each in given if isinstance(each, SetRequest)]:
         if pairs.has_explicit_values():
             raise ValueError(
-                f"sets: the request for {given[0]} cannot be combined with corpus, data or max_examples; omit these "
+                f"sets: the request for {own[0]} cannot be combined with corpus, data or max_examples; omit these "
                 "options"
             )
-        return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in names], []
-    return pairs.build_requests([str(each) for each in names]), []
+        return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in given], []
+    return pairs.build_requests([str(each) for each in given]), []

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -13,9 +13,8 @@ import typer
 from unbag.cli import config_file, typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import echo
-from unbag.cli.typer_utils import split_commas
+from unbag.cli.typer_utils import build_declared_option
 from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs, parse_model_options
-from unbag.utils.options import list_alternatives
 
 if TYPE_CHECKING:
     from unbag.inference.llm.client import EndpointUsage
@@ -33,25 +32,10 @@ _CLI_SETTINGS: Final[Mapping[str, dict[str, Any]]] = {
 
 def build_cli_option(name: str) -> Any:
     """Build the annotated type of a CLI parameter from a model option that `inference.options` declares."""
-    hint, option = MODEL_OPTIONS[name]
-    kinds = list_alternatives(hint)
-    is_list = any(get_origin(each) is Sequence for each in kinds)  # comma-separated or repeated
-    kind = list[str] | None if is_list else hint if len(kinds) == 1 else str | None
-    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": _find_panel(name)}
-    settings |= {"metavar": option.metavar, "min": option.minimum}
-    if is_list:
-        settings["callback"] = split_commas
-    flag = f"--{name.replace('_', '-')}"
-    # An option that is off by default needs no flag that disables it.
-    flags = [flag] if option.default is False else [f"{flag}/--no{flag[1:]}"] if kind == bool | None else []
-    return Annotated[kind, typer.Option(*flags, **settings | _CLI_SETTINGS.get(name, {}))]
-
-
-def _find_panel(name: str) -> str | None:
-    """Find the panel of the help that shows an option: that of the only type of model that takes it."""
-    if name in BuiltInKwargs.__annotations__:
-        return _BUILT_IN
-    return None if name in ClassifierKwargs.__annotations__ else _LANGUAGE_MODELS
+    # The help lists an option in the panel of the only type of model that takes it.
+    panel = None if name in ClassifierKwargs.__annotations__ else _LANGUAGE_MODELS
+    panel = _BUILT_IN if name in BuiltInKwargs.__annotations__ and name != "threshold" else panel
+    return build_declared_option(MODEL_OPTIONS, name, rich_help_panel=panel, **_CLI_SETTINGS.get(name, {}))
 
 
 LabelMap: Any = build_cli_option("label_map")

@@ -1,7 +1,7 @@
 """Options that several commands share: source pairs, challenge sets, engine, processes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, make_dataclass, replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
@@ -12,14 +12,15 @@ from typer.core import TyperCommand
 from unbag.cli import typer_utils
 from unbag.cli.output import echo, set_log_level
 from unbag.cli.typer_utils import (
-    Command,
+    build_declared_option,
     sets_option,
-    split_commas,
     split_fixed_names,
     split_paths_or_ids,
     usage_errors,
 )
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
+from unbag.data.pair_options import PAIR_OPTIONS
+from unbag.utils.options import COLUMNS_GIVEN, LIST, parse_name_values
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -47,7 +48,7 @@ class App(typer.Typer):
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any
     ) -> Callable[[_Function], _Function]:
         """Register a function as a command."""
-        register = super().command(name, cls=cls or Command, **settings)
+        register = super().command(name, cls=cls, **settings)
 
         def add(function: _Function) -> _Function:
             register(expand_options(function))
@@ -120,7 +121,8 @@ Offline = Annotated[
 OFFICIAL_FILE_OPTION: Final = "file"
 """Set option for the file with the authors' original pairs, the source of the config `official`."""
 
-_option = partial(typer.Option, rich_help_panel="Source pairs")
+_PANEL: Final = "Source pairs"
+_option = partial(typer.Option, rich_help_panel=_PANEL)
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -139,56 +141,29 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
 
-@dataclass(frozen=True)
-class PairOptions:
-    """Options that select the source pairs and configure the challenge sets."""
+# What the command line has in addition to the declarations. A single corpus of Python is a list on the command line,
+# since some commands take several.
+_CLI_SETTINGS: Final[dict[str, dict[str, Any]]] = {
+    "corpus": {"callback": split_fixed_names, "autocompletion": typer_utils.complete_corpora},
+    "split": {"autocompletion": typer_utils.complete_splits},
+    "text": {"callback": split_paths_or_ids},
+}
+_DECLARED: Final = {**PAIR_OPTIONS, "corpus": (Sequence[str] | None, PAIR_OPTIONS["corpus"][1])}
+_PairOptions: Any = make_dataclass(
+    "_PairOptions",
+    [
+        (name, build_declared_option(_DECLARED, name, rich_help_panel=_PANEL, **_CLI_SETTINGS.get(name, {})), None)
+        for name in PAIR_OPTIONS
+        if name != "options"
+    ],
+    frozen=True,
+)
 
-    corpus: Annotated[
-        list[str] | None,
-        _option(
-            callback=split_fixed_names,
-            autocompletion=typer_utils.complete_corpora,
-            help="Corpus from which the sets are built; see `unbag sets` (default: snli).",
-        ),
-    ] = None
-    split: Annotated[
-        str | None,
-        _option(
-            autocompletion=typer_utils.complete_splits,
-            help="Split of the corpus (default: the split used in the papers).",
-        ),
-    ] = None
-    data: Annotated[
-        str | None, _option(help="User-provided pairs: a csv, jsonl, parquet, … file or a Hub dataset id.")
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        _option(
-            callback=split_paths_or_ids,
-            metavar="FILE...",
-            help="User-provided English text instead of pairs: files, folder or Hub dataset id.",
-        ),
-    ] = None
-    columns: Annotated[
-        list[str] | None,
-        _option(callback=split_commas, help="Column names of --data or --text: premise=text,label=gold,source=doc, …"),
-    ] = None
-    labels: Annotated[
-        list[str] | None,
-        _option(
-            callback=split_commas,
-            help="Label names for ids 0, 1, … in --data, or a mapping (E=entailment,N=neutral,…).",
-        ),
-    ] = None
-    language: Annotated[str | None, _option(help="Language code of --data, such as zh or nl (default: en).")] = None
-    encoding: Annotated[
-        str | None, _option(help="Encoding of --data without byte-order mark, such as cp1252 (default: utf-8).")
-    ] = None
-    join_passages: Annotated[
-        bool, _option("--join-passages", help="Join premises that are lists of passages by blank lines.")
-    ] = False
-    max_examples: Annotated[int | None, _option(help="Maximum number of source examples (default: all).")] = None
-    seed: Annotated[int | None, _option(help="Random seed for sampling (default: 13).")] = None
+
+@dataclass(frozen=True)
+class PairOptions(_PairOptions):
+    """Options that select the source pairs and configure the challenge sets: those of `data.pair_options`, as lists."""
+
     official_file: Annotated[
         str | None, _option(help="Original data file of breaking_nli or sicck, or its folder (default: download).")
     ] = None
@@ -210,21 +185,14 @@ class PairOptions:
         from unbag.challenge_sets import loading
         from unbag.challenge_sets.selection import OptionError, PairSelection
 
-        pairs = PairSelection(
-            corpus=self._corpus(),
-            split=self.split,
-            data=self.data,
-            text=self.text,
-            columns=parse_columns(self.columns),
-            labels=self.labels or None,
-            language=self.language,
-            encoding=self.encoding,
-            join_passages=bool(self.join_passages),
-            max_examples=self.max_examples,
-            seed=self.seed,
-            options=self._texts(_lists(names)),
-            read=_value,
-        )
+        if self.corpus is not None and len(self.corpus) != 1:
+            raise typer.BadParameter(
+                f"--corpus: expected one corpus, got {', '.join(self.corpus) or 'none'}; use a single name"
+            )
+        corpus = self.corpus[0] if self.corpus else None
+        given = {name: getattr(self, name) for name in PAIR_OPTIONS if name != "options"}
+        given |= {"corpus": corpus, "columns": parse_columns(self.columns) or None, "labels": self.labels or None}
+        pairs = PairSelection(**given, options=self._parse_set_options(names), read=_read_set_option)
         try:
             requests = pairs.build_requests(names, on_failure=on_failure)
         except OptionError as error:
@@ -233,23 +201,19 @@ class PairOptions:
             if option == OFFICIAL_FILE_OPTION and self.official_file is not None:
                 continue  # an option with its own flag, whose help lists its sets
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
-        for request in requests:
-            if pairs.corpus and loading.get_official_config(request.name) not in (None, request.config):
-                _warn_once(
-                    f"{request.name}: generated from {pairs.corpus}; remove --corpus to use the authors' original pairs"
-                )
+        for name, config in ((request.name, request.config) for request in requests):
+            if corpus and loading.get_official_config(name) not in (None, config):
+                _warn_once(f"{name}: generated from {corpus}; remove --corpus to use the authors' original pairs")
         return requests
 
-    def _corpus(self) -> str | None:
-        if self.corpus is not None and len(self.corpus) != 1:
-            raise typer.BadParameter(
-                f"--corpus: expected one corpus, got {', '.join(self.corpus) or 'none'}; use a single name"
-            )
-        return None if self.corpus is None else self.corpus[0]
+    def _parse_set_options(self, names: Sequence[str]) -> dict[str, str]:
+        """Parse `--set-option` into option texts by name. Only options whose value is a list may be repeated."""
+        from unbag.challenge_sets import loading
 
-    def _texts(self, lists: frozenset[str]) -> dict[str, str]:
-        """Parse `--set-option` into option texts by name. Only options in `lists` may be repeated."""
-        texts = _by_name(self.set_option or (), "-o NAME=VALUE", lists)
+        described = [option for name in names for option in loading.describe_set_options(name)]
+        lists = frozenset(option.name for option in described if option.expected == LIST)
+        with usage_errors():
+            texts = parse_name_values(self.set_option or (), "-o NAME=VALUE", lists)
         if self.official_file is not None:
             if OFFICIAL_FILE_OPTION in texts:
                 raise typer.BadParameter("expected one of --official-file and -o file=…, got both; remove one")
@@ -258,18 +222,14 @@ class PairOptions:
 
     def without_official_file(self) -> "PairOptions":
         """Copy the options without the official data file. The sets are then built from a corpus."""
-        set_options = [
-            part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != OFFICIAL_FILE_OPTION
-        ]
-        return replace(self, official_file=None, set_option=set_options or None)
+        # `-o file=…` or `-o SET.file=…`
+        names = {part: part.partition("=")[0].rpartition(".")[2].strip() for part in self.set_option or ()}
+        set_options = [part for part, name in names.items() if name != OFFICIAL_FILE_OPTION]
+        return self.replace(official_file=None, set_option=set_options or None)
 
-
-def _lists(names: Sequence[str]) -> frozenset[str]:
-    from unbag.challenge_sets import loading
-    from unbag.utils.options import LIST
-
-    described = (option for name in names for option in loading.describe_set_options(name))
-    return frozenset(option.name for option in described if option.expected == LIST)
+    def replace(self, **values: Any) -> "PairOptions":
+        """Copy the options with other values of some fields."""
+        return replace(self, **values)
 
 
 def _warn_once(line: str) -> None:
@@ -279,30 +239,13 @@ def _warn_once(line: str) -> None:
         echo(line, err=True, fg="yellow")
 
 
-def _bare_name(name: str) -> str:
-    """Remove the set's name from the name of an option.
-
-    >>> _bare_name("permuted.seed"), _bare_name("seed")
-    ('seed', 'seed')
-    """
-    return name.rpartition(".")[2].strip()
-
-
-def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    from unbag.utils.options import parse_name_values
-
-    with usage_errors():
-        return parse_name_values(parts, expected, lists)
-
-
 def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
     """Parse the value of `--columns`."""
-    from unbag.utils.options import COLUMNS_GIVEN
+    with usage_errors():
+        return parse_name_values(parts or (), COLUMNS_GIVEN)
 
-    return _by_name(parts or (), COLUMNS_GIVEN)
 
-
-def _value(name: str, option: str, text: str) -> Any:
+def _read_set_option(name: str, option: str, text: str) -> Any:
     from unbag.challenge_sets import loading
 
     with usage_errors():
@@ -365,11 +308,11 @@ def build_requests_per_corpus(
     requests = []
     for name in corpora:
         unfit: list[EvaluationFailure] = []
-        requests += replace(without_file, corpus=[name]).build_requests(sets, on_failure=unfit.append)
+        requests += without_file.replace(corpus=[name]).build_requests(sets, on_failure=unfit.append)
         for failure in unfit:
             on_failure(failure, name)
     if pairs != without_file:  # the authors' original pairs do not come from a corpus
-        official = replace(pairs, corpus=None).build_requests(sets, on_failure=lambda failure: None)
+        official = pairs.replace(corpus=None).build_requests(sets, on_failure=lambda failure: None)
         requests += [request for request in official if OFFICIAL_FILE_OPTION in request.options]
     # A set of official pairs does not depend on the corpus. A set() would fail, because requests are not hashable.
     return [request for place, request in enumerate(requests) if request not in requests[:place]]
@@ -380,7 +323,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="Engine: ray uses a Ray cluster and requires 'unbag[ray]' (default: no engine).",
+        help="Engine: ray uses a Ray cluster and requires the extra ray (default: no engine).",
     ),
 ]
 NumGpus = Annotated[

@@ -1,7 +1,6 @@
 """The command `unbag score`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,7 +116,7 @@ def score(
         [f"{ours}={theirs}" for ours, theirs in (each or {}).items()] or None
         for each in (reading.pair_columns, reading.columns)
     )
-    pairs = replace(pairs, columns=pair_columns, labels=reading.pair_labels)
+    pairs = pairs.replace(columns=pair_columns, labels=reading.pair_labels)
     parquets = [name for name in names or () if name.endswith(".parquet")]
     if not names and is_exported_set(predictions[0]):  # A built set with an additional column of predictions.
         parquets = [str(predictions[0])]

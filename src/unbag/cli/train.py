@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json, progress
-from unbag.cli.typer_utils import Command, validate_output_folder
+from unbag.cli.typer_utils import validate_output_folder
 from unbag.training.config import Option
 from unbag.training.recipes import Recipe, load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
@@ -34,7 +35,7 @@ app = App(
 )
 
 
-class GreedyListCommand(Command):
+class GreedyListCommand(TyperCommand):
     """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no positional arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -1,16 +1,15 @@
-"""Option parsing: comma-separated lists, validation of output paths, shell completion, and escaped help texts."""
+"""Option parsing: comma-separated lists, validation of output paths, shell completion, and declared options."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperCommand
 
-from unbag.utils.options import split_names
+from unbag.utils.options import DeclaredOptions, list_alternatives, split_names
 
 
 def split_commas(values: list[str] | None) -> list[str] | None:
@@ -31,13 +30,11 @@ def split_fixed_names(values: list[str] | None) -> list[str] | None:
 
     The Python API also rejects such names. A space after a comma is allowed.
     """
-    names = split_commas(values)
-    for value in values or ():
-        if value != value.strip():
-            raise typer.BadParameter(
-                f"expected a name without whitespace around it, got {value!r}; did you mean {value.strip()!r}?"
-            )
-    return names
+    if spaced := [value for value in values or () if value != value.strip()]:
+        raise typer.BadParameter(
+            f"expected a name without whitespace around it, got {spaced[0]!r}; did you mean {spaced[0].strip()!r}?"
+        )
+    return split_commas(values)
 
 
 def split_paths(values: list[Path] | None) -> list[Path] | None:
@@ -54,31 +51,7 @@ def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
     return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
 
 
-_TAG: Final = re.compile(r"(\\*)(\[[a-zA-Z#/@][^\[]*?\])")
-"""Pattern of a Rich tag and the backslashes before it, as in `rich.markup.escape`, which is slow to import."""
-
-
-def escape_markup(text: str) -> str:
-    r"""Escape square brackets that Rich would interpret as markup.
-
-    >>> print(escape_markup("pip install 'unbag[ray]', [0, 1]"))
-    pip install 'unbag\[ray]', [0, 1]
-    """
-    return _TAG.sub(r"\1\1\\\2", text)
-
-
-class Command(TyperCommand):
-    """Command whose help texts are printed as written, although typer passes them to Rich as markup."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        described: list[Any] = [self, *self.params]
-        for each in described:
-            # Rich would remove `[ray]` from "unbag[ray]" as an unknown style.
-            each.help = escape_markup(each.help or "") or None
-
-
-class TextCommand(Command):
+class TextCommand(TyperCommand):
     """Command whose option `--text` accepts several values, such as the shell expansion of `--text docs/*.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -114,36 +87,30 @@ def validate_set_output_location(location: str) -> str:
 
 
 def _validate_location(location: str, *, is_file: bool) -> str:
+    from unbag.utils.safe_io import validate_writable
     from unbag.utils.storage import StorageFolder, is_url
 
-    if not is_url(location):
-        return str(_writable(Path(location.removeprefix("file://")), folder=not is_file))
     with usage_errors():
+        if not is_url(location):
+            return str(validate_writable(Path(location.removeprefix("file://")), folder=not is_file))
         StorageFolder(location.rpartition("/")[0] if is_file else location).validate_writable()
     return location
 
 
 def validate_output_folder(path: Path | None) -> Path | None:
     """Validate that a folder is writable (option callback)."""
-    return None if path is None else _writable(path, folder=True)
+    return None if path is None else Path(_validate_location(str(path), is_file=False))
 
 
 def validate_output_file(path: Path | None) -> Path | None:
     """Validate that a file is writable (option callback)."""
-    return None if path is None else _writable(path, folder=False)
+    return None if path is None else Path(_validate_location(str(path), is_file=True))
 
 
 def _validate_badge(path: Path | None) -> Path | None:
     if path is not None and path.suffix not in (".svg", ".json"):
         raise typer.BadParameter(f"expected a file name ending in .svg or .json, got {path}; rename the file")
     return validate_output_file(path)
-
-
-def _writable(path: Path, *, folder: bool) -> Path:
-    from unbag.utils.safe_io import validate_writable
-
-    with usage_errors():
-        return validate_writable(path, folder=folder)
 
 
 Badge = Annotated[
@@ -203,6 +170,24 @@ def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     listed_names: Sequence[str] = before.split(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in listed_names]
+
+
+def build_declared_option(declared: DeclaredOptions, name: str, **settings: Any) -> Any:
+    """Build the annotated type of a CLI parameter from a declared option. `settings` replace those of `typer.Option`.
+
+    An option whose value may be a sequence or a mapping takes comma-separated and repeated values.
+    """
+    hint, option = declared[name]
+    kinds = list_alternatives(hint)
+    is_list = any(get_origin(each) in (Sequence, Mapping) for each in kinds)
+    kind = list[str] | None if is_list else hint if len(kinds) == 1 else str | None
+    shown: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "min": option.minimum}
+    if is_list:
+        shown["callback"] = split_commas
+    flag = f"--{name.replace('_', '-')}"
+    # An option that is off by default needs no flag that disables it.
+    flags = [flag] if option.default is False else [f"{flag}/--no{flag[1:]}"] if kind == bool | None else []
+    return Annotated[kind, typer.Option(*flags, **shown | settings)]
 
 
 # Constructors of options and arguments that several commands have.

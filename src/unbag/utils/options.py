@@ -10,13 +10,16 @@ empty column names, NumPy integers), its validators take more lines, and 0.2 s w
 import inspect
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
+from textwrap import fill
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 LIST: Final = "names, comma-separated"
 """Description of the values of a list."""
@@ -71,6 +74,71 @@ def parse_name_values(
             raise ValueError(f"{name}: expected one value, got two; remove one of them")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values
+
+
+@dataclass(frozen=True)
+class Option:
+    """Description of an option, declared as `Annotated[type, Option(…)]` in a class of keyword arguments."""
+
+    help: str  # description in one line, for the command line and Python
+    details: str = ""  # continuation of the description, for Python only
+    default: Any = None  # value that is used if the option is not given
+    metavar: str | None = None  # name of the value in the command's help
+    minimum: int | None = None
+    affects_predictions: bool = True  # whether the records of results contain the option
+    parse: Callable[[Any], Any] | None = None  # from a value of the declared type to the value that is used
+
+
+DeclaredOptions = Mapping[str, tuple[Any, Option]]
+
+
+def collect_options(kwargs: type) -> DeclaredOptions:
+    """Collect the type and the description of each option that a class of keyword arguments declares."""
+    hints = get_type_hints(kwargs, include_extras=True)
+    return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items()}
+
+
+def parse_options(declared: DeclaredOptions, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate the given values of declared options, and parse them. Names that are not declared are not validated.
+
+    Options with the value None, and False for one that is off by default, are left out.
+    """
+    parsed = {}
+    for name, value in values.items():
+        hint, option = declared.get(name, (None, Option("")))
+        if value is None or (value is False and option.default is False):
+            continue
+        if hint is not None:
+            validate_value(name, hint, value)
+        if option.minimum is not None:
+            validate_int(name, value, minimum=option.minimum)
+        parsed[name] = value if option.parse is None else option.parse(value)
+    return parsed
+
+
+def describe_declared_options(declared: DeclaredOptions) -> Callable[[_Function], _Function]:
+    """Add declared options to the signature and the docstring of a function that takes them as `**options`."""
+
+    def describe(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        fixed = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            for name, (hint, _) in declared.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*fixed, *options])  # type: ignore[attr-defined]
+        # The docstring is None with -OO, and less indented since Python 3.13.
+        function.__doc__ = re.sub(r"^( +)options: .*$", list_options, function.__doc__ or "", flags=re.MULTILINE)
+        return function
+
+    def list_options(entry: re.Match[str]) -> str:
+        lines = (f"{name}: {option.help} {option.details}".strip() for name, (_, option) in declared.items())
+        first, rest = entry[1], f"{entry[1]}    "
+        return "\n".join(
+            fill(line, 120, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) for line in lines
+        )
+
+    return describe
 
 
 class OptionDescription(NamedTuple):
