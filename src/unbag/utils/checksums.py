@@ -23,24 +23,21 @@ from unbag.utils.files import atomic_write
 
 FILE: Final = "checksums.json"
 _KEY: Final = "checksum"
-_CHUNK: Final = 1 << 20
 
 logger = logging.getLogger(__name__)
 
 
-def compute_file_checksum(path: Path) -> str:
+def _compute_file_checksum(path: Path) -> str:
     """Compute the XXH3 hash of a file's bytes, as 32 hexadecimal digits."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
 
 
 def compute_cells_checksum(*cells: str | bytes) -> int:
-    """Compute one hash of several text or bytes values. The hash is a 64-bit integer for SQLite.
-
-    The hash depends on the boundaries between cells.
+    """Compute one hash of several text or bytes values and their boundaries, a 63-bit integer for SQLite.
 
     >>> compute_cells_checksum("a", "bc") == compute_cells_checksum("ab", "c")
     False
@@ -50,7 +47,7 @@ def compute_cells_checksum(*cells: str | bytes) -> int:
         kind, content = (b"t", cell.encode("utf-8", "surrogatepass")) if isinstance(cell, str) else (b"b", cell)
         digest.update(kind + len(content).to_bytes(8, "little"))
         digest.update(content)
-    return digest.intdigest() >> 1  # 63 bits: SQLite's integers are signed
+    return digest.intdigest() >> 1  # SQLite's integers are signed
 
 
 def write_folder_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
@@ -60,7 +57,7 @@ def write_folder_checksums(folder: Path, names: Iterable[str] | None = None) -> 
     """
     if names is None:
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    sums = {name: compute_file_checksum(folder / name) for name in sorted(names) if name != FILE}
+    sums = {name: _compute_file_checksum(folder / name) for name in sorted(names) if name != FILE}
     with atomic_write(folder / FILE) as tmp:
         tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
 
@@ -77,11 +74,8 @@ def find_corruption(folder: Path) -> str | None:
         if sums is None:
             return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
-            path = folder / name
-            if path.exists() and not path.is_file():  # reading a named pipe would block forever
-                return f"{path} is corrupted: it is not a file"
-            if compute_file_checksum(path) != expected:
-                return f"{path} is corrupted: its checksum does not match"
+            if _compute_file_checksum(folder / name) != expected:
+                return f"{folder / name} is corrupted: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
     except OSError as error:
@@ -109,12 +103,10 @@ def read_verified_record(path: Path) -> dict[str, Any] | None:
     A missing file raises `FileNotFoundError`.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
+    except (OSError, TypeError, ValueError, RecursionError):
         return None
     checksum = record.pop(_KEY, None)
     return record if checksum == _of_record(record) else None

@@ -6,39 +6,33 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 _BATCH: Final = 10_000  # texts hashed at a time
 
 
 @contextmanager
 def open_digest_file(path: Path) -> Iterator[Callable[[str], None]]:
-    """Create or replace a file of 64-bit digests, and yield a function that adds the digest of a text."""
-    waiting: list[str] = []
+    """Create or replace a file of 64-bit digests, and yield a function that adds the digest of a text.
 
-    def write() -> None:
-        file.write(compute_digests(waiting).tobytes())
-        waiting.clear()
+    Equal texts have equal digests in all processes.
+    """
+    from pandas.util import hash_array
+
+    waiting: list[str] = []
 
     def add(text: str) -> None:
         waiting.append(text)
         if len(waiting) >= _BATCH:
             write()
 
+    def write() -> None:
+        file.write(hash_array(np.array(waiting, dtype=object), categorize=False).tobytes())
+        waiting.clear()
+
     with path.open("wb") as file:
-        try:
-            yield add
-        finally:
-            if waiting:
-                write()
-
-
-def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Compute a 64-bit digest of each text, shape (n,). Equal texts have equal digests in all processes."""
-    from pandas.util import hash_array
-
-    hashes: NDArray[np.uint64] = hash_array(np.array(list(texts), dtype=object), categorize=False)
-    return hashes
+        yield add
+        if waiting:
+            write()
 
 
 def has_possible_duplicates(files: Iterable[Path]) -> bool:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import iter_causes
@@ -51,9 +51,9 @@ def convert_rust_panics() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not is_rust_panic(error):
-            raise
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        if is_rust_panic(error):
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise
 
 
 _LONGEST: Final = 300  # maximum characters of the error message
@@ -70,19 +70,6 @@ class UserCodeError(ValueError):
     """Error raised by user code. Its `__cause__` is the original error with its complete traceback."""
 
 
-class _Frame(NamedTuple):
-    """Line of code in a traceback and its function."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        path = Path(self.file)
-        place = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-        return f"{place}:{self.line} ({self.function})"
-
-
 def build_user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
     """Build the exception for an error in user code. `expected` names the code and the expectation.
 
@@ -93,19 +80,18 @@ def build_user_code_error(expected: str, error: BaseException, advice: str) -> U
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     message = " ".join(redact(text).split())[:_LONGEST]
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    places = ", ".join(list(dict.fromkeys(map(str, _frames(error))))[:_LISTED])
+    places = ", ".join(list(dict.fromkeys(_list_places(error)))[:_LISTED])
     return UserCodeError(f"{expected}, got {what}{f' at {places}' if places else ''}; {advice}")
 
 
-def _frames(error: BaseException) -> Iterator[_Frame]:
-    """Iterate over the frames of user code, innermost first, or over one library frame if there is none."""
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code did not run, so it has no frame
-        yield _Frame(error.filename, error.lineno, "<module>")
-        return
+def _list_places(error: BaseException) -> list[str]:
+    """List the lines of user code in a traceback, innermost first, or one line of a library if there is none."""
     frames = [
-        _Frame(frame.f_code.co_filename, line, frame.f_code.co_name)
+        (frame.f_code.co_filename, line, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    others = [frame for frame in reversed(frames) if not frame.file.startswith(_OURS) and frame.function not in _WITHIN]
-    own = [frame for frame in others if not frame.file.startswith(_LIBRARIES)]
-    yield from own or others[:1]
+        if not frame.f_code.co_filename.startswith(_OURS) and frame.f_code.co_name not in _WITHIN
+    ][::-1]
+    own = [frame for frame in frames if not frame[0].startswith(_LIBRARIES)] or frames[:1]
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code did not run, so it has no frame
+        own = [(error.filename, error.lineno, "<module>")]
+    return [f"{file.removeprefix(f'{Path.cwd()}{os.sep}')}:{line} ({function})" for file, line, function in own]

@@ -35,13 +35,6 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path that is renamed to `path` on success and removed on failure.
 
     The folder of `path` is created if necessary. An existing file is replaced.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(Path(folder) / "a.txt") as tmp:
-    ...         _ = tmp.write_text("all of it")
-    ...     (Path(folder) / "a.txt").read_text()
-    'all of it'
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path}: expected a file to write, got a folder or a device; pass another path")
@@ -79,14 +72,11 @@ def read_json_object(path: Path, *, expected: str = "an object of JSON") -> dict
     except DataError as error:  # its message names the file
         raise ValueError(f"{error}; expected {expected}") from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: expected {expected} ({_reason(error)})") from None
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise ValueError(f"{path}: expected {expected} ({reason})") from None
     if not isinstance(value, dict):
         raise ValueError(f"{path}: expected {expected}, got {type(value).__name__}")
     return value
-
-
-def _reason(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def atomic_rename(folder: Path, path: Path) -> None:

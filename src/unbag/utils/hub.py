@@ -8,7 +8,7 @@ downloads all files before loading starts. Names are validated by the Hub's rule
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
@@ -43,11 +43,8 @@ def read_from_hub(
 ) -> T:
     """Call a function that reads an object from the Hub, such as `the dataset org/name`, and retry transient failures.
 
-    The function must not modify the Hub, since it may be called several times.
-
-    Raises:
-        HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
-        Exception: Any other error of the call, for example for a missing or private repository.
+    The function must not modify the Hub, since it may be called several times. If the network fails, the Hub has a
+    server error, or the response is malformed, raises `HubReadError`. Other errors of the call are raised as they are.
     """
     try:
         return call_with_retries(function, tries=tries, retry_connection_errors=retry_connection_errors)
@@ -65,16 +62,16 @@ def describe_missing_repo(error: BaseException, repo_type: str, repo_id: str) ->
     from huggingface_hub import get_token
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
-    def is_missing(cause: BaseException) -> bool:
-        # A mirror may respond with a plain 404, without the code by which the client detects a missing repository.
-        plain = type(cause) is HfHubHTTPError and cause.response.status_code == 404
-        return plain or isinstance(cause, RepositoryNotFoundError)
-
     chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
         problem = "expected access, got a gated repository"
         return f"{repo_type} {repo_id}: {problem}; request access on its page, then {LOG_IN}"
-    if not any(map(is_missing, chain)):
+    if not any(
+        isinstance(cause, RepositoryNotFoundError)
+        # A mirror may respond with a plain 404, without the code by which the client detects a missing repository.
+        or (type(cause) is HfHubHTTPError and cause.response.status_code == 404)
+        for cause in chain
+    ):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = f"if it is private, {LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
@@ -139,38 +136,24 @@ _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", 
 def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
     """Download config, tokenizer, weights and code of a model, or find them in the cache if offline. Return the path.
 
-    `code` is the repository's Python code, if the user trusts it.
-
-    Raises:
-        HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
-        HfHubHTTPError: If the repository is missing, private or gated.
-        OSError: If the process is offline and the model is not in the cache.
+    `code` is the repository's Python code, if the user trusts it. If the process is offline and the model is not in the
+    cache, raises `OSError`.
     """
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
 
     what = f"the model {repo}" + (f" at {revision}" if revision else "")
-    if is_offline_mode():
-        return _here(repo, revision, weights=weights)
-    listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
-    wanted = select_model_files(listed, weights=weights, code=code)
-    return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
+    if not is_offline_mode():
+        listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
+        wanted = select_model_files(listed, weights=weights, code=code)
+        return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
 
-
-def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
-    """Find the model's folder in the local cache."""
-    from huggingface_hub import snapshot_download
-
-    def folder(patterns: list[str]) -> Path:
+    def find(patterns: list[str]) -> Path:
         # This raises if a file of these patterns is missing and the client has a listing of the repository.
-        cached = snapshot_download(
-            repo, revision=revision, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"]
-        )
-        return Path(cached)
+        options: Any = {"local_files_only": True, "ignore_patterns": ["*/*"]}
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns, **options))
 
-    snapshot = folder([f"*{suffix}" for suffix in sorted(_SMALL)])
-    if not weights:
-        return snapshot
-    return folder([next((each for each in _WEIGHTS if any(snapshot.glob(each))), _WEIGHTS[0])])
+    folder = find([f"*{suffix}" for suffix in sorted(_SMALL)])
+    return find([next((each for each in _WEIGHTS if any(folder.glob(each))), _WEIGHTS[0])]) if weights else folder
 
 
 def select_model_files(names: list[str], *, weights: bool, code: bool = False) -> list[str]:
@@ -200,7 +183,7 @@ _PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
 
 def validate_repo(name: str) -> str:
     """Validate the name of a Hub repository, `organization/name`, and return it."""
-    if name.count("/") != 1 or not _is_repo(name):
+    if name.count("/") != 1 or not is_model_name(name):
         raise ValueError(
             "expected a Hub repository as organization/name (letters, digits and _, with single - or . between them), "
             f"got {name!r}"
@@ -212,17 +195,13 @@ def validate_push_repo(name: str) -> str:
     """Validate the name of a Hub organization or repository, and return it."""
     if "/" in name:
         return validate_repo(name)
-    if not _is_repo(name):
+    if not is_model_name(name):
         raise ValueError(f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}")
     return name
 
 
 def validate_config_name(name: str) -> str:
-    """Validate the name of a dataset config, which is also a folder name in the repository, and return it.
-
-    >>> validate_config_name("snli-test")
-    'snli-test'
-    """
+    """Validate the name of a dataset config, which is also a folder name in the repository, and return it."""
     if not _CONFIG.fullmatch(name):
         raise ValueError(
             "expected a config name with at most 96 letters, digits, - _ + and ., starting with a letter, digit or _, "
@@ -244,10 +223,6 @@ def is_model_name(name: str) -> bool:
     >>> is_model_name("org/name"), is_model_name("gpt2"), is_model_name("../x"), is_model_name("a b")
     (True, True, False, False)
     """
-    return name.count("/") <= 1 and _is_repo(name)
-
-
-def _is_repo(name: str) -> bool:
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 

@@ -4,6 +4,7 @@ import ast
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.machinery import PathFinder
 from importlib.util import resolve_name
 from itertools import accumulate
@@ -19,7 +20,12 @@ def hash_imported_modules(file: Path, module: str) -> str | None:
     within functions, but not by `importlib.import_module`. `module` is the name of the file's module, or `__main__`.
     """
     root = file.resolve().parents[module.count(".") + (file.name == "__init__.py")]
-    folders = [str(each) for each in dict.fromkeys((root, *map(Path, sys.path))) if _is_own_folder(each)]
+    of_python = Path(sysconfig.get_path("stdlib")).resolve()
+    folders = [
+        str(folder)
+        for folder in dict.fromkeys(each.resolve() for each in (root, *map(Path, sys.path)))
+        if not (folder.is_relative_to(of_python) or {"site-packages", "dist-packages"} & set(folder.parts))
+    ]
     own: dict[str, Path] = {}
     pending = [(module, file)]
     while pending:
@@ -31,13 +37,6 @@ def hash_imported_modules(file: Path, module: str) -> str | None:
     return hash_texts((name, hash_file(own[name])) for name in sorted(own)) if own else None
 
 
-def _is_own_folder(folder: Path) -> bool:
-    """Check whether a folder of modules belongs neither to Python nor to installed packages."""
-    folder = folder.resolve()
-    of_python = Path(sysconfig.get_path("stdlib")).resolve()
-    return not (folder.is_relative_to(of_python) or {"site-packages", "dist-packages"} & set(folder.parts))
-
-
 def _list_imports(module: str, file: Path) -> Iterator[str]:
     """List the modules that the import statements of a source file may import. Some names may not be modules."""
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
@@ -46,16 +45,13 @@ def _list_imports(module: str, file: Path) -> Iterator[str]:
     except (OSError, SyntaxError, ValueError):  # a file that does not exist any more, or that is never imported
         return
     for node in nodes:
+        names: list[str] = []
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom):
-            try:
+            with suppress(ImportError):  # above the top-level package
                 base = resolve_name("." * node.level + (node.module or ""), package)
-            except ImportError:  # above the top-level package
-                continue
-            names = [f"{base}.{each.name}" for each in node.names]
-        else:
-            continue
+                names = [f"{base}.{each.name}" for each in node.names]
         for name in names:
             yield from accumulate(name.split("."), "{}.{}".format)  # importing `a.b` also runs `a`
 

@@ -30,13 +30,9 @@ class LockedError(ValueError):
 def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of a path until the `with` block ends. A thread can acquire the same lock again.
 
-    Args:
-        path: File or folder to write. It need not exist. Its parent folder is created if necessary.
-        activity: Activity in one or two words such as `training`, for the messages of other processes.
-        wait: Whether to wait for another process that holds the lock, instead of raising (default: no).
-
-    Raises:
-        LockedError: If another process holds the lock and `wait` is not set.
+    `path` is a file or folder to write, which need not exist. Its parent folder is created if necessary. `activity`, in
+    one or two words such as `training`, is for the messages of other processes. If another process holds the lock,
+    raises `LockedError`, or waits if `wait` is set.
     """
     path = Path(os.path.abspath(path))
     file, thread = get_lock_file(path), (os.getpid(), threading.get_ident())
@@ -58,7 +54,10 @@ def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None
         lock.acquire()
     try:
         _held[path] = thread
-        _write_holder(file, activity)
+        since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
+        record = {"host": socket.gethostname(), "pid": os.getpid(), "since": since, "doing": activity}
+        with suppress(OSError):  # on a full disk the lock is valid without its record
+            file.write_text(json.dumps(record) + "\n", encoding="utf-8")
         yield
     finally:
         _held.pop(path, None)
@@ -86,10 +85,3 @@ def describe_lock_holder(path: Path) -> str:
         return f"process {int(record['pid'])} on {record['host']} ({record['doing']} since {record['since']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"
-
-
-def _write_holder(file: Path, doing: str) -> None:
-    since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
-    record = {"host": socket.gethostname(), "pid": os.getpid(), "since": since, "doing": doing}
-    with suppress(OSError):  # on a full disk the lock is valid without its record
-        file.write_text(json.dumps(record) + "\n", encoding="utf-8")

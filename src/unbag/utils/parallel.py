@@ -23,14 +23,7 @@ without `if __name__ == "__main__":` would then start processes in its processes
 
 @contextmanager
 def set_num_proc(num_proc: int) -> Iterator[None]:
-    """Set the number of processes until the `with` block ends.
-
-    >>> with set_num_proc(2):
-    ...     get_num_proc()
-    2
-    >>> get_num_proc()
-    1
-    """
+    """Set the number of processes until the `with` block ends."""
     validate_int("the number of processes (num_proc)", num_proc, minimum=1)
     token = _NUM_PROC.set(int(num_proc))
     try:

@@ -64,7 +64,7 @@ def call_with_retries(function: Callable[[], T], *, tries: int = TRIES, retry_co
 
 
 def wait_before_retry(seconds: float, error: BaseException) -> None:
-    """Wait for the given number of seconds, and log a warning if the wait is long."""
+    """Wait before a retry, and log a warning if the wait is long."""
     if seconds >= _LOGGED_FROM:
         logger.warning("%s; retrying in %.0f s", extract_first_line(find_http_cause(error) or error), seconds)
     time.sleep(seconds)
@@ -101,13 +101,12 @@ def is_transient(error: BaseException) -> bool:
 
 def is_malformed_response(error: BaseException) -> bool:
     """Check whether an error indicates a truncated or malformed response, such as a login page instead of JSON."""
-    httpx = import_hub_http()
     from huggingface_hub.errors import FileMetadataError
 
-    if isinstance(error, json.JSONDecodeError | FileMetadataError | httpx.DecodingError):
-        return True
-    return (isinstance(error, OSError) and _OTHER_SIZE in str(error)) or (
-        isinstance(error, RuntimeError) and _OF_XET in str(error)
+    return (
+        isinstance(error, json.JSONDecodeError | FileMetadataError | import_hub_http().DecodingError)
+        or (isinstance(error, OSError) and _OTHER_SIZE in str(error))
+        or (isinstance(error, RuntimeError) and _OF_XET in str(error))
     )
 
 

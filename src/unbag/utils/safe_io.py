@@ -54,28 +54,30 @@ def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
         raise DataError(f"expected a local file, got the URL {path}; download it first")
     try:
         status = path.stat()
-        kind = stat.S_IFMT(status.st_mode)
-        if kind != stat.S_IFREG:
-            raise DataError(f"{path}: expected a file, got {_KINDS.get(kind, 'something else')}")
-        if max_bytes is not None and status.st_size > max_bytes:
-            raise DataError(f"{path}: expected at most {max_bytes:,} bytes, got {status.st_size:,}")
-        os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
+        if stat.S_ISREG(status.st_mode):
+            os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
         raise DataError(f"{path}: expected a file, got no such file; check the path") from None
-    except OSError as error:
-        raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
-    except DataError:
-        raise
-    except ValueError as error:  # an invalid name, such as one with a null byte
-        raise DataError(f"{path}: expected a readable file, got an error ({error})") from None
+    except (OSError, ValueError) as error:  # ValueError: an invalid name, such as one with a null byte
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: expected a readable file, got an error ({reason})") from None
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise DataError(f"{path}: expected a file, got {kind}")
+    if max_bytes is not None and status.st_size > max_bytes:
+        raise DataError(f"{path}: expected at most {max_bytes:,} bytes, got {status.st_size:,}")
     return path
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
 
 
 def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`)."""
     size = validate_file(path).stat().st_size
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        yield from iter_limited_lines(cast("IO[bytes]", file), path, size)
+    with _open(path) as file:
+        yield from iter_limited_lines(file, path, size)
 
 
 def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -85,10 +87,7 @@ def iter_text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     another encoding raises a `UnicodeError`.
     """
     size = validate_file(path).stat().st_size
-    with (
-        gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file,
-        TextIOWrapper(cast("IO[bytes]", file), encoding, newline="") as text,
-    ):
+    with TextIOWrapper(_open(path), encoding, newline="") as text:
         yield from iter_limited_lines(text, path, size)
 
 
@@ -96,8 +95,8 @@ def read_limited_bytes(path: Path, limit: int) -> bytes | None:
     """Read a whole file, which may be compressed (`.gz`). Return None if it has more bytes than the limit."""
     size = validate_file(path).stat().st_size
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = cast("IO[bytes]", file).read(limit + 1)
+        with _open(path) as file:
+            content = file.read(limit + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise _unreadable(error, path, 1, size) from None
     return content if len(content) <= limit else None
@@ -143,24 +142,18 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         ...
     ValueError: expected at most 100 levels of nested brackets, got more; flatten the file
     """
-    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
     try:
         value = decode(text)
+        nodes = [value] if text.count("[") + text.count("{") > DEEPEST_JSON else []
+        # Level by level instead of recursively, since the input may be nested deeper than Python's stack allows.
+        for _ in range(DEEPEST_JSON + 1):
+            containers = [node for node in nodes if isinstance(node, dict | list)]
+            nodes = [child for node in containers for child in (node.values() if isinstance(node, dict) else node)]
+        if not containers:
+            return value
     except RecursionError:
-        raise too_deep from None
-    if text.count("[") + text.count("{") > DEEPEST_JSON and _is_deeper(value, DEEPEST_JSON):
-        raise too_deep
-    return value
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Check whether lists and dictionaries are nested deeper than a number of levels."""
-    # Level by level instead of recursively, since the input may be nested deeper than Python's stack allows.
-    nodes = [value]
-    for _ in range(levels + 1):
-        containers = [node for node in nodes if isinstance(node, dict | list)]
-        nodes = [child for node in containers for child in (node.values() if isinstance(node, dict) else node)]
-    return bool(containers)
+        pass
+    raise ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
 
 
 def validate_writable(path: Path, *, folder: bool) -> Path:
@@ -176,26 +169,16 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
         )
     try:
         if "\0" in str(path):
-            raise ValueError(
-                f"expected an output path for {wanted} without null characters, got {str(path)!r}; correct the path"
-            )
-        if path.exists() or path.is_symlink():
-            kind = stat.S_IFMT(path.stat().st_mode)
-            if kind != (stat.S_IFDIR if folder else stat.S_IFREG):
-                actual = "a file" if kind == stat.S_IFREG else _KINDS.get(kind, "something else")
-                raise ValueError(f"{path}: expected {wanted} to write, got {actual}; pass another path")
-        parent = path if folder else path.parent
-        while not parent.exists():
-            if parent.is_symlink():
+            raise OSError(0, "null characters in the path")
+        parents = [*([path] if folder else []), *path.absolute().parents]
+        parent = next(each for each in parents if each.exists() or each.is_symlink())
+        for place, is_right in ((path, path.is_dir() if folder else path.is_file()), (parent, parent.is_dir())):
+            if (place.exists() or place.is_symlink()) and not is_right:
+                kind = stat.S_IFMT(place.stat().st_mode)  # a broken link raises
                 raise ValueError(
-                    f"{path}: expected {wanted} to write, got the broken symbolic link {parent}; remove the link "
-                    "or pass another path"
+                    f"{path}: expected {wanted} to write, got {_KINDS.get(kind, 'a file')} at {place}; pass another "
+                    "path"
                 )
-            parent = parent.parent
-        if not parent.is_dir():
-            raise ValueError(
-                f"{path}: expected {wanted} to write, got the parent {parent}, which is not a folder; pass another path"
-            )
         with TemporaryFile(dir=parent):  # `os.access` is unreliable on network file systems and for root
             pass
     except OSError as error:

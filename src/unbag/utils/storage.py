@@ -30,18 +30,12 @@ def is_url(location: str | Path) -> bool:
 
 
 class StorageFolder:
-    """Folder of files at a local path or a URL. Nothing is created before the first write.
-
-    Raises:
-        ImportError: If the package for this URL scheme is not installed; the message of fsspec names it.
-        ValueError: If the URL scheme is unknown.
-    """
+    """Folder of files at a local path or a URL. Nothing is created before the first write."""
 
     def __init__(self, place: "str | Path | StorageFolder") -> None:
         self._place = str(place)
         self.is_local = not is_url(self._place)
-        if not self.is_local:
-            _ = self._remote
+        _ = self.is_local or self._remote  # an unknown scheme, or one whose package is missing, raises now
 
     def __str__(self) -> str:
         return self._place

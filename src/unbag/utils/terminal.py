@@ -5,7 +5,6 @@ A terminal executes control characters, and rich interprets brackets as markup. 
 """
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -42,7 +41,10 @@ def escape_json(text: str) -> str:
     >>> escape_json('"\x9b"')
     '"\\u009b"'
     """
-    return _IN_JSON.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _units(found[0])), text)
+    # JSON escapes consist of UTF-16 code units.
+    return _IN_JSON.sub(
+        lambda found: re.sub("....", r"\\u\g<0>", found[0].encode("utf-16-be", "surrogatepass").hex()), text
+    )
 
 
 def create_console(**options: Any) -> "Console":
@@ -73,9 +75,3 @@ class _Escaped:
 
         for segment in console.render(self._renderable, options):
             yield segment if segment.control else Segment(escape_control_chars(segment.text), segment.style)
-
-
-def _units(character: str) -> Iterable[int]:
-    """Encode a character as UTF-16 code units, which JSON escapes consist of."""
-    content = character.encode("utf-16-be", "surrogatepass")
-    return (int.from_bytes(content[i : i + 2], "big") for i in range(0, len(content), 2))
