@@ -22,8 +22,8 @@ their maximum length, as by a local tokenizer.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -45,18 +45,50 @@ class PairOutputs(NamedTuple):
     values: tuple[float, ...]  # probability of each output, or one score
 
 
-class EndpointRoute(NamedTuple):
+@dataclass(frozen=True)
+class EndpointRoute:
     """Request and response format of an endpoint route."""
 
     name: str  # last part of the address
-    # From the model's name, pairs and a separator to the body of a request.
-    build: Callable[[str, Sequence[Pair], str], dict[str, Any]]
-    # From a response and the number of pairs to their outputs, in the order of the pairs. Raises one of `MALFORMED` for
-    # another format.
-    parse: Callable[[Any, int], list[PairOutputs]]
     expected: str  # description of a response, for error messages
     shares_premise: bool = False  # whether all pairs of a request must have one premise
     is_text: bool = False  # whether the route takes one text per pair, which a separator joins
+
+    def build(self, model: str, pairs: Sequence[Pair], separator: str) -> dict[str, Any]:
+        """Build the body of a request."""
+        premises, hypotheses = map(list, zip(*pairs, strict=True))
+        if self.name == "predict":
+            return {"inputs": [list(pair) for pair in pairs], "truncate": True}
+        if self.name == "rerank":
+            return {"query": premises[0], "texts": hypotheses, "truncate": True}
+        if self.name == "classify":
+            return {"model": model, "input": [separator.join(pair) for pair in pairs], "truncate_prompt_tokens": -1}
+        return {"model": model, "text_1": premises, "text_2": hypotheses, "truncate_prompt_tokens": -1}
+
+    def parse(self, response: Any, n: int) -> list[PairOutputs]:
+        """Parse the outputs of n pairs, in their order. Raises one of `MALFORMED` for another format."""
+        items = response if self.name in ("predict", "rerank") else response["data"]
+        if not isinstance(items, list) or len(items) != n:
+            raise ValueError(f"expected a list with {n} items, one per pair")
+        if self.name != "predict":
+            items = sorted(items, key=lambda each: int(each["index"]))
+            if [each["index"] for each in items] != list(range(n)):
+                raise ValueError(f"expected each index from 0 to {n - 1} once, got other indices")
+        return [self._parse_item(each) for each in items]
+
+    def _parse_item(self, item: Any) -> PairOutputs:
+        if self.name == "predict":  # the server sorts the labels by probability
+            scores = {str(each["label"]): float(each["score"]) for each in item}
+            if len(scores) != len(item):
+                raise ValueError("expected distinct output names, got a repeated name")
+            names = sorted(scores, key=_natural_key)
+            return PairOutputs(tuple(names), tuple(scores[name] for name in names))
+        if self.name != "classify":
+            return PairOutputs(("",), (float(item["score"]),))
+        values = tuple(map(float, item["probs"]))
+        names = [""] * len(values)
+        names[values.index(max(values))] = str(item["label"] or "")
+        return PairOutputs(tuple(names), values)
 
 
 MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -76,64 +108,6 @@ def find_route(base_url: str | None) -> EndpointRoute | None:
     return ROUTES.get(path.rstrip("/").rpartition("/")[2])
 
 
-def _build_predict(_: str, pairs: Sequence[Pair], __: str) -> dict[str, Any]:
-    return {"inputs": [list(pair) for pair in pairs], "truncate": True}
-
-
-def _parse_predict(response: Any, n: int) -> list[PairOutputs]:
-    """Parse one list of labels per pair. The server sorts labels by probability, this function by name."""
-    rows = []
-    for labels in _list(response, n):
-        scores = {str(each["label"]): float(each["score"]) for each in labels}
-        if len(scores) != len(labels):
-            raise ValueError("expected distinct output names, got a repeated name")
-        names = tuple(sorted(scores, key=_natural_key))
-        rows.append(PairOutputs(names, tuple(scores[name] for name in names)))
-    return rows
-
-
-def _build_rerank(_: str, pairs: Sequence[Pair], __: str) -> dict[str, Any]:
-    return {"query": pairs[0][0], "texts": [hypothesis for _, hypothesis in pairs], "truncate": True}
-
-
-def _build_classify(model: str, pairs: Sequence[Pair], separator: str) -> dict[str, Any]:
-    return {"model": model, "input": [separator.join(pair) for pair in pairs], "truncate_prompt_tokens": -1}
-
-
-def _parse_classify(response: Any, n: int) -> list[PairOutputs]:
-    rows = []
-    for each in _by_index(response["data"], n):
-        values = tuple(float(value) for value in each["probs"])
-        names = [""] * len(values)
-        names[values.index(max(values))] = str(each["label"] or "")
-        rows.append(PairOutputs(tuple(names), values))
-    return rows
-
-
-def _build_score(model: str, pairs: Sequence[Pair], _: str) -> dict[str, Any]:
-    premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
-    return {"model": model, "text_1": premises, "text_2": hypotheses, "truncate_prompt_tokens": -1}
-
-
-def _parse_scores(response: Any, n: int, *, field: str | None = None) -> list[PairOutputs]:
-    items = response if field is None else response[field]
-    return [PairOutputs(("",), (float(each["score"]),)) for each in _by_index(items, n)]
-
-
-def _list(response: Any, n: int) -> list[Any]:
-    if not isinstance(response, list) or len(response) != n:
-        raise ValueError(f"expected a list with {n} items, one per pair")
-    return response
-
-
-def _by_index(response: Any, n: int) -> list[Mapping[str, Any]]:
-    """Sort the items of a response by the position of their pair."""
-    items = sorted(_list(response, n), key=lambda each: int(each["index"]))
-    if [each["index"] for each in items] != list(range(n)):
-        raise ValueError(f"expected each index from 0 to {n - 1} once, got other indices")
-    return items
-
-
 def _natural_key(name: str) -> list[tuple[int, str]]:
     """Build the key that sorts `LABEL_2` before `LABEL_10`."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
@@ -142,14 +116,10 @@ def _natural_key(name: str) -> list[tuple[int, str]]:
 ROUTES: Final = {
     route.name: route
     for route in (
-        EndpointRoute("predict", _build_predict, _parse_predict, "one list of labels with scores per pair"),
-        EndpointRoute(
-            "rerank", _build_rerank, _parse_scores, "a list of scores with the index of a text", shares_premise=True
-        ),
-        EndpointRoute(
-            "classify", _build_classify, _parse_classify, "data with probs and one label per text", is_text=True
-        ),
-        EndpointRoute("score", _build_score, partial(_parse_scores, field="data"), "data with one score per pair"),
+        EndpointRoute("predict", "one list of labels with scores per pair"),
+        EndpointRoute("rerank", "a list of scores with the index of a text", shares_premise=True),
+        EndpointRoute("classify", "data with probs and one label per text", is_text=True),
+        EndpointRoute("score", "data with one score per pair"),
     )
 }
 """Routes by the last segment of the URL path."""
@@ -276,8 +246,7 @@ class ClassificationEndpointPredictor(EndpointClient, ThresholdedPredictor):
         named = {column: name for each in outputs for column, name in enumerate(each.names) if name}
         if self.n_outputs == 1:
             return resolve_single_output_labels(named.get(0, ""), label_map)
-        lacking = [column for column in range(self.n_outputs) if column not in named]
-        if lacking and label_map is None:
+        if len(named) < self.n_outputs and label_map is None:
             raise LabelError(
                 f"{self._base_url} names only the predicted label of each pair: expected the names of all "
                 f"{self.n_outputs} outputs of {self.model}, got {named} on {len(outputs)} obvious pairs; pass the "

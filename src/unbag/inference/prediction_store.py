@@ -43,7 +43,9 @@ MANIFEST: Final = "manifest.json"
 UNANSWERED: Final = "unanswered"
 """Column with the reason of each row without an answer; present in a chunk with such rows."""
 
-_SCHEMA: Final = 2  # version of the layout and of the meaning of the values; part of the key
+SCHEMA: Final = 2
+"""Version of the layout and of the meaning of the values; part of the key."""
+
 _META: Final = b"unbag.predictions"
 _HASH: Final = b"unbag.predictions.sha256"
 
@@ -70,42 +72,19 @@ class PredictionStore:
     manifest: Mapping[str, Any]  # everything that determines the predictions, from which the key is computed
 
     @classmethod
-    def create(
-        cls,
-        root: str | Path,
-        identity: Mapping[str, str] | None,
-        content: str,
-        *,
-        rows: int,
-        chunk_rows: int,
-        label_space: Sequence[str],
-    ) -> "PredictionStore":
+    def create(cls, root: str | Path, manifest: Mapping[str, Any]) -> "PredictionStore":
         """Compute the key of predictions. Nothing is written yet.
 
-        Args:
-            root: Folder of the stores of any number of predictors and data sets; a path or an address.
-            identity: Identity of the predictor. Without one, the key is random, so that predictions are never reused.
-            chunk_rows: Rows per chunk. A batch never spans two chunks, so this affects the rounding of predictions.
+        Without an identity of the predictor, the key is random, so that predictions are never reused.
         """
-        manifest = {
-            "schema": _SCHEMA,
-            "identity": None if identity is None else dict(identity),
-            "content": content,
-            "rows": rows,
-            "chunk_rows": chunk_rows,
-            "space": list(label_space),
-        }
         text = json.dumps(manifest, sort_keys=True, ensure_ascii=False)
-        key = f"once-{uuid.uuid4().hex}" if identity is None else hashlib.sha256(text.encode()).hexdigest()
+        is_known = manifest["identity"] is not None
+        key = hashlib.sha256(text.encode()).hexdigest() if is_known else f"once-{uuid.uuid4().hex}"
         return cls(StorageFolder(root) / key, manifest)
 
     @classmethod
     def open(cls, folder: StorageFolder) -> "PredictionStore":
-        """Open the store in a folder with a manifest.
-
-        Raises:
-            StoreError: If it has no manifest of this version.
-        """
+        """Open the store in a folder with a manifest."""
         try:
             manifest = json.loads(folder.read(MANIFEST))
             schema, _ = manifest["schema"], manifest.pop("created")
@@ -115,8 +94,8 @@ class PredictionStore:
             raise StoreError(
                 f"expected a folder of predictions with a manifest.json, got {folder} ({error})"
             ) from error
-        if schema != _SCHEMA:
-            raise StoreError(f"{folder}: expected predictions of version {_SCHEMA}, got {schema}; predict again")
+        if schema != SCHEMA:
+            raise StoreError(f"{folder}: expected predictions of version {SCHEMA}, got {schema}; predict again")
         return store
 
     def write_manifest(self) -> None:
@@ -162,11 +141,7 @@ class PredictionStore:
         self.folder.write(_chunk_file(chunk), buffer.getvalue().to_pybytes())
 
     def read(self, chunk: int) -> Chunk:
-        """Load the predictions of a chunk.
-
-        Raises:
-            StoreError: If it is missing or damaged, or belongs to another store or position.
-        """
+        """Load the predictions of a chunk. Raises `StoreError` if it is missing, damaged or that of another place."""
         file, span = self.folder.get_location(_chunk_file(chunk)), self.get_span(chunk)
         try:
             table = pq.read_table(pa.BufferReader(self.folder.read(_chunk_file(chunk))))
@@ -225,11 +200,7 @@ class StoredPredictions:
 
     @classmethod
     def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
-        """Load the predictions in the folder of a prediction store.
-
-        Raises:
-            StoreError: If it has no manifest of this version, or a chunk is missing or damaged.
-        """
+        """Load the predictions in the folder of a prediction store."""
         return cls.from_store(PredictionStore.open(StorageFolder(path)))
 
     @classmethod
@@ -288,7 +259,6 @@ class StoredPredictions:
 def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Load predictions from a store's folder: `id`, `source_id` and one float32 column per label, or the given columns.
 
-    Raises:
-        StoreError: If there are no predictions, they are unfinished, or a chunk is damaged.
+    Raises `StoreError` if there are no predictions, they are unfinished, or a chunk is damaged.
     """
     return StoredPredictions.from_folder(path).load_table(columns)

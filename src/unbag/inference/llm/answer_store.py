@@ -45,11 +45,9 @@ _LONGEST: Final = 100  # characters of a reported value
 class AnswerStore:
     """Answers of one model behind an endpoint in an SQLite file, safe for concurrent threads and processes.
 
-    The first request of a run is always sent, because the response may contain the version of the model.
-
-    Args:
-        api_url: URL of the server's API, which usually ends in `/v1`.
-        no_cache: Whether answers from earlier runs are ignored, now and in later runs.
+    The first request of a run is always sent, because the response may contain the version of the model. `api_url` is
+    the URL of the server's API, which usually ends in `/v1`. With `no_cache`, answers from earlier runs are ignored,
+    now and in later runs.
     """
 
     def __init__(
@@ -58,10 +56,11 @@ class AnswerStore:
         self._no_cache, self._base_url = no_cache, str(client.base_url).rstrip("/")
         self._cache, self._client, self._model, self._api_url = cache, client, model, api_url
         self._served = self._read_served_version()
-        if "created" in self._served and abs(time.time() - _to_seconds(self._served["created"])) < _NOW:
+        created = self._served.get("created", "")
+        if created.isdecimal() and abs(time.time() - float(created)) < _NOW:
             # Either the model is a minute old, or this is the time of the request, which is no version.
             time.sleep(_ONE_SECOND)
-            if self._read_served_version().get("created") != self._served["created"]:
+            if self._read_served_version().get("created") != created:
                 del self._served["created"]
         self._first_response: str | None = None  # version in the first response
         self._is_mixed = False
@@ -108,14 +107,11 @@ class AnswerStore:
         """Load the stored answer to each request; None if there is none."""
         if self._first_response is None:
             return [None] * len(requests)
-        answers: list[Any] = []
-        for record in self._read(requests, self.version):
-            if record is None or record["answered"] < self._since:
-                answers.append(None)
-                continue
+        stored = self._read(requests, self.version)
+        records = [record if record is not None and record["answered"] >= self._since else None for record in stored]
+        for record in filter(None, records):
             self._add_date(record["answered"])
-            answers.append(record["answer"])
-        return answers
+        return [None if record is None else record["answer"] for record in records]
 
     def put(
         self,
@@ -205,10 +201,6 @@ class AnswerStore:
     def _compute_key(self, request: Mapping[str, Any], version: str) -> str:
         content = json.dumps([self._base_url, version, request], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _to_seconds(created: str) -> float:
-    return float(created) if created.isdecimal() else 0.0
 
 
 def _select_fields(record: Any, names: Sequence[str]) -> dict[str, str]:

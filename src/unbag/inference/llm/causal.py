@@ -18,10 +18,22 @@ try:
 except ImportError as error:
     raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.llm.reading import close_thoughts
-from unbag.inference.loading import LoadedModel, is_encoder_decoder_lm, load_causal_lm, validate_token_ids
+from unbag.inference.loading import (
+    RANDOM,
+    LoadedModel,
+    build_missing_weights_message,
+    has_classification_head,
+    is_causal_lm,
+    is_encoder_decoder_lm,
+    load_config,
+    load_network,
+    load_tokenizer,
+    validate_token_ids,
+)
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.options import Dtype
 from unbag.inference.predictor import (
@@ -145,7 +157,10 @@ class CausalPredictor(BatchingPredictor):
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._pad_id = next((i for i in (lm.tokenizer.pad_token_id, lm.tokenizer.eos_token_id) if i is not None), 0)
         self._selects_logits = "logits_to_keep" in inspect.signature(self.model.forward).parameters
-        self._start = self._start_tokens()
+        # The tokens that the tokenizer adds before a text. A chat template already contains them.
+        bos = lm.tokenizer.bos_token_id
+        has_start = not self.apply_chat_template and bos is not None and lm.tokenizer("a")["input_ids"][:1] == [bos]
+        self._start = [bos] if has_start else []
         self._head: list[int] = []
         self._head_cache: Any = None
         self._cache_head()
@@ -186,22 +201,36 @@ class CausalPredictor(BatchingPredictor):
 
         The options are those of `inference.options.CausalKwargs`. The first word of each label is scored. An
         encoder-decoder requires a prompt.
-
-        Raises `ModelError` if there is no such model, it is not a causal language model, it cannot read `max_length`
-        tokens, it has no chat template to apply, or there is no such dtype or device.
         """
         device = resolve_device(dtype, device)
         chosen = choose_prompt(prompt, num_fewshot, is_local=True)  # before gigabytes are downloaded
-        lm = load_causal_lm(
-            model,
-            revision=revision,
-            dtype=DTYPES[dtype],
-            trust_remote_code=trust_remote_code,
-            has_prompt=isinstance(chosen, PromptFile),
-        )
+        origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
+        config = load_config(origin)
+        declared = ", ".join(config.architectures or ())
+        is_encoder_decoder = is_encoder_decoder_lm(config)
+        if not is_causal_lm(config) and not is_encoder_decoder:
+            advice = (
+                "omit causal: for a classifier"
+                if has_classification_head(config)
+                else "pass a function that calls the model"
+            )
+            raise ModelError(
+                f"{origin}: expected a causal language model (…ForCausalLM) or a text-to-text model, got "
+                f"{declared or 'no architecture in its config'}; {advice}"
+            )
+        if is_encoder_decoder and not isinstance(chosen, PromptFile):
+            raise ModelError(
+                f"{origin}: expected --prompt for a text-to-text model ({declared}), got none; pass a file with the "
+                "prompt and the answer words of its card, or --prompt minicheck-t5 or monot5 for such models"
+            )
+        auto_class = transformers.AutoModelForSeq2SeqLM if is_encoder_decoder else transformers.AutoModelForCausalLM
+        network, missing = load_network(auto_class, origin, DTYPES[dtype])
+        if missing:
+            raise ModelError(f"{build_missing_weights_message(missing, origin)}, {RANDOM}")
+        lm = LoadedModel(network.eval(), load_tokenizer(origin), origin.compute_identity())
         has_tokens = isinstance(chosen, PromptFile) and chosen.scores_tokens
         try:
-            return (AnswerTokenPredictor if is_encoder_decoder_lm(lm.network.config) or has_tokens else cls)(
+            return (AnswerTokenPredictor if is_encoder_decoder or has_tokens else cls)(
                 lm,
                 device=device,
                 prompt=chosen,
@@ -241,21 +270,21 @@ class CausalPredictor(BatchingPredictor):
         # Some templates begin a thought in spite of `enable_thinking`: its first token is not the answer.
         return close_thoughts(str(rendered), str(self.tokenizer.chat_template))
 
-    def _start_tokens(self) -> list[int]:
-        """Find the tokens that the tokenizer adds before a text. A chat template already contains them."""
-        bos = self.tokenizer.bos_token_id
-        return (
-            [bos]
-            if not self.apply_chat_template and bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos]
-            else []
-        )
-
     def _questions(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[_Question]:
+        """Build the prompts. The end of the longer sentence of a pair is truncated until its prompt fits."""
         questions = self._encoded(list(zip(premises, hypotheses, strict=True)))
-        for row, question in enumerate(questions):
-            if self.max_length is not None and question.length > self.max_length:
-                questions[row] = self._shortened(premises[row], hypotheses[row], question)
-                self.truncated += 1
+        if self.max_length is None:
+            return questions
+        for row, (premise, hypothesis) in enumerate(zip(premises, hypotheses, strict=True)):
+            self.truncated += questions[row].length > self.max_length
+            while (over := questions[row].length - self.max_length) > 0:
+                if not premise and not hypothesis:
+                    raise ModelError(
+                        f"expected a prompt of at most {self.max_length} tokens, the maximum length of the model, got "
+                        f"{questions[row].length}; use fewer few-shot examples (--num-fewshot)"
+                    )
+                premise, hypothesis = shorten_longer_sentence(premise, hypothesis, over)
+                [questions[row]] = self._encoded([(premise, hypothesis)])
         return questions
 
     def _encoded(self, pairs: Sequence[tuple[str, str]]) -> list[_Question]:
@@ -269,28 +298,20 @@ class CausalPredictor(BatchingPredictor):
         n = len(endings)
         return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 
-    def _shortened(self, premise: str, hypothesis: str, question: _Question) -> _Question:
-        """Truncate the end of a pair's longer sentence until the prompt fits."""
-        assert self.max_length is not None
-        while (over := question.length - self.max_length) > 0:
-            if not premise and not hypothesis:
-                raise ModelError(
-                    f"expected a prompt of at most {self.max_length} tokens, the maximum length of the model, got "
-                    f"{question.length}; use fewer few-shot examples (--num-fewshot)"
-                )
-            premise, hypothesis = shorten_longer_sentence(premise, hypothesis, over)
-            [question] = self._encoded([(premise, hypothesis)])
-        return question
-
     def _log_likelihoods(self, questions: Sequence[_Question]) -> "Tensor":
         """Compute the log-likelihood of each label's word for b questions, shape (b, labels), float32 on the CPU."""
         head = self._head
         if any(len(q.prefix) <= len(head) or q.prefix[: len(head)] != head for q in questions):
             head = []
+
+        def positions_of(question: _Question, tail: int) -> range:  # whose logits predict the tokens after the prefix
+            last = len(question.prefix) - 1 - len(head)
+            return range(last, last + tail + 1)
+
         # One row per question and tail: the tokens after the cached head.
         rows = [(q, tail) for q in questions for tail in q.tails]
         texts = [(q.prefix + tail)[len(head) :] for q, tail in rows]
-        needed = sorted({i for q, tail in rows for i in self._positions(q, len(tail), len(head))})
+        needed = sorted({i for q, tail in rows for i in positions_of(q, len(tail))})
         with torch.inference_mode():
             logits = self._logits(texts, head, needed)
             logs = logits.float().log_softmax(dim=-1).cpu()  # (rows, needed, vocabulary)
@@ -300,15 +321,10 @@ class CausalPredictor(BatchingPredictor):
         for number, q in enumerate(questions):
             for label, ending in enumerate(q.endings):
                 tail = next(i for i, tail in enumerate(q.tails) if tail[: len(ending) - 1] == ending[:-1])
-                at = [index_of[i] for i in self._positions(q, len(ending) - 1, len(head))]
+                at = [index_of[i] for i in positions_of(q, len(ending) - 1)]
                 scores[number, label] = logs[row + tail, at, ending].sum()
             row += len(q.tails)
         return scores
-
-    def _positions(self, question: _Question, tail: int, head: int) -> range:
-        """Compute the positions whose logits predict the tokens after the prefix."""
-        last = len(question.prefix) - 1 - head
-        return range(last, last + tail + 1)
 
     def _logits(self, texts: Sequence[list[int]], head: list[int], needed: Sequence[int]) -> "Tensor":
         """Compute the logits of b texts at some positions, shape (b, len(needed), vocabulary)."""
@@ -323,10 +339,9 @@ class CausalPredictor(BatchingPredictor):
             options = {"use_cache": True, "past_key_values": cache}
         positions = torch.tensor(list(needed), device=device)
         if self._selects_logits:  # for a large vocabulary, the logits of all positions take gigabytes
-            kept: Tensor = self.model(input_ids=ids, attention_mask=mask, logits_to_keep=positions, **options).logits
-            return kept
-        logits: Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits[:, positions]
-        return logits
+            options["logits_to_keep"] = positions
+        logits: Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits
+        return logits if self._selects_logits else logits[:, positions]
 
     def _cache_head(self) -> None:
         """Cache the attention keys and values of the prompt's common beginning, if that leaves the scores the same.

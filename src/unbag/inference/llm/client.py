@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -93,15 +92,8 @@ class EndpointClient(BatchingPredictor):
     `OPENAI_API_KEY`, and is sent to no other host. Without a key, requests have a placeholder, which local servers
     accept. Temporary errors are retried.
 
-    Args:
-        model: Name of the model at the endpoint.
-        base_url: URL of the endpoint.
-        cache: File of the answers (default: `CACHE_FILE` in the user's cache folder, for all endpoints).
-        spending: Counter for requests and tokens (default: a new one).
-        url_suffix: Usual end of the URL: `/v1`, or the route of a classifier.
-
-    Raises:
-        EndpointError: If the URL is invalid.
+    `cache` is the file of the answers (default: `CACHE_FILE` in the user's cache folder, for all endpoints), and
+    `url_suffix` the usual end of the URL: `/v1`, or the route of a classifier.
     """
 
     CACHE_FILE: ClassVar[str]
@@ -195,7 +187,7 @@ class EndpointClient(BatchingPredictor):
         what = f"{self._base_url} responded with {error.status_code} to {self.model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key with access to the model"
-        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
+        if 300 <= error.status_code < 400:
             to = urlsplit(error.response.headers.get("location", ""))
             there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
             return (
@@ -213,21 +205,20 @@ def shorten_client_error(error: Exception) -> str:
 
 
 def _validate_url(base_url: str | None) -> str:
-    example = "--base-url: expected the URL of the endpoint, such as http://localhost:8000/v1, got"
-    if not base_url:
-        raise EndpointError(f"{example} none; pass it")
-    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
-    is_valid = base_url.isprintable() and " " not in base_url and len(base_url) <= _LONGEST_URL
     try:
-        parts = urlsplit(base_url)
+        parts = urlsplit(base_url or "")
         # A connection encodes the host the same way: it fails for an empty label or one of more than 63 characters.
         (parts.hostname or "").encode("idna")
         # The property `port` raises for an invalid port.
-        is_valid &= parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # invalid brackets or port; the `UnicodeError` of a host name is a ValueError too
         is_valid = False
-    if not is_valid:
-        raise EndpointError(f"{example} {redact(base_url)!r:.200}; correct it")
+    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
+    if not base_url or not is_valid or not base_url.isprintable() or " " in base_url or len(base_url) > _LONGEST_URL:
+        got = f"{redact(base_url)!r:.200}; correct it" if base_url else "none; pass it"
+        raise EndpointError(
+            f"--base-url: expected the URL of the endpoint, such as http://localhost:8000/v1, got {got}"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EndpointError(  # the address is recorded with the results
             f"--base-url: expected a URL without user name, password or query, got one for {parts.hostname}; "

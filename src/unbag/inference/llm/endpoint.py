@@ -113,19 +113,18 @@ def list_request_formats(prompt: DefaultPrompt | PromptFile) -> tuple[RequestFor
     """
     if prompt.json_field is None:
         return FORMS
+    words = [word for listed in prompt.words.values() for word in listed]
     schema = {
         "type": "object",
-        "properties": {
-            prompt.json_field: {"type": "string", "enum": [word for listed in prompt.words.values() for word in listed]}
-        },
+        "properties": {prompt.json_field: {"type": "string", "enum": words}},
         "required": [prompt.json_field],
         "additionalProperties": False,
     }
     answer = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
     longer = [
-        form._replace(
-            parameters={**form.parameters, **({"max_tokens": _JSON_TOKENS} if "max_tokens" in form.parameters else {})}
-        )
+        form._replace(parameters={**form.parameters, "max_tokens": _JSON_TOKENS})
+        if "max_tokens" in form.parameters
+        else form
         for form in FORMS
     ]
     strict = [
@@ -147,11 +146,8 @@ class EndpointPredictor(EndpointClient):
     The constructor connects to the endpoint, such as `http://localhost:8000/v1`, and finds a request format that it
     accepts. The options are those of `inference.options.EndpointKwargs` and `EndpointClient`.
 
-    Attributes:
-        request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
-        has_probabilities: Whether the requests ask for token probabilities.
-        unanswered: Reason (`cut`, `empty`, `unreadable` or `refused`) and excerpt of the response, for each pair
-            without an answer.
+    `unanswered` has the reason (`cut`, `empty`, `unreadable` or `refused`) and an excerpt of the response, for each
+    pair without an answer.
     """
 
     CACHE_FILE = "answers.sqlite"
@@ -307,20 +303,16 @@ def _excerpt(answer: EndpointResponse) -> str:
     return f"“{text if len(text) <= _EXCERPT else text[: _EXCERPT // 2] + ' … ' + text[-_EXCERPT // 2 :]}”"
 
 
-def _read_text(content: Any) -> str:
-    """Read the text of a message's content: text, or a list of parts of which some may be thoughts."""
-    if isinstance(content, list):
-        return "".join(str(part["text"]) for part in content if part.get("type") in ("text", "output_text"))
-    if not isinstance(content, str):
-        raise TypeError(f"expected text, got {content!r}")
-    return content
-
-
 def _parse_completion(completion: Any, words: Words, json_field: str | None = None) -> EndpointResponse:
     """Parse a chat completion. Raises a built-in error, which the caller catches, for any other object."""
     choice = completion["choices"][0]
     message = choice["message"]
-    text = _read_text(message.get("content") or "")
+    content = message.get("content") or ""
+    if isinstance(content, list):  # of parts of which some may be thoughts
+        content = "".join(str(part["text"]) for part in content if part.get("type") in ("text", "output_text"))
+    if not isinstance(content, str):
+        raise TypeError(f"expected text, got {content!r}")
+    text = content
     thoughts = next((str(message[name]) for name in _THOUGHT_FIELDS if message.get(name)), "")
     finish = str(choice.get("finish_reason")).lower()
     finish = _FINISH_REASONS.get(finish, finish)

@@ -77,7 +77,9 @@ class PromptFile:
                 f"{option}: expected a readable template, or one of {', '.join(RECIPES)}, got {path} "
                 f"({extract_first_line(error)})"
             ) from None
-        head, body = _split(source.replace("\r\n", "\n"))
+        head, body = "", source.replace("\r\n", "\n")
+        if body.startswith(_FENCE):
+            head, _, body = body.removeprefix(_FENCE).partition(f"\n{_FENCE}")
         try:
             fields = yaml.load(head, Loader=yaml.BaseLoader) or {}  # BaseLoader makes text of `no`, not False
             environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
@@ -101,14 +103,19 @@ class PromptFile:
                 "write {{ premise }} and {{ hypothesis }}"
             )
         sha256 = hashlib.sha256(source.encode()).hexdigest()
-        json_field = str(fields["json"]) if fields.get("json") else None
-        system, is_raw = str(fields.get("system", "")), str(fields.get("raw", "false")).lower() == "true"
-        if "tokens" in fields:
-            tokens = _parse_tokens(fields["tokens"], path)
-            words: Words = {label: (f"token {number}",) for label, number in tokens.items()}
-            return cls(template, words, json_field, system, sha256, tokens=tokens, is_raw=is_raw)
+        tokens = _parse_tokens(fields["tokens"], path) if "tokens" in fields else None
         words = DEFAULT_WORDS if "words" not in fields else _parse_words(fields["words"], path)
-        return cls(template, words, json_field, system, sha256, is_raw=is_raw)
+        if tokens is not None:
+            words = {label: (f"token {number}",) for label, number in tokens.items()}
+        return cls(
+            template,
+            words,
+            json_field=str(fields["json"]) if fields.get("json") else None,
+            system=str(fields.get("system", "")),
+            sha256=sha256,
+            tokens=tokens,
+            is_raw=str(fields.get("raw", "false")).lower() == "true",
+        )
 
     @property
     def scores_tokens(self) -> bool:
@@ -122,10 +129,10 @@ class PromptFile:
 
     def build_text(self, premise: str, hypothesis: str) -> str:
         """Render the prompt as text that begins with the system text, if any."""
+        body = self.template.render(premise=premise, hypothesis=hypothesis)
         if self.is_raw:
-            return self.template.render(premise=premise, hypothesis=hypothesis)
-        body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
-        return f"{self.system}\n\n{body}" if self.system else body
+            return body
+        return f"{self.system}\n\n{body.strip()}" if self.system else body.strip()
 
     def build_messages(self, premise: str, hypothesis: str) -> Messages:
         """Render the prompt as a list of chat messages."""
@@ -154,14 +161,6 @@ def choose_prompt(
             "one label; write words for each label, or run the model locally with causal:"
         )
     return prompt
-
-
-def _split(source: str) -> tuple[str, str]:
-    """Split a file into its head and its template."""
-    if not source.startswith(_FENCE):
-        return "", source
-    head, _, body = source.removeprefix(_FENCE).partition(f"\n{_FENCE}")
-    return head, body
 
 
 def _parse_words(words: Any, path: str | Path) -> Words:
