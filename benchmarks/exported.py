@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from unbag.inference.exported import ExportedPredictor
-from unbag.inference.exported_files import list_exported_models
+from unbag.inference.exported_files import find_exported_models
 from unbag.inference.tokenization import encode_pairs
 from unbag.inference.transformer import TransformerPredictor
 
@@ -57,7 +57,9 @@ def main() -> None:
     expected = reference.predict(premises, hypotheses)
     torch_rounds = [seconds(lambda: reference.predict(premises, hypotheses)) for _ in range(options.rounds)]
     torch_time = statistics.median(torch_rounds)
-    for file in list_exported_models(options.folder):
+    for file in find_exported_models(
+        [each.relative_to(options.folder).as_posix() for each in options.folder.rglob("*")]
+    ):
         predictor = ExportedPredictor.load(options.folder, model_file=file)
         values = predictor.predict(premises, hypotheses)
         plain = plain_loop(predictor, premises, hypotheses, options.batch_size)

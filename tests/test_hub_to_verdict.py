@@ -12,7 +12,7 @@ pytestmark = pytest.mark.nightly
 
 IN_SMALL_PARTS = """
 from unbag.cli import main
-from unbag.inference import predict_rows
+from unbag.inference.runner import predict_rows
 predict_rows.__kwdefaults__["chunk_rows"] = 256
 main()
 """

@@ -60,12 +60,12 @@ def evaluate(
     """Evaluate a model on challenge sets.
 
     A model given as a function takes a list of premises and a list of hypotheses. It returns a label name, a label id
-    (with `label_map`) or probabilities for each pair; see `unbag.inference.CallablePredictor`.
+    (with `label_map`) or probabilities for each pair; see `unbag.inference.function.CallablePredictor`.
 
     Args:
         model: Hub id, folder, built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
             `endpoint:NAME`, `module:function`, function, `CrossEncoder`, text-classification pipeline, or predictor
-            (`unbag.inference.Predictor`).
+            (`unbag.inference.predictor.Predictor`).
         sets: Names or requests of challenge sets. A name requests all examples of the set. Default: a sample of each
             set (`unbag.challenge_sets.selection`), where sets that cannot be built are skipped with a warning.
         full: Whether the suite uses all examples of each set.

@@ -16,7 +16,6 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.prediction_matching import describe_coverage
-from unbag.inference.prediction_files import EXACT, hash_pair, read_published_predictions
 from unbag.reports.reproduce import build_reproduce_command
 from unbag.utils.safe_io import DataError
 
@@ -190,21 +189,6 @@ def test_texts_with_escapes_of_html_match(score):
     columns["hypothesis"] = [text.replace("!", "&#33;") for text in columns["hypothesis"]]
     [result] = score(columns)
     assert result.model["matched"]["rows"] == N
-
-
-def test_four_way_labels_give_labels_of_both_directions(tmp_path):
-    given = {"premise": ["All dogs run.", "A dog runs."], "hypothesis": ["A dog runs.", "An animal moves."]}
-    published = read_published_predictions({**given, "prediction": ["FE", "RE"]})
-    assert published.models[0].values == ["entailment", "neutral", "neutral", "entailment"]
-    assert published.keys[EXACT].tolist() == [
-        hash_pair(*texts)[0]
-        for texts in (
-            ("All dogs run.", "A dog runs."),
-            ("A dog runs.", "An animal moves."),
-            ("A dog runs.", "All dogs run."),
-            ("An animal moves.", "A dog runs."),
-        )
-    ]
 
 
 def test_scores_that_contradict_the_labels_are_not_used(score):

@@ -10,9 +10,10 @@ import datasets
 import numpy as np
 
 from tests.inference.conftest import WORDS
-from unbag.inference import CallablePredictor, Predictor, predict_rows
 from unbag.inference.distributed import destroy_process_group
-from unbag.inference.runner import Shard, predict_shard
+from unbag.inference.function import CallablePredictor
+from unbag.inference.predictor import Predictor
+from unbag.inference.runner import Shard, predict_rows, predict_shard
 
 CHUNK_ROWS = 50
 
@@ -58,7 +59,7 @@ def main() -> None:
 
     predictor: Predictor = CallablePredictor(predict_slowly, identity={"model": "hashed"})
     if options.model is not None:
-        from unbag.inference import TransformerPredictor
+        from unbag.inference.transformer import TransformerPredictor
 
         predictor = TransformerPredictor.load(options.model)
     folder = str(options.folder).format(rank=os.environ.get("RANK", "0"))

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError, parse_label_map
-from unbag.inference import CallablePredictor, Predictor
-from unbag.inference.function import OutputCountError
+from unbag.inference.function import CallablePredictor
+from unbag.inference.predictor import Predictor
 from unbag.utils.errors import UserCodeError
 
 PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]
@@ -78,7 +78,7 @@ def test_torch_tensors_are_accepted():
     ],
 )
 def test_wrong_number_of_outputs_error_names_label_map(answer, words):
-    with pytest.raises(OutputCountError, match=words):
+    with pytest.raises(LabelError, match=words):
         predict_with(answer)
 
 

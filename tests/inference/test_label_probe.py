@@ -21,7 +21,7 @@ from unbag.data.labels import (
     map_label_to_space,
     parse_label_map,
 )
-from unbag.inference import CallablePredictor, MislabelledError, run_label_probe
+from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import (
     ENOUGH,
     ENOUGH_COUPLES,
@@ -30,6 +30,8 @@ from unbag.inference.label_probe import (
     MARGIN,
     MARGIN_OF_COUPLES,
     PAIRS,
+    MislabelledError,
+    run_label_probe,
 )
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}

@@ -6,7 +6,7 @@ import pytest
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference.function import CallablePredictor
 from unbag.inference.long_premises import LongPremisePredictor, pack_sentences, split_sentences
-from unbag.inference.predictor import BatchPredictor, ModelError
+from unbag.inference.predictor import ModelError
 
 DOCUMENT = "The shop opens at nine. A red car is parked outside. Two children wait at the door."
 
@@ -89,7 +89,7 @@ def test_runner_predicts_parts_of_premises(tiny_bert, tmp_path):
     from unbag.inference.transformer import TransformerPredictor
 
     predictor = LongPremisePredictor(TransformerPredictor.load(tiny_bert), "every-sentence")
-    assert not isinstance(predictor, BatchPredictor)
+    assert not hasattr(predictor, "iter_batches")
     rows = Dataset.from_dict({"id": ["a"], "source_id": ["a"], "premise": [DOCUMENT], "hypothesis": ["A car is red."]})
     found = predict_rows(rows, predictor, tmp_path).load_probabilities()
     assert found == pytest.approx(predictor.predict([DOCUMENT], ["A car is red."]), abs=1e-6)

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from tests.inference.conftest import PAIRS, MakeModel
-from unbag.inference import TransformerPredictor
 from unbag.inference.optimizations import PackedLinear, pack_linear_weights, shorten_last_layer
+from unbag.inference.transformer import TransformerPredictor
 
 WEIGHTS = "unbag.inference.optimizations"
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))

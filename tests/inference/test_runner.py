@@ -5,8 +5,9 @@ import pytest
 
 from tests.inference.predict_child import make_rows, predict_from_hash
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.inference import CallablePredictor, StoredPredictions, StoreError, load_predictions, predict_rows
-from unbag.inference.prediction_store import PredictionStore
+from unbag.inference.function import CallablePredictor
+from unbag.inference.prediction_store import PredictionStore, StoredPredictions, StoreError, load_predictions
+from unbag.inference.runner import predict_rows
 
 ROWS = make_rows(100)
 SUBJECTS = {"model": "hashed", "version": "1"}
@@ -217,7 +218,7 @@ def test_folder_without_predictions_is_rejected(tmp_path):
 
 
 def test_model_resumes_bit_for_bit_with_truncation_count(tiny_bert, tmp_path):
-    from unbag.inference import TransformerPredictor
+    from unbag.inference.transformer import TransformerPredictor
 
     def predictor():
         return TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60)

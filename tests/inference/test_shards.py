@@ -4,8 +4,8 @@ import pytest
 
 from tests.inference.test_runner import ROWS, SUBJECTS, CountingPredictor
 from unbag.data.labels import LABELS
-from unbag.inference import CallablePredictor, predict_rows
-from unbag.inference.runner import PredictionJob, Shard, predict_shard
+from unbag.inference.function import CallablePredictor
+from unbag.inference.runner import PredictionJob, Shard, predict_rows, predict_shard
 
 CHUNK = 9  # 12 chunks for 100 rows
 CODE = {**SUBJECTS, **CountingPredictor().version}  # functions of another file that count as the same version

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fork_server import PYTHON, Forked, wait_until
 from tests.inference.predict_child import CHUNK_ROWS
-from unbag.inference import StoredPredictions
+from unbag.inference.prediction_store import StoredPredictions
 
 ROOT = Path(__file__).parents[2]
 PARTS = 8

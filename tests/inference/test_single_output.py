@@ -14,7 +14,9 @@ from tests.inference.conftest import PAIRS, MakeModel
 from unbag import evaluate
 from unbag.data.labels import TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions
-from unbag.inference import ModelError, TransformerPredictor, single_output
+from unbag.inference import single_output
+from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)

@@ -10,9 +10,9 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag import evaluate
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
-from unbag.inference import TransformerPredictor
 from unbag.inference.label_probe import run_label_probe
 from unbag.inference.long_premises import LongPremisePredictor
+from unbag.inference.transformer import TransformerPredictor
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
 

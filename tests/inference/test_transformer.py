@@ -17,8 +17,9 @@ from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
 from unbag.data.labels import LABELS, LabelError
-from unbag.inference import ModelError, TransformerPredictor
+from unbag.inference.predictor import ModelError
 from unbag.inference.tokenization import compute_length_limit, encode_pairs
+from unbag.inference.transformer import TransformerPredictor
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
@@ -31,11 +32,12 @@ find = PathFinder.find_spec
 absent = ("torch", "transformers", "accelerate")
 PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] in absent else find(name, *rest))
 import datasets
-from unbag.inference import CallablePredictor, predict_rows
+from unbag.inference.function import CallablePredictor
+from unbag.inference.runner import predict_rows
 rows = datasets.Dataset.from_dict({name: ["a"] for name in ("id", "source_id", "premise", "hypothesis")})
 print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).load_table()["neutral"].to_pylist())
 try:
-    from unbag.inference import TransformerPredictor
+    from unbag.inference.transformer import TransformerPredictor
 except ImportError as error:
     print(error)
 """
@@ -204,7 +206,8 @@ def test_hub_model_is_pinned_to_commit(tiny_bert, tmp_path):
     shutil.copytree(tiny_bert, tmp_path / "hub/models/org/tiny")
     commit = "c0ffee" + "0" * 34
     code = """
-from unbag.inference import ModelError, TransformerPredictor
+from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
 print(TransformerPredictor.load("org/tiny").identity["revision"])
 for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tiny", "revision": "v9"}):
     try:

@@ -123,7 +123,7 @@ def test_parsed_words_are_in_vocabulary(monkeypatch):
 
 def test_parser_is_part_of_identity(tmp_path):
     from tests.models.tiny_models import tiny_tokenizer
-    from unbag.inference import TransformerPredictor
+    from unbag.inference.transformer import TransformerPredictor
 
     for name, decided_by in (("s-tlstm", {"parser": "no parser"}), ("esim", {})):
         network = tiny_model(name, id2label={0: "entailment", 1: "neutral", 2: "contradiction"})

@@ -138,7 +138,7 @@ def has_close_weights(one, other, atol):
 def compute_accuracy(folder, **how):
     """Compute the accuracy of a model on `PAIRS`."""
     from unbag.data.labels import LABELS
-    from unbag.inference import TransformerPredictor
+    from unbag.inference.transformer import TransformerPredictor
 
     premises, hypotheses, labels = zip(*PAIRS, strict=True)
     outputs = TransformerPredictor.load(folder, **how).predict(premises, hypotheses).argmax(axis=1).tolist()

@@ -25,7 +25,7 @@ from tests.training.tiny_networks import (
     tiny_tokenizer,
 )
 from unbag.baselines.lexical.embeddings import load_embeddings
-from unbag.inference import TransformerPredictor
+from unbag.inference.transformer import TransformerPredictor
 from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
 from unbag.training.config_recipes import HexConfig
 from unbag.training.hex import HexTrainer, build_embedding_word_table, compute_residual

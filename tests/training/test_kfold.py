@@ -21,9 +21,9 @@ from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.request import BuiltSet, SetRequest
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
-from unbag.inference import TransformerPredictor
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
 from unbag.reports.training import build_kfold_table
 from unbag.training import kfold
 from unbag.training.config_recipes import SEEDS

@@ -16,7 +16,7 @@ from tests.training.conftest import PAIRS
 from unbag import scripts
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.inference import TransformerPredictor
+from unbag.inference.transformer import TransformerPredictor
 from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged

@@ -27,7 +27,7 @@ from tests.training.conftest import (
 )
 from tests.training.tiny_networks import tiny_network, tiny_tokenizer
 from unbag.data.labels import LABELS
-from unbag.inference import TransformerPredictor
+from unbag.inference.transformer import TransformerPredictor
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.seeds import run_seeds

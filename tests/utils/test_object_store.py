@@ -12,8 +12,7 @@ from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
 from tests.inference.test_runner import ROWS, CountingPredictor
 from tests.inference.test_shards import CHUNK, read_chunks
-from unbag.inference import predict_rows
-from unbag.inference.runner import Shard, predict_shard
+from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.utils.storage import StorageFolder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}

@@ -207,7 +207,7 @@ def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str
         raise ValueError(
             f"model: expected the name of a model (such as a Hub id or a folder), a CrossEncoder, a transformers "
             f"text-classification pipeline, a function of premises and hypotheses, or a predictor with `label_space`, "
-            f"`identity` and `predict` (unbag.inference.Predictor), got an object of type "
+            f"`identity` and `predict` (unbag.inference.predictor.Predictor), got an object of type "
             f"{type(model).__module__}.{type(model).__qualname__}; wrap it in a function: lambda premises, hypotheses: "
             "…"
         )

@@ -3,10 +3,8 @@
 A `CrossEncoder` that is a sequence classifier alone is run by `inference.transformer`.
 """
 
-import copy
 import json
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +16,6 @@ from unbag.inference.loading import build_classifier, has_classification_head, l
 from unbag.inference.options import Dtype
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
-from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs
 from unbag.inference.transformer import DTYPES, resolve_device
 from unbag.utils.redaction import extract_first_line
@@ -69,17 +66,17 @@ class CrossEncoderPredictor(PairClassifier):
         model: Any,
         identity: ModelIdentity,
         *,
-        label_map: Mapping[str, str] | None = None,
-        threshold: Threshold | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
+        **labels: Any,
     ) -> None:
+        """Build the predictor. `labels` are the options `label_map` and `threshold`."""
         import sentence_transformers
 
         network = model.model
         if network.config.num_labels != model.num_labels:  # the outputs are those of the last module
             network.config.num_labels = model.num_labels
-        classifier = build_classifier(network, model.tokenizer, identity, label_map=label_map, threshold=threshold)
+        classifier = build_classifier(network, model.tokenizer, identity, **{"label_map": None, **labels})
         super().__init__(classifier, max_length)
         if max_length is not None or model.max_seq_length is None:
             model.max_seq_length = self.max_length
@@ -151,9 +148,3 @@ class CrossEncoderPredictor(PairClassifier):
         )
         # For a model of one output, the shape is (b,).
         return logits.reshape(len(rows), -1).float()
-
-
-def copy_cross_encoder(model: Any) -> Any:
-    """Copy a `CrossEncoder` in memory. The copy shares the tensors, but not the tokenizer."""
-    # deepcopy takes the objects in its memo as copied already.
-    return copy.deepcopy(model, {id(each): each for each in chain(model.parameters(), model.buffers())})

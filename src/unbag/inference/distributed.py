@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from accelerate import PartialState  # type: ignore[import-untyped, unused-ignore]
@@ -37,10 +37,9 @@ class ProcessGroup:
             return value
         from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped, unused-ignore]
 
-        values: list[Any] = [value]
+        values: list[T] = [value]
         broadcast_object_list(values, from_process=0)
-        from_main: T = values[0]
-        return from_main
+        return values[0]
 
     def gather(self, values: list[T]) -> list[T]:
         """Concatenate the lists of all processes, in rank order. Blocks until all processes call this method."""
@@ -55,9 +54,6 @@ class ProcessGroup:
         """Run a function in every process. If it fails in one process, an error is raised in all of them.
 
         Otherwise, the other processes would wait forever for a process that failed.
-
-        Raises:
-            ValueError: If the function failed in another process only. Its own error in this process is raised as is.
         """
         if self.world_size == 1:
             return function()

@@ -28,7 +28,7 @@ from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.segments import SEGMENT_IDS, distinguishes_segments, has_segment_ids
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs
 from unbag.utils.redaction import extract_first_line, redact
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class ExportedPredictor(PairClassifier):
         self, classifier: Classifier, path: Path, file: str, max_length: int | None, batch_tokens: int | None
     ) -> None:
         super().__init__(classifier, max_length)
-        open_file = _open_onnx if path.suffix == ".onnx" else _open_openvino
-        self._run, shapes, engine = open_file(path)
-        inputs = shapes.keys()
+        is_onnx = path.suffix == ".onnx"
+        self._run, shapes, engine = (_open_onnx if is_onnx else _open_openvino)(path)
+        self._inputs = shapes.keys()
         self._fixed_batch, self._fixed_length = shapes.get("input_ids", (None, None))
         if self._fixed_length is not None:
             if max_length is not None and max_length > self._fixed_length:
@@ -68,34 +68,32 @@ class ExportedPredictor(PairClassifier):
                     f"declares, got {max_length}; change --max-length"
                 )
             self.max_length = min(self.max_length or self._fixed_length, self._fixed_length)
-        single = path.suffix == ".onnx" and is_dynamically_quantized(path)
-        self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if single else CPU_BATCH_TOKENS)
-        takes_types = SEGMENT_IDS in inputs
+        is_single = is_onnx and is_dynamically_quantized(path)
+        self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if is_single else CPU_BATCH_TOKENS)
+        takes_types = SEGMENT_IDS in self._inputs
         self._padding = replace(BatchPadding.from_model(self.tokenizer, self._network), takes_types=takes_types)
-        if unknown := sorted(inputs - {"input_ids", "attention_mask", SEGMENT_IDS}):
+        if unknown := sorted(self._inputs - {"input_ids", "attention_mask", SEGMENT_IDS}):
             raise ModelError(
                 f"{file}: expected the inputs input_ids, attention_mask and token_type_ids, got {', '.join(unknown)}; "
                 "export the model for text classification"
             )
-        self._inputs = inputs
-        self._has_softmax = False
         if not takes_types and has_segment_ids(self._network) and distinguishes_segments(self.tokenizer):
             raise ModelError(
                 f"{file}: expected the input token_type_ids, by which the network distinguishes premise and "
                 "hypothesis, got a graph without it; export the model again with this input, or, if the model was "
                 "trained without segments, set type_vocab_size to 1 in config.json"
             )
-        premises, hypotheses = zip(*TEST_PAIRS, strict=True)
-        encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        encoded = self._encode(*zip(*TEST_PAIRS, strict=True))
         validate_token_ids(encoded.input_ids, self._network, self.tokenizer)
-        outputs = self._logits(encoded, range(len(premises)))
+        self._has_softmax = False
+        outputs = self._logits(encoded, range(len(TEST_PAIRS)))
         # Some graphs end with a softmax, whose logarithm has the same softmax.
         is_distribution = (outputs >= 0).all() and ((outputs.sum(dim=-1) - 1).abs() < 1e-3).all()
         self._has_softmax = self.n_outputs > 1 and bool(is_distribution)
-        if batch_tokens is None and not single and self._reads_padding(encoded, _PADDING_TOLERANCE):
+        if batch_tokens is None and not is_single and self._reads_padding(encoded, _PADDING_TOLERANCE):
             self.batch_tokens = _SINGLE_PAIRS
         self.identity: Mapping[str, str] = {
-            "kind": "onnx" if path.suffix == ".onnx" else "openvino",
+            "kind": "onnx" if is_onnx else "openvino",
             **classifier.identity.to_record(),
             "model_file": file,
             "file_hash": hash_exported_model(path),
@@ -186,22 +184,25 @@ def _open_onnx(path: Path) -> tuple[Run, Shapes, dict[str, str]]:
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of onnxruntime derive from Exception directly
-        raise ModelError(
-            f"{path.name}: expected an ONNX model, got an error ({extract_first_line(error)}); export the model again"
-        ) from error
+        raise _build_invalid_file_error(path, "an ONNX model", error) from error
     types = {each.name: np.int32 if each.type == "tensor(int32)" else np.int64 for each in session.get_inputs()}
     names = [each.name for each in session.get_outputs()]
     wanted = ["logits" if "logits" in names else names[0]]
-
-    def run(arrays: dict[str, NDArray[np.int64]]) -> NDArray[np.float32]:
-        logits: NDArray[np.float32] = session.run(wanted, {k: v.astype(types[k]) for k, v in arrays.items()})[0]
-        return logits
-
     shapes = {
         each.name: tuple(size if isinstance(size, int) else None for size in (*each.shape, None, None)[:2])
         for each in session.get_inputs()
     }
-    return run, shapes, {"onnxruntime": onnxruntime.__version__}
+    return (
+        lambda arrays: session.run(wanted, {name: array.astype(types[name]) for name, array in arrays.items()})[0],
+        shapes,
+        {"onnxruntime": onnxruntime.__version__},
+    )
+
+
+def _build_invalid_file_error(path: Path, expected: str, error: Exception) -> ModelError:
+    return ModelError(
+        f"{path.name}: expected {expected}, got an error ({extract_first_line(error)}); export the model again"
+    )
 
 
 @cache
@@ -225,18 +226,10 @@ def _open_openvino(path: Path) -> tuple[Run, Shapes, dict[str, str]]:
         # Without the hint, openvino computes in bfloat16 on processors that have it.
         compiled = _openvino_core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     except Exception as error:
-        raise ModelError(
-            f"{path.name}: expected an OpenVINO model, got an error ({extract_first_line(error)}); export the "
-            "model again"
-        ) from error
+        raise _build_invalid_file_error(path, "an OpenVINO model", error) from error
     outputs = [each for each in compiled.outputs if "logits" in each.get_names()] or list(compiled.outputs)
-
-    def run(arrays: dict[str, NDArray[np.int64]]) -> NDArray[np.float32]:
-        logits: NDArray[np.float32] = compiled(arrays)[outputs[0]]
-        return logits
-
     shapes = {
         each.get_any_name(): tuple(size.get_length() if size.is_static else None for size in each.partial_shape)
         for each in compiled.inputs
     }
-    return run, shapes, {"openvino": openvino.__version__}
+    return lambda arrays: compiled(arrays)[outputs[0]], shapes, {"openvino": openvino.__version__}

@@ -32,11 +32,6 @@ def find_exported_models(names: Sequence[str]) -> list[str]:
     return sorted(str(path) for path in paths if str(path.parent) in _FOLDERS and path.suffix in _SUFFIXES)
 
 
-def list_exported_models(folder: Path) -> list[str]:
-    """List the exported models in a folder."""
-    return find_exported_models(_list_folder(folder))
-
-
 def has_only_exported_models(model: str | Path, revision: str | None = None) -> bool:
     """Check whether a folder or Hub repository has exported models but no PyTorch weights.
 
@@ -63,40 +58,32 @@ def has_only_exported_models(model: str | Path, revision: str | None = None) -> 
     return not has_weights and bool(find_exported_models(names))
 
 
-def select_exported_model(available: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run: `model_file` if given, otherwise the only exported model."""
-    listed = ", ".join(available) or "none"
-    if model_file is not None:
-        if model_file not in available:
-            raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; select a file with --model-file"
-            )
-        return model_file
-    if len(available) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; select a file with --model-file")
-    return available[0]
-
-
 def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
-    """Locate an exported model, and return its name in the repository and its path on this machine.
+    """Select an exported model: `model_file` or, by default, the only one. Return its name and its path here.
 
     Hub models are downloaded, or read from the cache in offline mode.
     """
     folder = origin.download()
-    if origin.commit is None:
-        file = select_exported_model(list_exported_models(folder), model_file, origin.source)
-        return file, folder / file
-    what = f"the model {origin}"
     with convert_hub_errors(origin.source):
         try:
-            listed = _list_hub(origin.source, origin.commit)
+            listed = _list_folder(folder) if origin.commit is None else _list_hub(origin.source, origin.commit)
         except CachedRepoTreeNotFoundError as error:
             raise ModelError(
                 f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
             ) from error
-        file = select_exported_model(find_exported_models(listed), model_file, origin.source)
-        wanted = [name for name in (file, *_data_names(file)) if name in listed]
-        read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
+        available = find_exported_models(listed)
+        if len(available) != 1 if model_file is None else model_file not in available:
+            expected = "one exported model" if model_file is None else f"an exported model {model_file}"
+            raise ModelError(
+                f"{origin}: expected {expected}, got {', '.join(available) or 'none'}; select a file with --model-file"
+            )
+        file = model_file or available[0]
+        if origin.commit is not None:
+            wanted = [name for name in (file, *_data_names(file)) if name in listed]
+            read_from_hub(
+                f"the model {origin}",
+                lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted),
+            )
     return file, folder / file
 
 

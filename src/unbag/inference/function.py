@@ -25,10 +25,6 @@ from unbag.utils.hashing import hash_file, hash_texts
 from unbag.utils.imports import hash_imported_modules
 
 
-class OutputCountError(LabelError):
-    """Error for a function whose number of outputs per pair differs from the number of labels."""
-
-
 class CallablePredictor:
     """Predictor that calls a user-defined function.
 
@@ -51,16 +47,6 @@ class CallablePredictor:
             an identity, stored predictions are never reused.
         label_map: Label name by id as text, as `data.labels.parse_label_map` returns it.
 
-    Attributes:
-        order: Label of each output, by `label_map` or, without it, `label_space`.
-        output_kind: Kind of the function's outputs: "names", "dicts", "ids" or "rows"; None before the first call.
-        version: Hash of the source file (`sha256`), and of the user's own modules that it imports
-            (`imported_sha256`). Empty if there is no source.
-        source: Name of the function, its version and the label order, by which processes that share an evaluation
-            recognize it; None if its name does not lead to it, or it is not in a file.
-        has_probabilities: False after the function has returned bare labels. They count as probability 1, which is no
-            measure of confidence: do not compute entropy or confidence from it.
-
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
     array([[0., 1., 0.]], dtype=float32)
     >>> order = {"0": "contradiction", "1": "neutral", "2": "entailment"}
@@ -80,31 +66,25 @@ class CallablePredictor:
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
         self._order = None if label_map is None else resolve_output_labels(outputs, label_map)
         self.label_space = tuple(label_space) if self._order is None else find_label_space(self._order)
-        self.order = self._order or self.label_space
+        self.order = self._order or self.label_space  # label of each output
+        # Hash of the source file (`sha256`), and of the user's own modules that it imports (`imported_sha256`).
         self.version = _compute_version(fn)
-        self.identity = None if identity is None else {"kind": "callable", **self._outputs, **self.version, **identity}
+        ordered = {} if self._order is None else {"label_order": ",".join(self._order)}
+        self.identity = None if identity is None else {"kind": "callable", **ordered, **self.version, **identity}
+        # Processes that share an evaluation recognize the function by its name and version. None if the name does not
+        # lead to the function, or it is not in a file.
+        name = _name(fn)
+        self.source: Mapping[str, str] | None = (
+            {"kind": "callable", "function": name, **self.version, **ordered} if name and self.version else None
+        )
+        # False after the function has returned bare labels, which count as probability 1, no measure of confidence.
         self.has_probabilities = True
-        self.output_kind: Literal["names", "dicts", "ids", "rows"] | None = None
-
-    @property
-    def source(self) -> Mapping[str, str] | None:
-        """Name of the function, its version, and label order. None if the function has no source file."""
-        name = _name(self._fn)
-        if name is None or not self.version:
-            return None
-        return {"kind": "callable", "function": name, **self.version, **self._outputs}
-
-    @property
-    def _outputs(self) -> dict[str, str]:
-        return {} if self._order is None else {"label_order": ",".join(self._order)}
+        self.output_kind: Literal["names", "dicts", "ids", "rows"] | None = None  # None before the first call
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label probabilities of n pairs, shape (n, len(label_space)).
 
-        Raises:
-            ValueError: If the function does not return one valid output per pair. `UserCodeError` if the function
-                raises an error. `data.labels.LabelError` if it returns ids without a label map, or
-                (`OutputCountError`) if its number of outputs differs from the number of labels.
+        An error of the function becomes a `UserCodeError`.
         """
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
@@ -122,15 +102,20 @@ class CallablePredictor:
         if kinds == {"a dict"}:
             self.output_kind = "dicts"
             return validate_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
-        ids = _ids(answers)
-        if ids is not None:
+        try:
+            array = np.asarray(answers)
+        except ValueError:  # rows of unequal lengths
+            array = np.asarray(None)
+        if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
             self.output_kind = "ids"
-            return self._one_hot([self._column_of_id(each) for each in ids.tolist()])
+            return self._one_hot([self._column_of_id(each) for each in array.tolist()])
         self.output_kind = "rows"
-        if (n_outputs := _output_count(answers)) not in (None, len(self.order)):
+        is_table = array.ndim in (1, 2) and array.dtype.kind in "fiub"
+        n_outputs = len(self.order) if not is_table else 1 if array.ndim == 1 else array.shape[1]
+        if n_outputs != len(self.order):
             columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
             choices = " or ".join(",".join(order) for order in (LABELS, *list_two_label_orders()))
-            raise OutputCountError(
+            raise LabelError(
                 f"the function: expected probabilities of {len(self.order)} labels per pair ({', '.join(self.order)}), "
                 f"got {columns}; return a column for each label, such as [score, 1 - score], and pass their order as "
                 f"--label-map (label_map in Python): an order of {choices}"
@@ -190,7 +175,16 @@ class CallablePredictor:
         return self.label_space.index(label)
 
     def _row(self, answer: Mapping[Any, Any]) -> list[float]:
-        by_column = {self._column(name): _number(name, value) for name, value in answer.items()}
+        by_column = {}
+        for name, value in answer.items():
+            try:
+                by_column[self._column(name)] = float(value)
+            except (TypeError, ValueError, OverflowError) as error:
+                if isinstance(error, LabelError) or not isinstance(name, str):
+                    raise
+                raise ValueError(
+                    f"expected a probability from 0 to 1 for each label, got {value!r:.100} for {name!r:.100}"
+                ) from None
         if len(by_column) != len(self.label_space) or len(answer) != len(self.label_space):
             raise ValueError(f"expected a probability for each of {list(self.label_space)}, got {dict(answer)}")
         return [by_column[column] for column in range(len(self.label_space))]
@@ -199,22 +193,12 @@ class CallablePredictor:
 def _convert_pipeline_output(answers: Any) -> Any:
     """Convert the output of a text-classification pipeline to names or, with the scores of all labels, to dicts."""
     rows = [each if isinstance(each, list) else [each] for each in answers] if isinstance(answers, list) else []
-    if not rows or not all(
-        isinstance(each, Mapping) and each.keys() == {"label", "score"} for row in rows for each in row
-    ):
+    is_pipeline = all(isinstance(each, Mapping) and each.keys() == {"label", "score"} for row in rows for each in row)
+    if not rows or not is_pipeline:
         return answers
     if all(len(row) == 1 for row in rows):
         return [row[0]["label"] for row in rows]
     return [{each["label"]: each["score"] for each in row} for row in rows]
-
-
-def _number(name: Any, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"expected a probability from 0 to 1 for each label, got {value!r:.100} for {name!r:.100}"
-        ) from None
 
 
 def _name(fn: Callable[..., Any]) -> str | None:
@@ -253,21 +237,3 @@ def _in_numpy(answers: Any) -> Any:
         return answers
     tensor = answers.detach().cpu()
     return (tensor.float() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16
-
-
-def _output_count(answers: Any) -> int | None:
-    """Count the outputs per pair. Return None if the outputs are not a table of numbers."""
-    try:
-        array = np.asarray(answers, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return 1 if array.ndim == 1 else array.shape[1] if array.ndim == 2 else None
-
-
-def _ids(answers: Any) -> NDArray[np.int64] | None:
-    """Convert outputs to label ids, shape (n,). Return None if they are not label ids."""
-    try:
-        array = np.asarray(answers)
-    except ValueError:  # rows of unequal lengths
-        return None
-    return array.astype(np.int64) if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) else None

@@ -6,7 +6,7 @@ Code of a repository runs only if the user allows it, and its hash is recorded.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -81,13 +81,10 @@ def list_custom_classes(folder: Path) -> list[str]:
     """
     classes: list[Any] = []
     for name in ("config.json", "tokenizer_config.json"):
-        try:
-            record = json.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):  # transformers reports the error when it reads the file
-            continue
-        if isinstance(record, dict) and isinstance(record.get("auto_map"), dict):
-            for value in record["auto_map"].values():  # for a tokenizer, a list of a slow and a fast one
-                classes += value if isinstance(value, list) else [value]
+        # transformers reports an invalid file when it reads the file.
+        with suppress(OSError, ValueError, RecursionError, AttributeError, LookupError, TypeError):
+            for value in json.loads((folder / name).read_text(encoding="utf-8"))["auto_map"].values():
+                classes += value if isinstance(value, list) else [value]  # a slow and a fast tokenizer
     return [str(each) for each in classes]
 
 
@@ -172,38 +169,33 @@ class ModelOrigin:
 
 def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code: bool = False) -> ModelOrigin:
     """Locate a model (a Hub id such as `org/name`, or a folder), and resolve its revision to a commit."""
-    folder = _folder(model, revision)
-    if folder is not None:
-        return ModelOrigin(str(folder), None, trust_remote_code)
-    return ModelOrigin(str(model), _commit(str(model), revision), trust_remote_code)
-
-
-def _folder(model: str | Path, revision: str | None) -> Path | None:
-    """Find the folder of a model. Return None if the name is a Hub id."""
-    path = Path(model).expanduser()
+    source, path = str(model), Path(model).expanduser()
     if path.is_file():
         advice = advise_on_other_weights(path.parent) or "pass the folder of the file"
         raise ModelError(f"{path}: expected a model folder or a Hub id such as org/name, got a file; {advice}")
-    if not path.is_dir():
-        if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            names = sorted(entry.name for entry in path.iterdir())
+            if any(name.endswith((".onnx", ".xml")) or name in ("onnx", "openvino") for name in names):
+                advice = "copy config.json and the tokenizer files of the model from which the file was exported"
+            else:
+                advice = advise_on_other_weights(path) or "pass a folder written by save_pretrained"
+            raise ModelError(f"{path}: expected a model folder with config.json, got only {names[:10]}; {advice}")
+        if revision is not None:
+            raise ModelError(f"{path}: expected no revision for a folder, got {revision!r}; omit the revision")
+        return ModelOrigin(str(path), None, trust_remote_code)
+    if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
+        raise ModelError(
+            f"expected a model folder or a Hub id such as org/name, got {model}, which does not exist; check the name"
+        )
+    with convert_hub_errors(source):
+        try:
+            found = read_from_hub(f"the model {source}", lambda: resolve_revision(source, revision=revision))
+        except RevisionNotFoundError as error:
             raise ModelError(
-                f"expected a model folder or a Hub id such as org/name, got {model}, which does not exist; check "
-                "the name"
-            )
-        return None
-    if not (path / "config.json").is_file():
-        names = sorted(entry.name for entry in path.iterdir())
-        if any(name.endswith((".onnx", ".xml")) or name in ("onnx", "openvino") for name in names):
-            advice = "copy config.json and the tokenizer files of the model from which the file was exported"
-        else:
-            advice = advise_on_other_weights(path) or "pass a folder written by save_pretrained"
-        raise ModelError(f"{path}: expected a model folder with config.json, got only {names[:10]}; {advice}")
-    for entry in path.iterdir():
-        if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
-            raise ModelError(f"{entry}: expected a regular file, got a named pipe, a socket or a device; remove it")
-    if revision is not None:
-        raise ModelError(f"{path}: expected no revision for a folder, got {revision!r}; omit the revision")
-    return path
+                f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
+            ) from error
+    return ModelOrigin(source, found.resolved, trust_remote_code)
 
 
 def advise_on_other_weights(folder: Path) -> str:
@@ -216,14 +208,3 @@ def advise_on_other_weights(folder: Path) -> str:
     if any(name.endswith(".gguf") for name in names):
         return "serve the GGUF file, for example with llama-server, and pass endpoint:NAME and --base-url"
     return ""
-
-
-def _commit(source: str, revision: str | None) -> str:
-    """Resolve a branch, a tag or None to a commit."""
-    with convert_hub_errors(source):
-        try:
-            return read_from_hub(f"the model {source}", lambda: resolve_revision(source, revision=revision)).resolved
-        except RevisionNotFoundError as error:
-            raise ModelError(
-                f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
-            ) from error

@@ -6,7 +6,6 @@ They are recognized by the names of their classes, so that neither library is im
 import copy
 import hashlib
 import logging
-from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,6 @@ from unbag.inference.hub_files import ModelIdentity, compute_folder_revision
 
 if TYPE_CHECKING:
     from unbag.inference.cross_encoder import CrossEncoderPredictor
-    from unbag.inference.single_output import Threshold
     from unbag.inference.transformer import TransformerPredictor
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
@@ -39,12 +37,7 @@ def find_model_name(model: Any) -> str:
 
 
 def build_classifier_predictor(
-    model: Any,
-    *,
-    label_map: Mapping[str, str] | None = None,
-    max_length: int | None = None,
-    batch_tokens: int | None = None,
-    threshold: "Threshold | None" = None,
+    model: Any, *, max_length: int | None = None, batch_tokens: int | None = None, **labels: Any
 ) -> "TransformerPredictor | CrossEncoderPredictor":
     """Build a predictor from a loaded `CrossEncoder` or text-classification pipeline.
 
@@ -58,49 +51,43 @@ def build_classifier_predictor(
     import torch
     from transformers import PreTrainedModel
 
-    from unbag.inference.cross_encoder import CrossEncoderPredictor, copy_cross_encoder
+    from unbag.inference.cross_encoder import CrossEncoderPredictor
     from unbag.inference.loading import build_classifier
     from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
-    kind = type(model).__name__
+    kind, sizes = type(model).__name__, {"max_length": max_length, "batch_tokens": batch_tokens}
     if _has_extra_modules(model):
-        return CrossEncoderPredictor(
-            copy_cross_encoder(model),
-            ModelIdentity(f"the {kind}", _NAME, _revision(model, model.tokenizer, repr(model))),
-            label_map=label_map,
-            threshold=threshold,
-            max_length=max_length,
-            batch_tokens=batch_tokens,
-        )
+        identity = ModelIdentity(f"the {kind}", _NAME, _revision(model, model.tokenizer, repr(model)))
+        return CrossEncoderPredictor(_copy_module(model), identity, **sizes, **labels)
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
             f"expected the {kind} to contain a transformers sequence classifier (…ForSequenceClassification), got "
             f"{architecture}; pass a function that calls the model"
         )
-    converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
-    # deepcopy takes the objects in its memo as copied already, so the copy of the network shares its tensors.
-    tensors = () if converts else chain(model.model.parameters(), model.model.buffers())
-    network: Any = copy.deepcopy(model.model, {id(each): each for each in tensors})
-    tokenizer = copy.deepcopy(model.tokenizer)
-    if converts:
+    network = _copy_module(model.model)
+    if network.device.type == "cpu" and network.dtype == torch.float16:
         logger.warning(
             "the %s has float16 weights, which are slow on a CPU: evaluating a float32 copy; load the model with "
             "dtype=torch.float32 to avoid the copy, or on a GPU to evaluate it in float16",
             kind,
         )
-        network = network.float()
+        network = copy.deepcopy(network).float()
+    tokenizer = copy.deepcopy(model.tokenizer)
     if hasattr(tokenizer, "backend_tokenizer"):  # the settings of the last call would change the hash of its files
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
     identity = ModelIdentity(f"the {kind}", _NAME, _revision(model.model, tokenizer))
-    classifier = build_classifier(network, tokenizer, identity, label_map=label_map, threshold=threshold)
+    classifier = build_classifier(network, tokenizer, identity, **{"label_map": None, **labels})
     if max_length is None:
-        max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
-    return TransformerPredictor(
-        classifier, device=str(network.device), max_length=max_length, batch_tokens=batch_tokens
-    )
+        sizes["max_length"] = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
+    return TransformerPredictor(classifier, device=str(network.device), **sizes)
+
+
+def _copy_module(module: Any) -> Any:
+    """Copy a module, whose copy shares the tensors: deepcopy takes the objects in its memo as copied already."""
+    return copy.deepcopy(module, {id(each): each for each in chain(module.parameters(), module.buffers())})
 
 
 def _has_extra_modules(model: Any) -> bool:

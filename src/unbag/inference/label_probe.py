@@ -6,10 +6,9 @@ The pairs are everyday sentences, written for the probe, that are easy for every
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unbag.data.labels import (
     CONTRADICTION,
@@ -152,30 +151,19 @@ class MislabelledError(LabelError):
     """Error for a model whose outputs do not match the label order that its config declares."""
 
     def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
-        """Build the message.
-
-        `fix` is advice for the user (default: the option `--label-map` with the best order), `override` the option that
-        accepts the declared order.
-        """
+        """Build the message with a fix (default: `--label-map`) and the option that accepts the declared order."""
         self.report = report
         fix = fix or f"pass --label-map {','.join(report.best)}"
         super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is correct")
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
-    """Build an error that suggests confirming the declared label order with `--label-map`.
-
-    For commands that have no option `--trust-labels`.
-    """
+    """Build an error for commands without `--trust-labels`: `--label-map` confirms the declared label order."""
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 
 def validate_label_order(predictor: Predictor, language: str, *, has_label_map: bool) -> None:
-    """Validate the declared label order of a model with the label probe, unless the user passed a label map.
-
-    Raises:
-        MislabelledError: If another order fits much better; see `run_label_probe`.
-    """
+    """Validate the declared label order of a model with the label probe, unless the user passed a label map."""
     report = run_label_probe(predictor, language)
     if report.mislabelled and not has_label_map:
         raise build_label_map_error(report)
@@ -183,6 +171,9 @@ def validate_label_order(predictor: Predictor, language: str, *, has_label_map: 
 
 def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     """Compare a model's declared label order with all other orders, on twelve obvious pairs.
+
+    `declared` is the attribute `order` of the predictor, or else `label_space`. Gold labels are folded for two-label
+    models.
 
     Three labels: the model is reported as mislabelled if, and only if, another order gets at least 10 of the 12 right
     and at least 4 more than the declared one. A model that is too weak for the pairs, or of another language, is not
@@ -204,17 +195,9 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     most 0.0124 for a biased coin, plus 4 / 495 = 0.0081 for the reverse by random log odds; with one output and random
     scores, it is 0.0212. A model that always predicts one label, by accident or design, gets 4 or 8 right (a constant
     score ranks 16 couples) and is never reported.
-
-    Args:
-        predictor: Model. Its attribute `order`, if it has one, is the declared order, otherwise `label_space` is. Gold
-            labels are folded for two-label models.
-        language: `en` or `zh` (default: `en`).
     """
     if language not in PAIRS:
-        raise ValueError(
-            f"language: expected a language with pairs for the label probe ({', '.join(sorted(PAIRS))}), got "
-            f"{language!r}"
-        )
+        raise ValueError(f"language: expected one of {', '.join(PAIRS)} for the label probe, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
@@ -287,19 +270,11 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
-    """Count the couples that the log odds of two labels rank correctly, for each label order."""
+    """Count the couples that the log odds of two labels rank correctly, for each label order (high, low scores)."""
     odds = compute_log_odds(*answers.probabilities.T)
-    return _count_concordant_couples(
-        odds if declared == find_label_space(declared) else -odds, golds, list_candidate_label_orders(declared)
-    )
-
-
-def _count_concordant_couples(
-    scores: NDArray[Any], golds: Sequence[str], orders: Sequence[tuple[str, ...]]
-) -> dict[tuple[str, ...], float]:
-    """Count the correctly ranked couples for each label order (label of high scores, label of low scores)."""
+    scores = odds if declared == find_label_space(declared) else -odds
     counts = {}
-    for order in orders:
+    for order in list_candidate_label_orders(declared):
         space = find_label_space(order)
         high = np.array([map_label_to_space(gold, space) == order[0] for gold in golds])
         # The area under the curve is the share of couples that are ranked right (Mann-Whitney).

@@ -7,8 +7,9 @@ the model's embedding table.
 import inspect
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +38,6 @@ from unbag.inference.segments import SEGMENT_IDS, supply_segment_ids
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.inference.tokenization import compute_length_limit
 from unbag.utils import errors
-from unbag.utils.files import read_json_object
 from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STANDARD_INPUTS: Final = {"input_ids", "attention_mask", SEGMENT_IDS}
-_MOST_PARTS: Final = 1_000
-"""Maximum number of layers, groups of layers, or labels in a config; language models have some hundred layers."""
-_COUNTS_PARTS: Final = re.compile(r"(^|_)((?<!per_)layers?|groups|group_num|blocks|num_labels)$")
-"""Such keys are `num_hidden_layers`, `n_layer`, `decoder_layers`, ALBERT's `inner_group_num` and unbag's `blocks`."""
 _KINDS: Final = {
     AutoModelForSequenceClassification: "a sequence classifier",
     AutoModelForCausalLM: "a causal language model",
@@ -68,14 +64,9 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
             f"{origin} runs code from another repository, {repository} ({module}), without a fixed commit; copy "
             "the code to the model folder, and refer to it in auto_map without the repository"
         )
-    validate_config_counts(folder / "config.json")
     config: PretrainedConfig
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.build_loading_options())
-    except OSError as error:
-        raise ModelError(
-            f"cannot read the config of {origin}: {extract_first_line(error)}; check config.json"
-        ) from error
     except Exception as error:  # an unknown architecture, one that needs custom code, or invalid values
         _raise_if_untrusted_code(origin, folder)
         raise ModelError(
@@ -83,7 +74,7 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
             "config.json, or update transformers"
         ) from error
     names = config.architectures or ()
-    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ModelError(
             f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}; correct "
             "config.json"
@@ -93,34 +84,36 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
 
 def is_causal_lm(config: "PretrainedConfig") -> bool:
     """Check whether a config declares a causal language model."""
-    names = config.architectures or ()
-    # GPT-2's architecture has a name of its own.
-    return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
+    return _declares(config, "ForCausalLM", "GPT2LMHeadModel")  # GPT-2's architecture has a name of its own
 
 
 def has_classification_head(config: "PretrainedConfig") -> bool:
     """Check whether a config declares a sequence classifier."""
-    return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+    return _declares(config, "ForSequenceClassification")
 
 
 def is_encoder_decoder_lm(config: "PretrainedConfig") -> bool:
     """Check whether a config declares an encoder-decoder that generates text, such as T5."""
-    names = config.architectures or ()
-    return bool(getattr(config, "is_encoder_decoder", False)) and any(
-        name.endswith(("ForConditionalGeneration", "WithLMHeadModel")) for name in names
-    )
+    is_pair = bool(getattr(config, "is_encoder_decoder", False))
+    return is_pair and _declares(config, "ForConditionalGeneration", "WithLMHeadModel")
 
 
-_OTHER_HEADS: Final = {
-    "ForTokenClassification": "a token classifier",
-    "ForMultipleChoice": "a multiple-choice model",
-    "ForQuestionAnswering": "a question-answering model",
-    "ForNextSentencePrediction": "a next-sentence model",
+def _declares(config: "PretrainedConfig", *endings: str) -> bool:
+    return any(name.endswith(endings) for name in config.architectures or ())
+
+
+_PRE_TRAINED: Final = {
     "ForMaskedLM": "a masked language model",
     "ForPreTraining": "a pre-trained model",
     "Model": "an encoder",
 }
-"""Kinds of models by the end of their architecture's name; the last three have no head that scores pairs."""
+"""Kinds of models without a head that scores pairs, by the end of their architecture's name."""
+_OTHER_HEADS: Final = _PRE_TRAINED | {
+    "ForTokenClassification": "a token classifier",
+    "ForMultipleChoice": "a multiple-choice model",
+    "ForQuestionAnswering": "a question-answering model",
+    "ForNextSentencePrediction": "a next-sentence model",
+}
 
 
 def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) -> None:
@@ -129,27 +122,25 @@ def validate_classifier_config(config: "PretrainedConfig", origin: ModelOrigin) 
     transformers would load any other model as a classifier with a new, random head.
     """
     names = config.architectures or ()
-    if not names or has_classification_head(config):
-        return
-    if origin.trust_remote_code and "AutoModelForSequenceClassification" in (getattr(config, "auto_map", None) or {}):
+    is_custom = origin.trust_remote_code and AutoModelForSequenceClassification.__name__ in (
+        getattr(config, "auto_map", None) or {}
+    )
+    if not names or has_classification_head(config) or is_custom:
         return
     listed = ", ".join(names)
     if is_causal_lm(config) or is_encoder_decoder_lm(config):
-        kind = "a causal language model" if is_causal_lm(config) else "a text-to-text model"
-        raise ModelError(
-            f"{origin}: expected a sequence classifier, got {kind} ({listed}), which answers in words; pass "
-            f"causal:{origin}, and the prompt and the answer words of its card with --prompt (a file, or one of "
-            f"{', '.join(RECIPES)})"
+        got = f"{'a causal language model' if is_causal_lm(config) else 'a text-to-text model'} ({listed})"
+        advice = (
+            f"which answers in words; pass causal:{origin}, and the prompt and the answer words of its card with "
+            f"--prompt (a file, or one of {', '.join(RECIPES)})"
         )
-    suffix, kind = next(((end, kind) for end, kind in _OTHER_HEADS.items() if names[0].endswith(end)), ("", "a model"))
-    if suffix in ("ForMaskedLM", "ForPreTraining", "Model"):
-        raise ModelError(
-            f"{origin}: expected a sequence classifier, got {kind} without a classification head ({listed}); pass a "
-            "model that was fine-tuned for classification"
-        )
+        raise ModelError(f"{origin}: expected a sequence classifier, got {got}, {advice}")
+    ending = next((each for each in _OTHER_HEADS if names[0].endswith(each)), "")
+    is_headless = ending in _PRE_TRAINED
     raise ModelError(
-        f"{origin}: expected a sequence classifier (…ForSequenceClassification), got {kind} ({listed}); pass a "
-        "function that calls the model"
+        f"{origin}: expected a sequence classifier (…ForSequenceClassification), got "
+        f"{_OTHER_HEADS.get(ending, 'a model')}{' without a classification head' if is_headless else ''} ({listed}); "
+        + ("pass a fine-tuned classifier" if is_headless else "pass a function that calls the model")
     )
 
 
@@ -186,33 +177,6 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def validate_config_counts(path: Path) -> None:
-    """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
-
-    transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
-    width costs nothing before it is compared with the shapes of the weights.
-    """
-    try:
-        config = read_json_object(path)
-    except ValueError:  # transformers reports an invalid file
-        return
-    for name, value in _numbers(config):
-        if _COUNTS_PARTS.search(name) and value > _MOST_PARTS:
-            raise ModelError(
-                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; download the model "
-                "again"
-            )
-
-
-def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Iterate over the numbers in a config and its nested configs, with their names."""
-    for name, value in config.items():
-        if isinstance(value, dict):
-            yield from _numbers(value)
-        elif isinstance(value, int | float):
-            yield name, value
-
-
 def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise an error if a model needs custom code that the user has not trusted."""
     if not origin.trust_remote_code and list_custom_classes(folder):
@@ -234,16 +198,20 @@ tokenizer with only special tokens covers none."""
 
 
 def _validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a tokenizer has a usable vocabulary, by encoding the words of the label probe.
+    """Validate that a tokenizer knows the words of the label probe in some language.
 
-    A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
-    least `_KNOWN_WORDS` in the best language.
+    A tokenizer that was created without its vocabulary files knows no words.
     """
+    unknown = {None, tokenizer.unk_token_id}
+    shares = {}
     try:
         with errors.convert_rust_panics():
-            premise, hypothesis, _ = PAIRS["en"][0]
-            tokenizer(premise, hypothesis)
-            shares = {language: _known_share(tokenizer, language) for language in PAIRS}
+            for language, pairs in PAIRS.items():
+                text = " ".join(chain.from_iterable(pair[:2] for pair in pairs))
+                units = re.findall(r"\w" if language == "zh" else r"\w+", text)  # in Chinese, characters
+                tokens = [tokenizer.encode(unit, add_special_tokens=False) for unit in units]
+                shares[language] = sum(bool(ids) and not unknown.intersection(ids) for ids in tokens) / len(units)
+            tokenizer("a", "b")
     except Exception as error:  # the tokenizers library raises bare Exceptions
         raise ModelError(
             f"the tokenizer of {source} cannot encode a word: {extract_first_line(error)}; check the tokenizer files"
@@ -293,17 +261,8 @@ def _embedding_count(network: Any) -> int | None:
         return None
 
 
-def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:
-    """Compute the fraction of a language's probe words (in Chinese, characters) without unknown tokens."""
-    texts = [text for premise, hypothesis, _ in PAIRS[language] for text in (premise, hypothesis)]
-    units = [unit for text in texts for unit in re.findall(r"\w" if language == "zh" else r"\w+", text)]
-    tokens = [tokenizer.encode(unit, add_special_tokens=False) for unit in units]
-    unknown = {None, tokenizer.unk_token_id}
-    return sum(bool(ids) and not unknown.intersection(ids) for ids in tokens) / len(units)
-
-
 # transformers initializes missing weights at random, with a warning only.
-_RANDOM: Final = "so these weights and all predictions would be random"
+RANDOM: Final = "so these weights and all predictions would be random"
 
 
 @dataclass(frozen=True)
@@ -338,41 +297,6 @@ class Classifier(LoadedModel):
         return int(self.network.config.num_labels)
 
 
-def load_classifier(
-    model: str | Path,
-    *,
-    revision: str | None,
-    dtype: torch.dtype,
-    label_map: Mapping[str, str] | None,
-    threshold: Threshold | None = None,
-    trust_remote_code: bool = False,
-) -> Classifier:
-    """Load a sequence classifier and its tokenizer from the same commit.
-
-    The options are those of `inference.options.ClassifierKwargs`.
-
-    Raises:
-        ModelError: If there is no such model, it has no trained classification head, it has one output and no
-            threshold, or it needs code that is not trusted.
-        labels.LabelError: If its config does not define the label of each output.
-    """
-    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
-    config = load_config(origin)
-    validate_classifier_config(config, origin)
-    threshold = _threshold(config, threshold, origin.source)
-    if has_classification_head(config):
-        _order(config, label_map)  # raises before gigabytes are downloaded
-    network, missing = load_network(AutoModelForSequenceClassification, origin, dtype)
-    if missing:
-        raise ModelError(
-            f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; pass a model that was fine-tuned for "
-            "classification"
-        )
-    return build_classifier(
-        network, load_tokenizer(origin), origin.compute_identity(), label_map=label_map, threshold=threshold
-    )
-
-
 def build_classifier(
     network: Any,
     tokenizer: "PreTrainedTokenizerBase",
@@ -381,14 +305,11 @@ def build_classifier(
     label_map: Mapping[str, str] | None,
     threshold: Threshold | None = None,
 ) -> Classifier:
-    """Build a classifier from a loaded model and its tokenizer. The network is set to evaluation mode.
-
-    The errors are those of `load_classifier`.
-    """
-    threshold = _threshold(network.config, threshold, identity.source)
+    """Build a classifier from a loaded model and its tokenizer. The network is set to evaluation mode."""
+    threshold = resolve_threshold(network.config, threshold, identity.source)
     supplies_segments = prepare_tokenizer(network, tokenizer, identity.source)
     return Classifier(
-        network.eval(), tokenizer, identity, _order(network.config, label_map), threshold, supplies_segments
+        network.eval(), tokenizer, identity, resolve_order(network.config, label_map), threshold, supplies_segments
     )
 
 
@@ -432,55 +353,12 @@ def prepare_tokenizer(
     return supplied
 
 
-def load_causal_lm(
-    model: str | Path,
-    *,
-    revision: str | None,
-    dtype: torch.dtype,
-    trust_remote_code: bool = False,
-    has_prompt: bool = True,
-) -> LoadedModel:
-    """Load a causal language model or an encoder-decoder, and its tokenizer, from the same commit.
-
-    `has_prompt` states whether the user chose a prompt, which an encoder-decoder requires.
-    """
-    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
-    config = load_config(origin)
-    is_encoder_decoder = is_encoder_decoder_lm(config)
-    if not is_causal_lm(config) and not is_encoder_decoder:
-        raise ModelError(
-            f"{origin}: expected a causal language model (…ForCausalLM) or a text-to-text model, got "
-            f"{', '.join(config.architectures or ['no architecture in its config'])}; "
-            + (
-                "omit causal: for a classifier"
-                if has_classification_head(config)
-                else "pass a function that calls the model"
-            )
-        )
-    if is_encoder_decoder and not has_prompt:
-        raise ModelError(
-            f"{origin}: expected --prompt for a text-to-text model ({', '.join(config.architectures or ())}), got "
-            "none; pass a file with the prompt and the answer words of its card, or --prompt minicheck-t5 or monot5 "
-            "for such models"
-        )
-    auto_class = AutoModelForSeq2SeqLM if is_encoder_decoder else AutoModelForCausalLM
-    network, missing = load_network(auto_class, origin, dtype)
-    if missing:
-        raise ModelError(f"{build_missing_weights_message(missing, origin)}, {_RANDOM}")
-    return LoadedModel(network.eval(), load_tokenizer(origin), origin.compute_identity())
-
-
 def load_classifier_for_training(
     model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
 ) -> Classifier:
     """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.
 
     A new head has the three labels in the order of `LABELS`, and its config names them. The seed initializes it.
-
-    Raises:
-        ModelError: If there is no such model, it is a classifier with other labels, its files lack more than a head, or
-            an embedding is missing for a token of its tokenizer.
-        labels.LabelError: If a classifier's config does not define the label of each output.
     """
     origin = resolve_origin(model, revision)
     config = load_config(origin)
@@ -489,7 +367,7 @@ def load_classifier_for_training(
         raise ModelError(f"{origin} has no classification head yet, so it has no labels to map; omit label_map")
     order: tuple[str, ...] = LABELS
     if not new_head:
-        order = _order(config, label_map)
+        order = resolve_order(config, label_map)
         if sorted(order) != sorted(LABELS):
             raise ModelError(
                 f"{origin}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(order)}; use "
@@ -515,7 +393,7 @@ def load_classifier_for_training(
     return Classifier(network, tokenizer, origin.compute_identity(), order, supplies_segments=supplies_segments)
 
 
-def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:
+def resolve_threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:
     """Validate the threshold, which a model with one output requires."""
     if threshold is None:
         if config.num_labels != 1:
@@ -528,7 +406,8 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
     return parse_threshold(threshold)
 
 
-def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:
+def resolve_order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Resolve the label of each output of a classifier."""
     if config.num_labels == 1:
         return resolve_single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
     names = config.id2label or {}

@@ -90,8 +90,8 @@ class LongPremisePredictor:
         self.identity: Mapping[str, str] | None = None if identity is None else {**identity, "long_premise": mode}
 
     def __getattr__(self, name: str) -> Any:
-        # All other attributes (order, threshold, has_probabilities, …) are those of the model, except `iter_batches`.
-        # With it, this class would count as a `BatchPredictor`, and its batches would be those of whole premises.
+        # All other attributes (order, threshold, has_probabilities, …) are those of the model, except `iter_batches`,
+        # whose batches would be those of whole premises.
         if name == "iter_batches":
             raise AttributeError(name)
         return getattr(self._predictor, name)

@@ -48,49 +48,36 @@ class BatchSplitter:
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
         """Run a batch, split into parts that fit into memory. Yields the rows and outputs of each part.
 
-        Args:
-            rows: Positions of the batch's rows, shape (b,).
-            lengths: Tokens of every row, in this batch or not, shape (n,).
-
-        Raises:
-            OutOfMemoryError: If a single row does not fit.
+        `rows` are the positions of the batch's rows, shape (b,), and `lengths` the tokens of all rows, shape (n,). If a
+        single row does not fit, raises `OutOfMemoryError`.
         """
         waiting = [rows]  # a stack, so that the halves of a batch come before the rest
         while waiting:
             batch = waiting.pop()
             longest = max(int(lengths[row]) for row in batch.tolist())
             if len(batch) * longest < self._too_many or len(batch) == 1:
-                fits, predictions = _try_run(run, batch, longest)
-                if fits:
-                    yield batch, predictions  # type: ignore[misc]  # not None if it fits
+                try:
+                    predictions = run(batch)
+                except Exception as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    if len(batch) == 1:
+                        raise OutOfMemoryError(
+                            f"not enough memory for a single pair with {longest} tokens; shorten the pairs "
+                            "(--max-length), compute in half precision (--dtype bfloat16), or use a device with more "
+                            "memory"
+                        ) from error
+                else:
+                    yield batch, predictions
                     continue
-                free_memory()
-                self._warn_once(len(batch), longest)
+                free_memory()  # the error, whose traceback holds tensors, ends with the `except` block
+                if self._too_many == math.inf:
+                    logger.warning(
+                        "not enough memory for a batch of %d pairs with up to %d tokens; continuing with at most half "
+                        "as many pairs per batch",
+                        len(batch),
+                        longest,
+                    )
                 self._too_many = len(batch) * longest
             middle = len(batch) // 2
             waiting += [batch[middle:], batch[:middle]]
-
-    def _warn_once(self, pairs: int, longest: int) -> None:
-        if self._too_many == math.inf:
-            logger.warning(
-                "not enough memory for a batch of %d pairs with up to %d tokens; continuing with at most half as "
-                "many pairs per batch",
-                pairs,
-                longest,
-            )
-
-
-def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longest: int) -> tuple[bool, T | None]:
-    """Run the model, and return whether the rows fit, with the predictions."""
-    try:
-        return True, run(rows)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        # The error ends here, so that the caller can free the tensors that its traceback held.
-        if len(rows) > 1:
-            return False, None
-        raise OutOfMemoryError(
-            f"not enough memory for a single pair with {longest} tokens; shorten the pairs (--max-length), compute in "
-            "half precision (--dtype bfloat16), or use a device with more memory"
-        ) from error

@@ -87,16 +87,13 @@ def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> boo
     Args:
         inputs: Batch for the comparison, with pairs of different lengths, so that it has padding.
     """
-    base: Any = model.base_model
     # Other attention implementations take masks of other shapes; a decoder also has a causal mask.
     if model.config._attn_implementation not in ("sdpa", "eager") or getattr(model.config, "is_decoder", False):
         return False
-    if model.config.model_type in _BERT_LAYOUT:
-        layers = base.encoder.layer
-    elif model.config.model_type in _DISTILBERT_LAYOUT:
-        layers = base.transformer.layer
-    else:
+    base: Any = model.base_model
+    if model.config.model_type not in _BERT_LAYOUT | _DISTILBERT_LAYOUT:
         return False
+    layers = base.encoder.layer if model.config.model_type in _BERT_LAYOUT else base.transformer.layer
     plain = layers[-1]
     # The names of the layers do not prove that the forward pass is the usual one, so the logits are compared.
     expected = compute_logits(model, inputs)
@@ -156,11 +153,7 @@ def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows:
                     replaced.append((module, name, layer))
         if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
             return bool(replaced)
-    except (
-        AttributeError,
-        RuntimeError,
-        TypeError,
-    ):  # no such operators in this torch, or other code reads the weights
+    except (AttributeError, RuntimeError, TypeError):  # no such operators in torch, or other code reads the weights
         pass
     for module, name, layer in replaced:
         setattr(module, name, layer)

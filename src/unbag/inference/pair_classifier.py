@@ -26,7 +26,7 @@ TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different l
 class PairClassifier(ThresholdedPredictor, BatchingPredictor):
     """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch."""
 
-    identity: Mapping[str, str] | None  # everything that determines the probabilities, by name; set by the subclass
+    identity: Mapping[str, str]  # everything that determines the probabilities, by name; set by the subclass
     batch_tokens: int  # maximum tokens per batch, padding included; set by the subclass
 
     def __init__(self, classifier: Classifier, max_length: int | None, template: PromptFile | None = None) -> None:

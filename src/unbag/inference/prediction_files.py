@@ -8,7 +8,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from unbag.data.labels import (
     CONTRADICTION,
@@ -24,7 +25,6 @@ from unbag.data.labels import (
     ENTAILMENT,
     LABEL_SPACES,
     LABELS,
-    NEUTRAL,
     TWO_WAY,
     LabelError,
     is_missing_label,
@@ -176,29 +176,25 @@ def read_published_predictions(
     keys: dict[str, list[int]] = {each: [] for each in (*layout.ids, *((EXACT, NORMALISED) if layout.texts else ()))}
     numbers: list[int] = []
     numeric = set(layout.ids)
-    gold: list[str] = []
-    values: dict[str, list[str]] = {name: [] for name in layout.labels}
+    labels: dict[str, list[str]] = {name: [] for name in (*layout.labels, layout.gold) if name is not None}
     scores: list[list[float]] = []
     confidence: list[float] = []
     for row in table.read():
-        cells = row.values
         for each in layout.ids:
             if isinstance(value := get_cell(row, each), list | dict):
                 raise DataError(f"{row.location}: expected an id in the column {each!r}, got {value!r:.60}; correct it")
             text = _text(value)
             keys[each].append(hash_key(text))
-            if each in numeric and not text.isdecimal():
+            if not text.isdecimal():
                 numeric.discard(each)
         if layout.texts:
-            exact, normalised = hash_pair(*(_text(cells.get(each)) for each in layout.texts))
-            keys[EXACT].append(exact)
-            keys[NORMALISED].append(normalised)
-        number = _text(cells.get(layout.number)) if layout.number is not None else ""
+            hashes = hash_pair(*(_text(row.values.get(each)) for each in layout.texts))
+            for kind, key in zip((EXACT, NORMALISED), hashes, strict=True):
+                keys[kind].append(key)
+        number = _text(row.values.get(layout.number)) if layout.number is not None else ""
         numbers.append(int(number) if number.isdecimal() else row.number)
-        if layout.gold is not None:
-            gold.append(_label_text(row, layout.gold))
-        for each in layout.labels:
-            values[each].append(_label_text(row, each))
+        for each, texts in labels.items():
+            texts.append(_label_text(row, each))
         if layout.scores:
             scores.append(_scores(row, layout))
         if layout.confidence is not None:
@@ -209,53 +205,21 @@ def read_published_predictions(
     score_labels = layout.score_labels
     if max(map(len, scores), default=0) == 1:
         score_labels = CONTRADICTION_OR_NOT if score_labels == (CONTRADICTION,) else TWO_WAY
-    if layout.labels:
-        models = [
-            ModelColumn(
-                each if len(layout.labels) > 1 or layout.is_model_name else where,
-                values[each],
-                matrix,
-                score_labels,
-                np.array(confidence) if confidence else None,
-            )
-            for each in layout.labels
-        ]
-    else:
-        models = [ModelColumn(where, None, matrix, score_labels)]
-    stored = (*layout.labels, *([layout.gold] if layout.gold else []))
-    id_names = next((names for each in stored if (names := table.get_label_names(each))), None)
-    arrays = {each: np.array(hashes, dtype=np.uint64) for each, hashes in keys.items()}
-    arrays[NUMBER] = np.array(numbers, dtype=np.uint64)
-    published = PublishedPredictions(where, sha256, arrays, frozenset(numeric), gold or None, id_names, models, table)
-    is_four_way = any(value.lower() in _FOUR_WAY for model in models for value in set(model.values or ()))
-    return _add_reversed_rows(published, layout.texts) if is_four_way and layout.texts else published
-
-
-_FOUR_WAY: Final = {
-    **dict.fromkeys(("fe", "forward_entailment", "forward entailment"), (ENTAILMENT, NEUTRAL)),
-    **dict.fromkeys(("re", "reverse_entailment", "reverse entailment"), (NEUTRAL, ENTAILMENT)),
-}
-"""Labels of a pair and of the pair with premise and hypothesis exchanged, by four-way label (SICCK)."""
-
-
-def _add_reversed_rows(published: PublishedPredictions, texts: Sequence[str]) -> PublishedPredictions:
-    """Add a row for each exchanged pair, with the label that follows from the four-way label."""
-    pairs = [hash_pair(*(_text(row.values.get(each)) for each in texts[::-1])) for row in published.table.read()]
-    exact, normalised = (np.array(each, dtype=np.uint64) for each in zip(*pairs, strict=True))
-    models = []
-    for model in published.models:
-        values = model.values or ()
-        both = [_FOUR_WAY.get(value.lower(), (value, value)) for value in values]
-        models.append(ModelColumn(model.name, [forward for forward, _ in both] + [back for _, back in both]))
-    return replace(
-        published,
-        keys={
-            EXACT: np.concatenate([published.keys[EXACT], exact]),
-            NORMALISED: np.concatenate([published.keys[NORMALISED], normalised]),
-            NUMBER: np.arange(2 * len(published), dtype=np.uint64),
-        },
-        gold=None,
-        models=models,
+    is_named = len(layout.labels) > 1 or layout.is_model_name
+    certainty = np.array(confidence) if confidence else None
+    models = [
+        ModelColumn(each if is_named else where, labels[each], matrix, score_labels, certainty)
+        for each in layout.labels
+    ]
+    return PublishedPredictions(
+        where,
+        sha256,
+        {name: np.array(values, dtype=np.uint64) for name, values in (keys | {NUMBER: numbers}).items()},
+        frozenset(numeric),
+        gold=(labels[layout.gold] or None) if layout.gold else None,
+        id_names=next((names for each in labels if (names := table.get_label_names(each))), None),
+        models=models or [ModelColumn(where, None, matrix, score_labels)],
+        table=table,
     )
 
 
@@ -407,7 +371,7 @@ def _find_model_columns(table: DataTable, candidates: Sequence[str]) -> list[str
 
 def _is_label(text: str) -> bool:
     try:
-        return text.lower() in (NONE, *_FOUR_WAY) or bool(resolve_label(text))
+        return text.lower() == NONE or bool(resolve_label(text))
     except LabelError:
         return False
 
@@ -430,22 +394,18 @@ def _label_text(row: DataRow, name: str) -> str:
 
 def _scores(row: DataRow, layout: _Layout) -> list[float]:
     """Read the scores of a row: an empty list without a prediction."""
-    if layout.score_labels is not None:
-        values: Any = [get_cell(row, each) for each in layout.scores]
-        if all(value is None or value == "" for value in values):
-            return []
-    else:
-        values = get_cell(row, layout.scores[0])
+    names: Sequence[str] = layout.score_labels or ()
+    values: Any = [get_cell(row, each) for each in layout.scores]
+    if not names:
+        [values] = values
         if isinstance(values, str):  # csv
             values = _NUMBER_PATTERN.findall(values)
-        if values is None:
-            return []
-    if not isinstance(values, Sequence | np.ndarray):
-        values = [values]
-    return [
-        _number(row, each, value)
-        for each, value in zip(layout.score_labels or [layout.scores[0]] * len(values), values, strict=True)
-    ]
+        if not isinstance(values, Sequence | np.ndarray):
+            values = [values]
+        names = [layout.scores[0]] * len(values)
+    if all(value is None or (isinstance(value, str) and not value) for value in values):
+        return []
+    return [_number(row, each, value) for each, value in zip(names, values, strict=True)]
 
 
 _NUMBER_PATTERN: Final = re.compile(r"(?<![\w.:])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(?!\w)")
@@ -457,11 +417,13 @@ def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTabl
 
     A single score per row is that of the first of two labels.
     """
+
+    def build_error(row: int, expected: str, got: str) -> DataError:
+        return DataError(f"{_locate(table, row, where)}: expected {expected}, got {got}; correct the row")
+
     width = next((len(each) for each in scores if len(each)), 0)
     if wrong := next((number for number, each in enumerate(scores) if len(each) not in (0, width)), None):
-        raise DataError(
-            f"{_locate(table, wrong, where)}: expected {width} scores, got {len(scores[wrong])}; correct the row"
-        )
+        raise build_error(wrong, f"{width} scores", str(len(scores[wrong])))
     if width not in (1, 2, 3):
         raise DataError(f"{where}: expected one to three scores per row, got {width}; correct the file")
     matrix = np.array([each if len(each) else [np.nan] * width for each in scores], dtype=np.float64)
@@ -472,21 +434,14 @@ def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTabl
     elif (np.abs(matrix[known].sum(axis=1) - 100) <= 100 * _TOLERANCE).all() and (matrix[known] >= 0).all():
         matrix /= 100  # percentages
     if len(empty_rows := np.flatnonzero(np.isneginf(matrix).all(axis=1))):
-        raise DataError(
-            f"{_locate(table, int(empty_rows[0]), where)}: expected a finite score for at least one label, got -inf "
-            "for all; correct the row"
-        )
+        raise build_error(int(empty_rows[0]), "a finite score for at least one label", "-inf for all")
     is_distribution = (matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= _TOLERANCE)
     if is_distribution.sum() > known.sum() / 10:  # logits sum to 1 by chance only
         if len(wrong_rows := np.flatnonzero(known & ~is_distribution)):
             got = ", ".join(f"{value:g}" for value in matrix[wrong_rows[0]])
-            raise DataError(
-                f"{_locate(table, int(wrong_rows[0]), where)}: expected probabilities that sum to 1, got {got}; "
-                "correct the row"
-            )
+            raise build_error(int(wrong_rows[0]), "probabilities that sum to 1", got)
         return matrix
-    matrix = np.exp(matrix - matrix.max(axis=1, keepdims=True))
-    probabilities: NDArray[np.float64] = matrix / matrix.sum(axis=1, keepdims=True)
+    probabilities: NDArray[np.float64] = softmax(matrix, axis=1)
     return probabilities
 
 

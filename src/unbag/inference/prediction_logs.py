@@ -192,10 +192,9 @@ def _find_input(content: Any) -> str:
 def _find_completion(output: Any) -> str:
     if not isinstance(output, Mapping):
         return ""
-    if completion := output.get("completion"):
-        return str(completion)
-    choices = _list(output.get("choices"))
-    return _find_input([choices[0].get("message")]) if choices and isinstance(choices[0], Mapping) else ""
+    choice = next(iter(_list(output.get("choices"))), None)
+    message = choice.get("message") if isinstance(choice, Mapping) else ""
+    return str(output.get("completion") or "") or _find_input([message])
 
 
 def _list(value: Any) -> list[Any]:

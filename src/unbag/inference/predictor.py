@@ -24,6 +24,8 @@ class Predictor(Protocol):
 
     A predictor may also have these attributes:
 
+    - `iter_batches` (a method; default: all pairs are one batch): predictions in batches, so that progress can be
+      displayed (`BatchingPredictor`).
     - `has_probabilities` (default: True): whether the probabilities measure confidence. False for bare labels.
     - `threshold` (default: None): minimum probability of entailment (`inference.single_output`). `predict` ignores it.
     - `n_outputs` (default: more than one): number of outputs. The label probe ranks the scores of a single output.
@@ -55,23 +57,6 @@ class Predictor(Protocol):
         ...
 
 
-@runtime_checkable
-class BatchPredictor(Predictor, Protocol):
-    """Interface of a predictor that yields predictions in batches, so that progress can be displayed."""
-
-    def iter_batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
-
-        Every row is in one batch. The split depends on the pairs alone, so that a resumed or distributed run gives the
-        same predictions to the last bit.
-        """
-        ...
-
-
 class BatchingPredictor(ABC):
     """Base class of predictors that compute batches."""
 
@@ -81,15 +66,17 @@ class BatchingPredictor(ABC):
     def iter_batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space))."""
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
+
+        Every row is in one batch. The split depends on the pairs alone, so that a resumed or distributed run gives the
+        same predictions to the last bit.
+        """
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
-        Raises:
-            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
-                NaN or infinite values (for example after an overflow in float16). For a server, `EndpointError` if a
-                request fails after all retries; the answers so far stay in the cache.
+        NaN or infinite values (for example after an overflow in float16) raise a `ValueError`, and a request that fails
+        after all retries an `EndpointError`; the answers so far stay in the cache.
         """
         probabilities = np.empty((len(premises), len(self.label_space)), dtype=np.float32)
         for rows, values in self.iter_batches(premises, hypotheses):
@@ -141,9 +128,10 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
         with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is rejected below
             array = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
+        first = f" of {type(values[0]).__name__}" if isinstance(values, list | tuple) and values else ""
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); return one "
+            f"({', '.join(label_space)}), got {type(values).__name__}{first} ({extract_first_line(error)}); return one "
             "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
@@ -161,12 +149,6 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
             "overflows in float16 in bfloat16 or float32"
         )
     return array
-
-
-def _kind_of(values: Any) -> str:
-    """Name the type of some values, with that of the first one for a list."""
-    first = f" of {type(values[0]).__name__}" if isinstance(values, list | tuple) and values else ""
-    return type(values).__name__ + first
 
 
 class ModelError(ValueError):

@@ -16,12 +16,13 @@ from unbag.inference.prediction_store import (
     ID_COLUMNS,
     MANIFEST,
     MODEL_COLUMNS,
+    SCHEMA,
     UNANSWERED,
     Chunk,
     PredictionStore,
     StoredPredictions,
 )
-from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
+from unbag.inference.predictor import Predictor, validate_probabilities
 from unbag.utils.hashing import hash_columns
 from unbag.utils.storage import StorageFolder
 
@@ -85,35 +86,37 @@ class PredictionJob:
             raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
         if chunk_rows < 1:
             raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
+        identity = predictor.identity
+        source = predictor.source if identity is None and isinstance(predictor, CallablePredictor) else None
+        if identity is None and shard is not None:
+            if source is None:
+                raise ValueError(
+                    "--shard: expected a model that every process can identify (a Hub model, a folder, a built-in "
+                    f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda "
+                    "or a method, pass a CallablePredictor with an identity"
+                )
+            identity = source
         rows = rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
         starts = range(0, len(rows), chunk_rows)
-        content = hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS)
-
-        def build_job(identity: Mapping[str, str] | None) -> PredictionJob:
-            sizes = {"rows": len(rows), "chunk_rows": chunk_rows}
-            store = PredictionStore.create(folder, identity, content, **sizes, label_space=predictor.label_space)
-            return cls(predictor, rows, store)
-
-        source = predictor.source if isinstance(predictor, CallablePredictor) else None
-        if predictor.identity is not None or (source is None and shard is None):
-            return build_job(predictor.identity)
-        if source is None:
-            raise ValueError(
-                "--shard: expected a model that every process can identify (a Hub model, a folder, a built-in "
-                f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda "
-                "or a method, pass a CallablePredictor with an identity"
-            )
-        job = build_job(source)
-        if shard is not None:
-            return job
-        if not job.store.folder.exists(MANIFEST):  # only shards store predictions under this key
-            return build_job(None)
-        logger.warning(
-            "%s: reusing the predictions of earlier shards; if the function depends on anything but its source file "
-            "that has changed, remove this folder",
-            job.store.folder,
-        )
-        return job
+        manifest = {
+            "schema": SCHEMA,
+            "identity": None if identity is None else dict(identity),
+            "content": hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS),
+            "rows": len(rows),
+            "chunk_rows": chunk_rows,
+            "space": list(predictor.label_space),
+        }
+        store = PredictionStore.create(folder, manifest)
+        if identity is None and source is not None:
+            of_shards = PredictionStore.create(folder, {**manifest, "identity": dict(source)})
+            if of_shards.folder.exists(MANIFEST):  # only shards store predictions under this key
+                logger.warning(
+                    "%s: reusing the predictions of earlier shards; if the function depends on anything but its source "
+                    "file that has changed, remove this folder",
+                    of_shards.folder,
+                )
+                store = of_shards
+        return cls(predictor, rows, store)
 
     def predict(self, chunks: Sequence[int], *, reused: int = 0, progress: Progress | None = None) -> dict[int, Chunk]:
         """Predict some chunks, and store each as soon as it is complete. `reused` rows count as done from the start."""
@@ -146,18 +149,14 @@ def predict_rows(
     Rows are predicted in chunks by position, and each chunk is stored as soon as it is finished. So a killed run
     continues where it stopped, and gives the result of an unbroken run: batches depend on the rows of a chunk alone.
 
-    Under `torchrun` or `accelerate launch`, the processes share the missing chunks. All of them must see the folder.
-    Each returns when all have finished. For processes without a connection, use `predict_shard`.
+    Under `torchrun` or `accelerate launch`, the processes share the missing chunks, and each returns when all have
+    finished. All of them must see the folder. For processes without a connection, use `predict_shard`.
 
     Args:
         rows: Data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
         folder: Folder of the stores of any number of predictors and data sets; a path or an address.
         chunk_rows: Rows per chunk (default: 1024). Another size may round differently, so it is part of the key.
         progress: Callback; see `Progress` (default: none).
-
-    Raises:
-        ValueError: If a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, the predictor does
-            not return probabilities, or the processes have different rows or predictors, or do not see the same folder.
     """
     group = connect_process_group()
     job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows)
@@ -169,7 +168,17 @@ def predict_rows(
     # The key is random for a predictor without an identity.
     store = replace(job.store, folder=StorageFolder(folder) / group.broadcast(job.store.folder.name))
     job = replace(job, store=store)
-    group.main_process_first(lambda: _open_store(store, is_main=group.rank == 0))
+
+    def open_store() -> None:
+        if group.rank == 0:
+            store.write_manifest()
+        elif not store.folder.exists(MANIFEST):
+            raise ValueError(
+                f"expected a folder that all processes can read, got {store.folder}, which lacks the file that another "
+                "process wrote; pass a shared folder, or a URL such as s3://…, as --output-dir"
+            )
+
+    group.main_process_first(open_store)
     stored = store.read_stored() if group.rank == 0 else {}
     # The list is fixed before any process writes, so that all agree on the assignment of the chunks.
     missing = group.broadcast([chunk for chunk in range(store.n_chunks) if chunk not in stored])
@@ -214,7 +223,7 @@ def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[
     pop_dates()  # of the label probe
     truncated_before = getattr(predictor, "truncated", 0)  # the predictor counts over all of its calls
     probabilities = np.full((len(rows), len(predictor.label_space)), np.nan, np.float32)
-    if isinstance(predictor, BatchPredictor):
+    if hasattr(predictor, "iter_batches"):
         batches = predictor.iter_batches(premises, hypotheses)
     else:
         batches = iter([(np.arange(len(rows)), predictor.predict(premises, hypotheses))] if premises else [])
@@ -234,17 +243,6 @@ def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[
     has_probabilities = getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
     return Chunk(table.replace_schema_metadata(None), has_probabilities, truncated, pop_dates())
-
-
-def _open_store(store: PredictionStore, *, is_main: bool) -> None:
-    """Write the manifest in the main process, and validate in the others that they see it."""
-    if is_main:
-        store.write_manifest()
-    elif not store.folder.exists(MANIFEST):
-        raise ValueError(
-            f"expected a folder that all processes can read, got {store.folder}, which lacks the file that another "
-            "process wrote; pass a shared folder, or a URL such as s3://…, as --output-dir"
-        )
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":

@@ -98,13 +98,9 @@ def apply_threshold(
 ) -> tuple[SetPredictions, RankingResult, float]:
     """Predict the labels of one set by a threshold of the stored probabilities, and compute ranking metrics.
 
-    Args:
-        labels: Gold ids of the pairs, shape (n,).
-        threshold: Minimum probability of entailment (contradiction, for a model that finds contradictions), or
-            `break-even` for the threshold at which there are as many predictions of the label as gold labels.
-
-    Returns:
-        The predictions in the two-label space, the metrics, and the cutoff of the log odds (`predict_by_cutoff`).
+    `labels` are the gold ids, shape (n,). The threshold is for the probability of entailment (contradiction, for a
+    model that finds contradictions); at `break-even`, there are as many predictions of the label as gold labels.
+    Returns the predictions in the two-label space, the metrics, and the cutoff of the log odds (`predict_by_cutoff`).
     """
     if not predictions.has_probabilities:
         raise ValueError(build_labels_only_message(threshold))

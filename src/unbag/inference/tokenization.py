@@ -119,6 +119,9 @@ def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTraine
     return min(limits, default=None)
 
 
+_ENCODING: Final[dict[str, Any]] = {"padding": False, "return_attention_mask": False, "verbose": False}
+
+
 def encode_pairs(
     tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], max_length: int | None
 ) -> EncodedPairs:
@@ -128,32 +131,17 @@ def encode_pairs(
     section in tokenizer.json), which would silently truncate pairs that the model can read. So all pairs are first
     tokenized without truncation, and those above the limit once more with it.
     """
-    whole = tokenizer(
-        list(premises),
-        list(hypotheses),
-        padding=False,
-        truncation=False,
-        return_attention_mask=False,
-        verbose=False,  # the warning about long sequences would concern those that are truncated below
-    )
+    whole = tokenizer(list(premises), list(hypotheses), truncation=False, **_ENCODING)
     input_ids: list[list[int]] = whole["input_ids"]
     token_type_ids: list[list[int]] | None = whole.get("token_type_ids")
     long = [] if max_length is None else [row for row, ids in enumerate(input_ids) if len(ids) > max_length]
     if long:
-        cut = tokenizer(
-            [premises[row] for row in long],
-            [hypotheses[row] for row in long],
-            padding=False,
-            truncation="longest_first",
-            max_length=max_length,
-            stride=0,
-            return_attention_mask=False,
-        )
-        for row, ids in zip(long, cut["input_ids"], strict=True):
-            input_ids[row] = ids
-        if token_type_ids is not None:
-            for row, types in zip(long, cut["token_type_ids"], strict=True):
-                token_type_ids[row] = types
+        pairs = [premises[row] for row in long], [hypotheses[row] for row in long]
+        cut = tokenizer(*pairs, truncation="longest_first", max_length=max_length, stride=0, **_ENCODING)
+        for place, row in enumerate(long):
+            input_ids[row] = cut["input_ids"][place]
+            if token_type_ids is not None:
+                token_type_ids[row] = cut["token_type_ids"][place]
     return EncodedPairs(input_ids, token_type_ids, truncated=len(long))
 
 
@@ -165,9 +153,9 @@ def encode_texts(
     max_length: int | None,
 ) -> EncodedPairs:
     """Tokenize one text per pair. If a text has more than `max_length` tokens, its longer sentence is truncated."""
-    options: dict[str, Any] = {"padding": False, "truncation": False, "return_attention_mask": False, "verbose": False}
     pairs = list(zip(premises, hypotheses, strict=True))
-    input_ids: list[list[int]] = tokenizer([build_text(*pair) for pair in pairs], **options)["input_ids"]
+    texts = [build_text(*pair) for pair in pairs]
+    input_ids: list[list[int]] = tokenizer(texts, truncation=False, **_ENCODING)["input_ids"]
     long = [] if max_length is None else [row for row, ids in enumerate(input_ids) if len(ids) > max_length]
     for row in long:
         pair = pairs[row]
@@ -178,7 +166,7 @@ def encode_texts(
                     f"template, got {max_length}; shorten the template"
                 )
             pair = shorten_longer_sentence(*pair, over)
-            input_ids[row] = tokenizer(build_text(*pair), **options)["input_ids"]
+            input_ids[row] = tokenizer(build_text(*pair), truncation=False, **_ENCODING)["input_ids"]
     return EncodedPairs(input_ids, None, truncated=len(long))
 
 

@@ -1,9 +1,8 @@
 """Predictor for sequence classifiers in the format of transformers."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from huggingface_hub import is_offline_mode, snapshot_download
 
@@ -15,8 +14,22 @@ except ImportError as error:
     raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.llm.prompt_file import PromptFile
-from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
+from unbag.inference.loading import (
+    RANDOM,
+    Classifier,
+    build_classifier,
+    build_missing_weights_message,
+    has_classification_head,
+    load_config,
+    load_network,
+    load_tokenizer,
+    resolve_order,
+    resolve_threshold,
+    validate_classifier_config,
+    validate_token_ids,
+)
 from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
 from unbag.inference.options import Dtype, Head
 from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
@@ -34,8 +47,6 @@ DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16"
 
 _PADDING_TOLERANCE: Final = {torch.float32: 1e-4, torch.bfloat16: 1e-1, torch.float16: 1e-2}
 """Maximum difference between logits with and without padding by rounding, relative to the logits."""
-
-logger = logging.getLogger(__name__)
 
 
 class TransformerPredictor(PairClassifier):
@@ -60,10 +71,9 @@ class TransformerPredictor(PairClassifier):
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._padding = BatchPadding.from_model(self.tokenizer, self.model)
-        premises, hypotheses = zip(*TEST_PAIRS, strict=True)
-        encoded = self._encode(premises, hypotheses)
+        encoded = self._encode(*zip(*TEST_PAIRS, strict=True))
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
-        batch = self._inputs(encoded, range(len(premises)))
+        batch = self._inputs(encoded, range(len(TEST_PAIRS)))
         if batch_tokens is None and self._reads_padding(encoded, _PADDING_TOLERANCE[self.model.dtype]):
             self.batch_tokens = 1
         # Both change the rounding, so `identity` records whether they apply to this model and machine.
@@ -112,12 +122,7 @@ class TransformerPredictor(PairClassifier):
         model trained by HEX, is that head without the part that the words alone explain: F_L, by which the paper's text
         predicts (see `unbag.models.hex`).
 
-        Raises:
-            ModelError: If there is no such model, it has no trained classification head, a single output and no
-                threshold, or code that is not trusted; if it cannot read `max_length` tokens; or if there is no such
-                dtype or device.
-            ValueError: If `head` is `residual` and the model was not trained by HEX.
-            labels.LabelError: If its config does not define the label of each output.
+        Raises `ModelError`, or `labels.LabelError` if the config does not define the label of each output.
         """
         device = resolve_device(dtype, device)
         text = None if template is None else PromptFile.load(template, option="--template")
@@ -126,14 +131,20 @@ class TransformerPredictor(PairClassifier):
                 f"--template: expected raw: true in {template}, since the template is the whole input of a classifier, "
                 "got none; add raw: true to its front matter"
             )
-        classifier = load_classifier(
-            model,
-            revision=revision,
-            dtype=DTYPES[dtype],
-            label_map=label_map,
-            threshold=threshold,
-            trust_remote_code=trust_remote_code,
-        )
+        origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
+        config = load_config(origin)
+        validate_classifier_config(config, origin)
+        threshold = resolve_threshold(config, threshold, origin.source)
+        if has_classification_head(config):
+            resolve_order(config, label_map)  # raises before gigabytes are downloaded
+        network, missing = load_network(transformers.AutoModelForSequenceClassification, origin, DTYPES[dtype])
+        if missing:
+            raise ModelError(
+                f"{build_missing_weights_message(missing, origin)}, {RANDOM}; pass a model that was fine-tuned for "
+                "classification"
+            )
+        tokenizer, identity = load_tokenizer(origin), origin.compute_identity()
+        classifier = build_classifier(network, tokenizer, identity, label_map=label_map, threshold=threshold)
         try:
             predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens, template=text)
         except ValueError as error:
@@ -147,18 +158,12 @@ class TransformerPredictor(PairClassifier):
     def _attach_residual_head(self, model: str | Path) -> None:
         from unbag.models.hex import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
 
-        assert self.identity is not None
         folder = Path(model).expanduser()
         if self.identity["model"] != "folder":
-            both = [CONFIG_FILE, WEIGHTS_FILE]
+            options: Any = {"allow_patterns": [CONFIG_FILE, WEIGHTS_FILE], "local_files_only": is_offline_mode()}
             commit = self.identity["revision"]
             folder = Path(
-                read_from_hub(
-                    f"the model {model}",
-                    lambda: snapshot_download(
-                        str(model), revision=commit, allow_patterns=both, local_files_only=is_offline_mode()
-                    ),
-                )
+                read_from_hub(f"the model {model}", lambda: snapshot_download(str(model), revision=commit, **options))
             )
         ResidualHead.load(folder).attach(self.model)
         self.identity = {**self.identity, "head": f"residual sha256:{hash_file(folder / WEIGHTS_FILE)}"}
@@ -184,20 +189,4 @@ def resolve_device(dtype: Dtype, device: str | None) -> str:
         raise ModelError(
             f"cannot use the device {device!r}: {extract_first_line(error)}; choose another --device"
         ) from None
-    if device == "cpu" and _emulated(dtype):
-        logger.warning(
-            "--dtype %s: this CPU has no instructions for %s, so float32 is faster; omit --dtype (dtype)",
-            dtype,
-            dtype,
-        )
     return device
-
-
-def _emulated(dtype: Dtype) -> bool:
-    """Check whether this CPU is known to emulate `dtype` by float32, at a fifth of the speed."""
-    if dtype == "float32" or not hasattr(torch.cpu, "get_capabilities"):
-        return False
-    # The names of the features are those of x86-64; nothing is known of other processors.
-    abilities = torch.cpu.get_capabilities()
-    names = ("avx512_bf16", "amx_bf16") if dtype == "bfloat16" else ("avx512_fp16", "amx_fp16")
-    return abilities.get("architecture") == "x86_64" and not any(abilities.get(name) for name in names)

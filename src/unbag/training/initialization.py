@@ -21,7 +21,6 @@ from unbag.data.corpora import CORPORA
 from unbag.data.sources import PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import resolve_origin
-from unbag.inference.loading import validate_config_counts
 from unbag.models import Architecture, get_architecture
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import (
@@ -221,7 +220,6 @@ def _of_words(
 def _of_encoder(name: str) -> ModelComponents:
     origin = resolve_origin(name, None)
     files = origin.download(weights=True)
-    validate_config_counts(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)

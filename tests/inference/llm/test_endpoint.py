@@ -16,8 +16,7 @@ from tests.fake_llm.app import WORDS, EndpointApp
 from tests.fork_server import PYTHON, wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
-from unbag.inference import BatchPredictor, run_label_probe
-from unbag.inference.label_probe import PAIRS
+from unbag.inference.label_probe import PAIRS, run_label_probe
 from unbag.inference.llm.client import KEY, RETRIES, EndpointUsage
 from unbag.inference.llm.endpoint import EndpointPredictor
 from unbag.inference.llm.prompts import WORDS as WORD_OF
@@ -55,7 +54,7 @@ def expected(endpoint):
 
 def test_probabilities_are_those_of_first_token(endpoint):
     predictor = connect(endpoint)
-    assert isinstance(predictor, BatchPredictor)
+    assert hasattr(predictor, "iter_batches")
     assert predictor.request_format.name == "logprobs-20"
     assert predictor.has_probabilities
     values = predictor.predict(PREMISES, HYPOTHESES)

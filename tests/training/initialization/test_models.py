@@ -17,8 +17,8 @@ from tests.training.conftest import pairs_path, write_pairs  # noqa: F401  (fixt
 from unbag import cli
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
-from unbag.inference import TransformerPredictor
 from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
 from unbag.models import ARCHITECTURES
 from unbag.training.initialization import initialize_model
 from unbag.training.recipes import find_recipe
