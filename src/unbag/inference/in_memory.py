@@ -56,7 +56,8 @@ def build_classifier_predictor(
     from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
-    kind, sizes = type(model).__name__, {"max_length": max_length, "batch_tokens": batch_tokens}
+    kind = type(model).__name__
+    sizes: dict[str, Any] = {"max_length": max_length, "batch_tokens": batch_tokens}
     if _has_extra_modules(model):
         identity = ModelIdentity(f"the {kind}", _NAME, _revision(model, model.tokenizer, repr(model)))
         return CrossEncoderPredictor(_copy_module(model), identity, **sizes, **labels)

@@ -60,32 +60,22 @@ PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
 """Premise, hypothesis and label by language: twelve pairs, four per label."""
 
 
+# Minimum numbers of correct predictions, of twelve, under another order to report it: of three labels, and of two, with
+# three other orders and random predictions that are correct with probability 1/2.
 ENOUGH: Final = 10
-"""Minimum number of correct predictions, of twelve, under another order of three labels, to report this order."""
-
 ENOUGH_OF_TWO: Final = 11
-"""The same for two labels, with three other orders and random predictions that are correct with probability 1/2."""
+MARGIN: Final = 4  # minimum number of additional correct predictions compared with the declared order
 
-MARGIN: Final = 4
-"""Minimum number of additional correct predictions compared with the declared order."""
-
+# For one output: couples of a pair with the positive label and a pair without it, 4 by 8, and the minimum numbers of
+# correctly ranked couples under another order, and of additional ones compared with the declared order, to report it.
 COUPLES: Final = 32
-"""For one output: number of couples of a pair with the positive label and a pair without it, 4 by 8."""
-
 ENOUGH_COUPLES: Final = 30
-"""For one output: minimum number of correctly ranked couples under another order, to report this order."""
-
 MARGIN_OF_COUPLES: Final = 6
-"""Minimum number of additional correctly ranked couples compared with the declared order."""
+LEAST_SPREAD: Final = 0.2  # minimum range of the outputs, since those of an untrained model are all close to 0
 
-LEAST_SPREAD: Final = 0.2
-"""For one output: minimum range of the outputs, since those of an untrained model are all close to 0."""
-
+# Minimum probability that random predictions are as good, for a warning: 7 of 12 right with three labels (0.066).
 LEAST_CHANCE: Final = 0.05
-"""Minimum probability that random predictions are as good, for a warning: 7 of 12 right with three labels (0.066)."""
-
-FALSE_ALARM: Final = 1445 / 531_441
-"""Probability, 0.0027, of an error for random predictions of three labels; see `run_label_probe`."""
+FALSE_ALARM: Final = 1445 / 531_441  # probability, 0.0027, of an error for random predictions of three labels
 
 
 @dataclass(frozen=True)

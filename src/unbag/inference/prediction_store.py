@@ -27,25 +27,17 @@ from numpy.typing import NDArray
 from unbag.utils.hashing import hash_columns
 from unbag.utils.storage import StorageFolder
 
-PREDICTIONS: Final = "predictions"
-"""Folder for all stores, in a run folder or in the user's cache."""
+PREDICTIONS: Final = "predictions"  # folder for all stores, in a run folder or in the user's cache
 
 CHUNK_ROWS: Final = 1024
 """Rows per chunk, the most that a killed process loses: enough rows of each length for batches with little padding."""
 
-ID_COLUMNS: Final = ("id", "source_id")
-"""Columns that a chunk copies from the data."""
-
-MODEL_COLUMNS: Final = (*ID_COLUMNS, "premise", "hypothesis")
-"""Columns of the data that determine the content of a chunk."""
-
+ID_COLUMNS: Final = ("id", "source_id")  # of the data, copied to a chunk
+MODEL_COLUMNS: Final = (*ID_COLUMNS, "premise", "hypothesis")  # of the data, which determine the content of a chunk
 MANIFEST: Final = "manifest.json"
-UNANSWERED: Final = "unanswered"
-"""Column with the reason of each row without an answer; present in a chunk with such rows."""
+UNANSWERED: Final = "unanswered"  # column with the reason of each row without an answer, in a chunk with such rows
 
-SCHEMA: Final = 2
-"""Version of the layout and of the meaning of the values; part of the key."""
-
+SCHEMA: Final = 2  # version of the layout and of the meaning of the values; part of the key
 _META: Final = b"unbag.predictions"
 _HASH: Final = b"unbag.predictions.sha256"
 

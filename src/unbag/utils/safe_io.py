@@ -16,20 +16,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, AnyStr, Final, cast
 
-LONGEST_LINE: Final = 16 << 20
-"""Maximum decompressed bytes of a line of text. Readers keep one line in memory at a time."""
-
-MOST_COLUMNS: Final = 10_000
-"""Maximum number of columns of a table."""
-
-DEEPEST_JSON: Final = 100
-"""Maximum depth of nested brackets in JSON."""
-
-MOST_UNPACKED: Final = 200
-"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times the ratio of usual text."""
-
-GIGABYTE: Final = 1 << 30
-"""Number of decompressed bytes up to which the compression ratio is not limited."""
+LONGEST_LINE: Final = 16 << 20  # decompressed bytes; readers keep one line in memory at a time
+MOST_COLUMNS: Final = 10_000  # of a table
+DEEPEST_JSON: Final = 100  # levels of nested brackets
+MOST_UNPACKED: Final = 200  # compression ratio of a file of more than a gigabyte; ten times the ratio of usual text
+GIGABYTE: Final = 1 << 30  # decompressed bytes up to which the compression ratio is not limited
 
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.]+:/")  # `s3://…`; Path reduces the two slashes to one
 _KINDS: Final = {
@@ -148,9 +139,9 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         # Level by level instead of recursively, since the input may be nested deeper than Python's stack allows.
         for _ in range(DEEPEST_JSON + 1):
             containers = [node for node in nodes if isinstance(node, dict | list)]
+            if not containers:
+                return value
             nodes = [child for node in containers for child in (node.values() if isinstance(node, dict) else node)]
-        if not containers:
-            return value
     except RecursionError:
         pass
     raise ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
