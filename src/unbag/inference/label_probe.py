@@ -187,7 +187,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     score ranks 16 couples) and is never reported.
     """
     if language not in PAIRS:
-        raise ValueError(f"language: expected one of {', '.join(PAIRS)} for the label probe, got {language!r}")
+        raise ValueError(f"language: expected one with a label probe ({', '.join(sorted(PAIRS))}), got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
