@@ -90,11 +90,7 @@ class ForkServer:
     ) -> Forked:
         """Start a process like `python` with these arguments: -m and a module, -c and code, or a script.
 
-        Args:
-            arguments: the arguments of `python`.
-            env: the whole environment; by default that of this process.
-            cwd: the working directory.
-            stdin: the standard input.
+        `env` is the whole environment, by default that of this process.
         """
         environment = dict(os.environ if env is None else env)
         request = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}

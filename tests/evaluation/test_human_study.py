@@ -71,12 +71,6 @@ def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
         assert human_study.score_annotation_sheet(tmp_path, sheet)["accuracy"].value == 1, rest
 
 
-def test_sample_depends_on_seed():
-    first = human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8)
-    assert first == human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8)
-    assert first != human_study.sample_permuted_pairs(*_build_rows(), n_pairs=8, seed=2)
-
-
 @pytest.mark.parametrize(
     ("n", "pairs", "words"),
     [
@@ -172,20 +166,8 @@ def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    command = [
-        "human-study",
-        "sample",
-        "odd:predict",
-        "--data",
-        "pairs.csv",
-        "-o",
-        "q=4",
-        "--num-pairs",
-        "8",
-        "--output-dir",
-        "asked",
-    ]
-    done = CliRunner().invoke(cli.app, command)
+    options = "--data pairs.csv -o q=4 --num-pairs 8 --output-dir asked".split()
+    done = CliRunner().invoke(cli.app, ["human-study", "sample", "odd:predict", *options])
     assert done.exit_code == 0, (done.output, done.exception)
     assert "8 pairs to label" in done.output
     with (tmp_path / "asked/key.csv").open(newline="") as file:
@@ -194,7 +176,7 @@ def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
     assert [row["drawn_from"] for row in rows].count("D^f") == 4
 
 
-@pytest.mark.parametrize("key", ["1,,D^c", "1,Neutral!,D^c", "1,neutral,x", "1,neutral,D^c\n1,neutral,D^f"])
+@pytest.mark.parametrize("key", ["1,,D^c", "1,neutral,D^c\n1,neutral,D^f"])
 def test_score_changed_key_is_rejected(tmp_path, key):
     (tmp_path / "key.csv").write_text(f"number,label,drawn_from\n{key}\n")
     (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")

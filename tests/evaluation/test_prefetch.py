@@ -18,12 +18,10 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
     ("set_request", "expected"),
     [
         (SetRequest("plain", "snli-test"), [_SNLI.format("test")]),
-        (SetRequest("permuted", "snli-test"), [_SNLI.format("test")]),
         (
             SetRequest("permuted", "snli-test", {"minitrees": ("snli",)}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
-        (SetRequest("cs_lambda", "snli-test"), [_SNLI.format("test"), _SNLI.format("train"), _MNLI, _SPACY]),
         (SetRequest("cs_lambda", "snli-train", {"train_data": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
         (
             SetRequest("cs_lambda", "snli-test", {"lexical": "org/model"}),
@@ -38,11 +36,6 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
             [_SNLI.format("test"), _SNLI.format("train"), "WordNet 3.0"],
         ),
         (SetRequest("breaking_nli", "official"), ["the pairs official of unbag_breaking_nli"]),
-        (SetRequest("sicck", "official"), ["the pairs official of unbag_sicck"]),
-        (
-            SetRequest("soswap_addamod", "snli-test", {"attested_split": "train"}),
-            [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
-        ),
         (SetRequest("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
     ],
 )

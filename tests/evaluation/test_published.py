@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from tests.factories import build_result
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
@@ -110,14 +109,6 @@ def test_initials_and_answers_without_a_label_are_read(score):
     initials = [label[0].upper() for *_, label in PAIRS]
     [result] = score(build_columns(prediction=["none", *initials[1:]]))
     assert (result.scores["accuracy"].value, result.model["n_abstained"]) == (pytest.approx(59 / 60), 1)
-
-
-def test_own_words_get_a_meaning_from_labels(score):
-    words = dict(zip(LABELS, ("Yes", "Maybe", "No"), strict=True))
-    columns = build_columns(answer=[*[words[label] for *_, label in PAIRS[:-1]], "??"])
-    meanings = ["Yes=entailment", "Maybe=neutral", "No=contradiction", "??=none"]
-    [result] = score(columns, columns={"prediction": "answer"}, labels=meanings)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
 
 
 @pytest.mark.parametrize(
@@ -361,66 +352,54 @@ def test_lm_eval_log_of_letters_and_filters_uses_the_filter_that_finds_labels(sc
     assert result.model["label_order"] == "A=entailment,B=neutral,C=contradiction"
 
 
-@pytest.mark.parametrize("choices", [["Yes", "Maybe", "No"], None])
-def test_inspect_log_without_scores_is_read_from_the_answers(score, tmp_path, choices):
-    samples = [
-        {
-            "id": row,
-            "input": f"Premise: {premise}\nHypothesis: {hypothesis}\n",
-            "choices": choices,
-            "target": "ABC"[LABELS.index(label)],
-            "output": {"completion": f"Hm.\n\nANSWER: {'ABC'[LABELS.index(label)] if row else 'C'}"},
-        }
-        for row, (premise, hypothesis, label) in enumerate(PAIRS)
-    ]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps({"eval": {"model": "org/model"}, "samples": samples}))
-    [result] = score(path)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
-
-
-def test_answer_is_read_in_an_inspect_log_with_a_sample_without_a_target(score, tmp_path):
-    samples = [
-        {
-            "id": row,
-            "input": f"Premise: {premise}\nHypothesis: {hypothesis}\n",
-            "target": "ABC"[LABELS.index(label)] if row else "",
-            "output": {"completion": f"{'ABC'[LABELS.index(label)]}, since they rest."},
-        }
-        for row, (premise, hypothesis, label) in enumerate(PAIRS)
-    ]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps({"eval": {"model": "org/model"}, "samples": samples}))
-    [result] = score(path, labels=[f"{letter}={label}" for letter, label in zip("ABC", LABELS, strict=True)])
-    assert result.scores["accuracy"].value == 1
-
-
-@pytest.mark.parametrize("archive", [False, True])
-def test_inspect_log_gives_accuracy(score, tmp_path, archive):
+def build_inspect_samples(**fields):
+    """Build the samples of a log of Inspect, whose first answer is the letter C, and the others are right."""
     samples = []
     for row, (premise, hypothesis, label) in enumerate(PAIRS):
         letter = "ABC"[LABELS.index(label)]
-        samples.append(
-            {
-                "id": row,
-                "epoch": 1,
-                "input": f"Does it follow?\n\nPremise: {premise}\nHypothesis: {hypothesis}\n",
-                "choices": ["Yes", "Maybe", "No"],
-                "target": letter,
-                "scores": {"choice": {"value": "C", "answer": letter if row else "C"}},
-                "output": {"choices": [{"message": {"role": "assistant", "content": "ANSWER"}}]},
-            }
-        )
-    if archive:
-        path = tmp_path / "log.eval"
+        question = f"Does it follow?\n\nPremise: {premise}\nHypothesis: {hypothesis}\n"
+        answers = {name: build(letter if row else "C") for name, build in fields.items()}
+        samples.append({"id": row, "input": question, "target": letter, **answers})
+    return samples
+
+
+def write_inspect_log(path, samples):
+    """Write a log as JSON, or as an archive if its name ends with `.eval`."""
+    if path.suffix == ".eval":
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("header.json", "{}")
             for sample in samples:
                 file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
     else:
-        path = tmp_path / "log.json"
         path.write_text(json.dumps({"version": 2, "eval": {"model": "org/model"}, "samples": samples}))
-    [result] = score(path)
+    return path
+
+
+@pytest.mark.parametrize("choices", [["Yes", "Maybe", "No"], None])
+def test_inspect_log_without_scores_is_read_from_the_answers(score, tmp_path, choices):
+    samples = build_inspect_samples(
+        choices=lambda _: choices, output=lambda letter: {"completion": f"Hm.\n\nANSWER: {letter}"}
+    )
+    [result] = score(write_inspect_log(tmp_path / "log.json", samples))
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
+
+
+def test_answer_is_read_in_an_inspect_log_with_a_sample_without_a_target(score, tmp_path):
+    samples = build_inspect_samples(output=lambda letter: {"completion": f"{letter}, since they rest."})
+    samples[0]["target"] = ""
+    labels = [f"{letter}={label}" for letter, label in zip("ABC", LABELS, strict=True)]
+    [result] = score(write_inspect_log(tmp_path / "log.json", samples), labels=labels)
+    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+
+
+@pytest.mark.parametrize("name", ["log.json", "log.eval"])
+def test_inspect_log_gives_accuracy(score, tmp_path, name):
+    samples = build_inspect_samples(
+        choices=lambda _: ["Yes", "Maybe", "No"],
+        scores=lambda letter: {"choice": {"value": "C", "answer": letter}},
+        output=lambda _: {"choices": [{"message": {"role": "assistant", "content": "ANSWER"}}]},
+    )
+    [result] = score(write_inspect_log(tmp_path / name, samples))
     assert result.scores["accuracy"].value == pytest.approx(59 / 60)
 
 
@@ -459,18 +438,6 @@ def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeyp
     assert (folder / "results.json").is_file(), done.output
 
 
-def test_result_of_read_options_has_a_command():
-    result = build_result(kind="file", data="ours.jsonl")
-    options = {"labels": ["contradiction", "neutral", "entailment"], "by_order": True}
-    model = {**result.model, "file": "a.csv", "read_options": options}
-    data = {**result.data, "name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    command = build_reproduce_command(replace(result, model=model, data=data)).command
-    assert command == (
-        "unbag score a.csv --labels contradiction,neutral,entailment --by-order --set plain --corpus snli --split test "
-        "--no-lexical-baseline"
-    )
-
-
 def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [f"pair-{row},{label[0].upper()}x" for row, (*_, label) in enumerate(PAIRS)]
@@ -489,6 +456,7 @@ def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch
     assert "available only in Python" in build_reproduce_command(replace(result, model=other)).remark
 
 
+@pytest.mark.nightly
 def test_published_files_have_the_accuracy_of_their_sources(shared):
     folder = shared / "data" / "published_predictions"
     files = sorted(folder.glob("as_found/*.csv"))

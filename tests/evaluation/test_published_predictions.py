@@ -204,6 +204,7 @@ def test_comparison_uses_rows_of_both_systems(script):
     assert 0 < compared.p <= 1
 
 
+@pytest.mark.nightly
 def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):
     predictions, misled = simulate(np.random.default_rng(9))
     lms = np.where(misled, np.linspace(1, 0.5, len(misled)), 0.1)

@@ -33,7 +33,7 @@ def evaluate(requests, out, model=predict_coin, **options):
     return unbag.evaluate(model, requests, output_dir=out, lexical_baseline=False, progress=False, **options)
 
 
-@pytest.mark.parametrize("kind", ["a path", "memory"])
+@pytest.mark.parametrize("kind", [pytest.param("a path", marks=pytest.mark.nightly), "memory"])
 def test_run_after_shards_writes_same_files_as_one_process(tmp_path, kind, requests, monkeypatch):
     evaluate(requests, tmp_path / "one")
     out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
@@ -81,7 +81,6 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
         (
             ["score", "--run-dir", "x", "--set", "plain"],

@@ -26,8 +26,8 @@ from unbag.reports.html.data import load_report_data
 from unbag.reports.html.page import render_page
 
 TRAIN = "demo-train.jsonl.gz"
-EXAMPLES = {"permuted": 150, "resnli": None, "cs_lambda": None}
-"""Examples of a set; all of SICCK, and 600 of the others."""
+EXAMPLES = {"permuted": 100, "resnli": 600, "cs_lambda": 600}
+"""Examples of a set; all of SICCK, and 300 of the others."""
 READ = ("permuted", "sicck")
 """The sets on which the last model reads, and is at chance elsewhere."""
 
@@ -44,7 +44,7 @@ def sets(tmp_path_factory):
         lexical = _load_baseline("lexical", folder)
         built = {}
         for request in build_demo_requests(folder):
-            item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
+            item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 300)))
             built[request.name] = item, _predict_rows(lexical, item)
         sicck = read_exported_set(demo.BUILT_SETS["sicck"])
         built["sicck"] = sicck, _predict_rows(lexical, sicck)
@@ -186,13 +186,7 @@ def test_model_that_reads_two_sets_is_better_on_both(results):
     assert "on 2 of 6 challenge sets (" in verdict.format_verdict(verdict.compute_model_verdict(results["reads two"]))
 
 
-@pytest.mark.parametrize("kind", ["always neutral", "always entailment", "always contradiction", "lexical"])
-def test_order_blind_models_lose_nothing_by_order(results, kind):
-    [permuted] = [result for result in results[kind] if result.set == "permuted"]
-    assert permuted.scores["skill"]["model"] == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["coin", "always neutral", "lexical", "noisy oracle"])
+@pytest.mark.parametrize("kind", ["lexical", "noisy oracle"])
 def test_all_outputs_state_the_same_verdict(results, kind, tmp_path):
     own = results[kind]
     console = Console(width=2_000, record=True, file=open("/dev/null", "w"))

@@ -97,12 +97,8 @@ def running_hub(
 ) -> Iterator[RunningHub]:
     """Run a Hub in a thread, with its data in a temporary folder, until the block ends.
 
-    Args:
-        mount: folder of repositories to serve read-only: datasets/<org>/<name>/…, models/<org>/<name>/…
-        pins: the sha of the commit, by mounted repository, such as ("dataset", "org/name").
-        refs: additional refs of mounted repositories.
-        tokens: the accounts, by token.
-        port: 0 for any free port.
+    The folder `mount` is served read-only: datasets/<org>/<name>/…, models/<org>/<name>/…. `pins` are the shas of the
+    commits of these repositories, by keys such as ("dataset", "org/name"), and `refs` their additional refs.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         listener = listen(port)

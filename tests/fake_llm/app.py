@@ -23,15 +23,10 @@ _PATH = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Request:
-    """A received request.
+    """A received request."""
 
-    Attributes:
-        body: the JSON body.
-        key: the API key.
-    """
-
-    body: Mapping[str, Any]
-    key: str
+    body: Mapping[str, Any]  # JSON
+    key: str  # API key
 
     @property
     def question(self) -> str:
@@ -46,39 +41,25 @@ def answer_by_letters(question: str) -> str:
 
 @dataclass
 class EndpointApp:
-    """The application with its settings and recorded requests.
+    """The application with its settings and recorded requests."""
 
-    Attributes:
-        answers: a function from the last message to the text of the answer, or to the fields of its message.
-        most_logprobs: the maximum number of `top_logprobs`. With 0, requests with `logprobs` are rejected.
-        ignores_logprobs: whether `logprobs` is ignored.
-        key: the required API key; None accepts any key.
-        takes: the supported parameters. Requests with others are rejected with an error that names the first.
-        classifier: the model of the classification routes.
-        info: the JSON of `/info` and `/v1/models` by path; other paths have none.
-        version: further fields of each response, such as `system_fingerprint`.
-        headers: further headers of each response.
-        delay: seconds before each answer.
-        requests: all requests so far, including rejected ones.
-        busiest: the maximum number of concurrent requests.
-        faults: armed faults with `status`, `cut` and `delay` as in `tests.fake_hub.faults`; the body `nonsense`
-            is sent unchanged with status 200.
-    """
-
+    # A function from the last message to the text of the answer, or to the fields of its message.
     answers: Callable[[str], Any] = answer_by_letters
-    most_logprobs: int = 20
+    most_logprobs: int = 20  # With 0, requests with `logprobs` are rejected.
     ignores_logprobs: bool = False
-    key: str | None = None
+    key: str | None = None  # None accepts any key.
+    # Requests with other parameters are rejected with an error that names the first.
     takes: frozenset[str] = frozenset(
         {"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs", "response_format"}
     )
     classifier: Classifier = field(default_factory=Classifier)
-    info: Mapping[str, Any] = field(default_factory=dict)
-    version: Mapping[str, str] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)  # JSON of `/info` and `/v1/models`, by path
+    version: Mapping[str, str] = field(default_factory=dict)  # further fields of each response
     headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    requests: list[Request] = field(default_factory=list)
-    busiest: int = 0
+    delay: float = 0.0  # seconds before each answer
+    requests: list[Request] = field(default_factory=list)  # all so far, including rejected ones
+    busiest: int = 0  # maximum number of concurrent requests
+    # The body `nonsense` is sent unchanged with status 200.
     faults: FaultList = field(default_factory=FaultList)
     _busy: int = 0
 

@@ -29,19 +29,13 @@ def score_by_letters(premise: str, hypothesis: str) -> list[float]:
 
 @dataclass
 class Classifier:
-    """The model of the classification routes.
+    """The model of the classification routes."""
 
-    Attributes:
-        outputs: a function from a pair to label probabilities, or to one number for a model with one output.
-        labels: the names of the outputs.
-        most_pairs: the maximum number of pairs per request.
-        separator: the text between premise and hypothesis in requests to `/classify`.
-    """
-
+    # A function from a pair to label probabilities, or to one number for a model with one output.
     outputs: Callable[[str, str], Sequence[float]] = compute_probabilities_by_letters
-    labels: Sequence[str] = LABELS
-    most_pairs: int = 32
-    separator: str = "[SEP]"
+    labels: Sequence[str] = LABELS  # of the outputs
+    most_pairs: int = 32  # per request
+    separator: str = "[SEP]"  # between premise and hypothesis in requests to `/classify`
 
     def answer(self, path: str, body: Mapping[str, Any]) -> JSONResponse:
         """Answer one request."""

@@ -12,13 +12,9 @@ from tests.fake_llm.app import EndpointApp
 
 
 class RunningEndpoint(EndpointApp):
-    """A running endpoint.
+    """A running endpoint."""
 
-    Attributes:
-        base_url: the address for OpenAI clients.
-    """
-
-    base_url: str = ""
+    base_url: str = ""  # address for OpenAI clients
 
     def route(self, name: str) -> str:
         """Return the URL of a classification route."""

@@ -60,28 +60,17 @@ def _collection(repo_id: str):
 def test_publish_all_lists_every_repo_in_one_collection(repo_id):
     with _authenticate(ALICE), _build_repo_title(repo_id):
         uploads = _publications(repo_id)
-        first = json.loads(_publish(uploads))[-1]
+        first = json.loads(_publish(uploads, private=True))[-1]
         assert (first["kind"], first["done"]) == ("collection", True)
+        assert _collection(repo_id).private
         assert first["added"] == [each.repo for each in uploads]
         items = [(item.item_type, item.item_id) for item in _collection(repo_id).items]
         assert items == [(each.kind, each.repo) for each in uploads]
         assert first["url"].endswith(_collection(repo_id).slug)
 
-        again = json.loads(_publish(uploads))[-1]
+        again = json.loads(_publish(uploads, private=True))[-1]
         assert (again["added"], again["url"]) == ([], first["url"])
         assert [(item.item_type, item.item_id) for item in _collection(repo_id).items] == items
-
-
-@runs_in("hub_client")
-def test_later_publication_adds_to_collection(repo_id):
-    with _authenticate(ALICE), _build_repo_title(repo_id):
-        few, more = _publications(repo_id, 1), _publications(repo_id, 3)
-        _publish(few)
-        other = connect_as_alice().create_repo(f"{repo_id}_other").repo_id
-        connect_as_alice().add_collection_item(_collection(repo_id).slug, other, "model")
-        assert json.loads(_publish(more))[-1]["added"] == [each.repo for each in more[1:]]
-        ids = [item.item_id for item in _collection(repo_id).items]
-        assert ids == [few[0].repo, other, *(each.repo for each in more[1:])]
 
 
 @runs_in("hub_client")
@@ -97,13 +86,6 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
         shown = _publish(uploads, yes=False, as_json=False)
         assert "collection org (1 items are already listed)" in shown
         assert f"  + {uploads[0].kind} {uploads[0].repo}" not in shown
-
-
-@runs_in("hub_client")
-def test_private_publication_makes_private_collection(repo_id):
-    with _authenticate(ALICE), _build_repo_title(repo_id):
-        _publish(_publications(repo_id, 1), private=True)
-        assert _collection(repo_id).private
 
 
 @runs_in("hub_client")

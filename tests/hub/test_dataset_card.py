@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.labels import LABELS
 from unbag.hub import cards
 from unbag.hub.cards import find_card_blocks, join_card, set_card_block, split_card
 from unbag.hub.dataset_card import ConfigCard, merge_card, summarize_tables
@@ -72,12 +72,6 @@ def test_card_names_metric_where_it_was_published():
     assert owner == "org"
     assert publish(card, None)[1] == "org", "a later publication keeps the organization"
     assert publish(card, "other")[1] == "other"
-
-
-def test_merge_card_again_changes_nothing():
-    card = _merge(None, _config("a"), _config("b"))
-    assert _merge(card, _config("a")) == card
-    assert _merge(card, _config("b")) == card
 
 
 def test_merge_card_keeps_existing_text():
@@ -166,11 +160,6 @@ def test_set_entry_keeps_other_bytes():
     assert cards.set_metadata_entry(changed, "model-index", [{"name": "ours"}]) == changed
 
 
-def test_set_entry_appends_new_entry():
-    changed = cards.set_metadata_entry(CARD, "metrics", ["accuracy"])
-    assert changed == CARD.replace("    - 'on'\n---", "    - 'on'\nmetrics:\n- accuracy\n---")
-
-
 @pytest.mark.parametrize("text", ["", "# A card without a head\n"])
 def test_set_entry_without_front_matter_adds_it(text):
     assert cards.set_metadata_entry(text, "a", 1) == f"---\na: 1\n---\n{text}"
@@ -227,11 +216,6 @@ def test_statistics_do_not_depend_on_row_batches():
         "unique_pairs": 2,
         "lengths": {"unit": "words", "premise": [1, 1.7, 3], "hypothesis": [1, 1.3, 2]},
     }
-
-
-def test_statistics_count_labels_of_set():
-    counted = summarize_tables([pa.table(ROWS | {"label": [0, 1, 1]})], TWO_WAY, "en")
-    assert counted["labels"] == {"entailment": 1, "not_entailment": 2}
 
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])

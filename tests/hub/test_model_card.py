@@ -14,7 +14,7 @@ from unbag.hub.licenses import derive_license
 from unbag.hub.model import build_model_upload, find_base_model
 from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
-from unbag.training.recipes import find_recipe, load_recipes
+from unbag.training.recipes import find_recipe
 
 LABELS = ["contradiction", "entailment", "neutral"]
 
@@ -126,13 +126,6 @@ def test_model_card_shows_residual_results_separately(run):
     assert parse_card(upload).data.eval_results is None
 
 
-def test_model_card_shortens_long_curve(run):
-    text = parse_card(build_model_upload(run(steps=101), "me/model")).text
-    rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
-    assert len(rows) <= 13
-    assert rows[-1].startswith("| 101 (published) |")
-
-
 def test_model_card_shows_curve_of_interpolated_weights(run):
     folder = run(recipe="mend", interpolate=True, augment=())
     record = json.loads((folder / "training.json").read_text())
@@ -156,10 +149,6 @@ def test_model_card_describes_recipe_and_word_order(run):
     assert "| alpha | 1 |\n| permutations | 1 |" in text
     assert "unbag train max-entropy --model org/base --revision bbbb" in text
     assert find_base_model(run(name="again")) == ("org/base", "b" * 40)
-
-
-def test_recipes_with_model_have_description():
-    assert [name for name, recipe in load_recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
 def test_results_of_other_model_are_rejected(run):
@@ -247,8 +236,6 @@ def test_publication_with_code_includes_architecture(run):
 @pytest.mark.parametrize(
     ("kinds", "words", "end"),
     [
-        ({"soswap": 1500}, "all", "1,500 SOSwap pairs generated from the training pairs were added."),
-        ({"recombined": 5}, "training", "5 recombined pairs generated from the training pairs were added."),
         (
             {"negation": 400, "contrast": 8},
             "training",
@@ -271,16 +258,12 @@ def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, words, en
 @pytest.mark.parametrize(
     ("sources", "expected"),
     [
-        (["mit"], "mit"),
         (["apache-2.0", "cc-by-sa-4.0"], "cc-by-sa-4.0"),  # SNLI
         (["apache-2.0", "cc-by-sa-4.0", "other"], "other"),  # SNLI and MNLI
         (["mit", "cc-by-nc-4.0"], "cc-by-nc-4.0"),  # ANLI
-        (["mit", "cc-by-4.0", "cc-by-nc-2.0"], "cc-by-nc-2.0"),
         (["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"], "cc-by-nc-sa-3.0"),  # ANLI and SICK
         (["cc-by-sa-4.0", "cc-by-nc-4.0"], "other"),  # SNLI and ANLI, whose licenses exclude each other
-        (["cc-by-sa-4.0", "cc-by-sa-3.0"], "other"),
         (["cc-by-nc-nd-4.0"], "other"),  # does not allow derivatives
-        (["openrail++", "mit"], "other"),
         (["mit", None], "other"),
         ([], "other"),
     ],

@@ -7,18 +7,9 @@ import pytest
 from huggingface_hub import HfApi
 
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.faults import Fault
 
 _PLAIN = ["--sets", "plain", "--corpus", "snli"]
 _LIMIT = 4_000  # maximum file size in bytes, smaller than the tiny corpus
-
-
-_ON_A_SMALL_DISK = f"""
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, ({_LIMIT}, {_LIMIT}))
-from unbag.cli import main
-main()
-"""
 
 
 @pytest.mark.nightly
@@ -37,13 +28,6 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
         "build", "plain", "--corpus", "snli", "--offline", "--output", tmp_path / "plain.parquet"
     )
     assert len(unbag.hub.requests()) == n, "a request was made offline"
-
-
-@pytest.mark.nightly
-def test_full_disk_gives_one_line_error_and_allows_retry(fresh_commands):
-    error = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
-    assert "1 of 1 files are missing: the corpus snli, split validation" in error
-    assert ": available" in fresh_commands("prefetch", *_PLAIN)
 
 
 @pytest.mark.nightly
@@ -71,37 +55,6 @@ def test_damaged_cached_file_is_replaced(commands, tmp_path):
             shutil.rmtree(folder)
         assert commands(*build) == whole
         assert (tmp_path / "plain.parquet").read_bytes() == made
-
-
-@pytest.mark.nightly
-def test_temporary_hub_errors_are_retried(fresh_commands):
-    hub = fresh_commands.hub
-    with hub.broken_by(
-        Fault(path="/api/datasets/stanfordnlp/snli", status=503),
-        Fault(method="HEAD", path="/stanfordnlp/snli/resolve/", status=503),
-        Fault(method="GET", path="/stanfordnlp/snli/resolve/", status=503),
-        Fault(method="GET", path="/_lfs/|/resolve/.*parquet", cut=100),
-    ):
-        assert ": available" in fresh_commands("prefetch", *_PLAIN)
-
-
-@pytest.mark.nightly
-def test_language_model_is_prefetched_completely(fresh_commands, tmp_path):
-    pytest.importorskip("torch", reason="needs unbag[models]")
-    from tests.inference.llm.tiny_lm import save_tiny_lm
-
-    unbag = fresh_commands
-    api = HfApi(unbag.hub.endpoint, token=ALICE)
-    api.create_repo("alice/lm", exist_ok=True)
-    api.upload_folder(repo_id="alice/lm", folder_path=save_tiny_lm(tmp_path / "lm", chat=True))
-    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
-    asked = ["causal:alice/lm", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
-    error = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
-    assert "expected all files to be available offline, got 1 missing: the model alice/lm; download" in error
-    assert "the model alice/lm: available" in unbag("prefetch", *asked)
-    n = len(unbag.hub.requests())
-    unbag("evaluate", *asked, "--apply-chat-template", "--offline", "--output-dir", tmp_path / "a")
-    assert len(unbag.hub.requests()) == n, "a request was made offline"
 
 
 @pytest.mark.nightly

@@ -12,7 +12,6 @@ from huggingface_hub import HfApi
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON, wait_until
-from tests.hub.dataset_reader import describe_rows
 from unbag import challenge_sets
 from unbag.cli import app, run
 
@@ -72,17 +71,6 @@ def published(commands, vectors, request):
     return dict(zip(names, said, strict=True)), given
 
 
-@pytest.mark.nightly
-def test_set_is_published_in_one_commit_and_not_repeated(published, commands):
-    first, given = published
-    for name, said in first.items():
-        assert said["repo"] == f"org/{name}"
-        assert said["commit"]
-        assert any(path.endswith("-00000-of-00001.parquet") for path in said["added"])
-    again = [entry for [entry] in commands.run_sequence(*given)]
-    assert [said["commit"] for said in again] == [None] * len(given)
-
-
 def test_published_rows_equal_built_rows(published, commands, vectors):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
@@ -135,24 +123,6 @@ def test_card_describes_content_and_sources(published, commands):
     assert "bowman-etal-2015" in card
 
 
-@pytest.mark.nightly
-def test_second_config_keeps_first_and_default(commands):
-    configs = ["snli-validation", "snli-test", "snli-validation"]
-    said = commands.run_sequence(
-        *(
-            ["publish", "dataset", "swapped", "--config", config, "--repo-id", "org/two", "--yes", "--json"]
-            for config in configs
-        )
-    )
-    assert [each["commit"] is None for [each] in said] == [False, False, True]
-    metadata = _metadata(_card(commands, "org/two"))
-    assert [(entry["config_name"], entry.get("default")) for entry in metadata["configs"]] == [
-        ("snli-validation", True),
-        ("snli-test", None),
-    ]
-    assert [entry["config_name"] for entry in metadata["dataset_info"]] == ["snli-validation", "snli-test"]
-
-
 def test_user_data_requires_license_and_corpus_has_one(commands, tmp_path, capsys):
     pairs = tmp_path / "mine.jsonl"
     rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
@@ -192,14 +162,6 @@ def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
     assert said["repo"] == "org/killed"
 
 
-def test_description_differs_for_different_rows():
-    import datasets
-
-    features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})
-    one, other = (datasets.Dataset.from_dict({"label": labels}, features=features) for labels in ([0, 1], [1, 0]))
-    assert describe_rows(one) != describe_rows(other)
-
-
 @pytest.mark.nightly
 def test_card_examples_run_without_unbag(published, commands, tmp_path):
     first, _ = published
@@ -218,12 +180,3 @@ def test_card_examples_run_without_unbag(published, commands, tmp_path):
     in_cs, n, *_ = printed.pop("org/cs_lambda")
     assert in_cs == n, "the filter and the metric agree on CS_0.7"
     assert {number for numbers in printed.values() for number in numbers} == {"1.0"}, "gold labels are always right"
-
-
-def test_card_names_metric_and_links_space(published, commands):
-    for name, said in published[0].items():
-        card = _card(commands, said["repo"])
-        metric = challenge_sets.get_challenge_set(name).metrics[0]
-        assert f"[`{metric}`](https://huggingface.co/spaces/org/{metric})" in card
-        assert f'evaluate.load("org/{metric}")' in card
-        assert "ORG/" not in card.partition("## Load")[0].partition("## Score a model")[2].partition("\n## ")[0]

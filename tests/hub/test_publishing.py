@@ -86,20 +86,6 @@ def test_publish_files_deletes_only_own_old_files(repo_id):
     assert (done.added, done.changed, done.deleted) == ({"data/new": 1}, {}, ("data/old",))
 
 
-@runs_in("hub_client")
-def test_file_changed_by_others_is_merged(repo_id):
-    from unbag.hub.push import publish_files
-
-    with _authenticate(ALICE):
-        for line in (b"a", b"b", b"a"):
-            publish_files(
-                _publication(repo_id, names=lambda old, line=line: b"\n".join(sorted({*(old or b"").split(), line})))
-            )
-    [file] = connect_as_alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
-    assert file.size == len(b"a\nb")
-    assert len(_commits(repo_id)) == 3
-
-
 @pytest.mark.nightly
 @runs_in("hub_client")
 def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):

@@ -49,24 +49,6 @@ def test_evaluation_pushes_results_in_one_commit(commands, tiny_hub, repo_id, tm
 
 
 @pytest.mark.nightly
-def test_training_publishes_model_with_evaluation(
-    commands,
-    tiny_hub,
-    repo_id,
-    tmp_path,
-    pretrained,  # noqa: F811
-    pairs_path,  # noqa: F811
-):
-    training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_path, "--validation", pairs_path)
-    short = ("--max-steps", "4", "--batch-size", "12", "--evaluate", "swapped")
-    commands(*training, *short, "--output-dir", tmp_path / "model", "--push-results", repo_id)
-    api, there, commits = files(tiny_hub, repo_id, "model")
-    assert {"model.safetensors", "training.json", "README.md", "evaluation/results.json"} <= there
-    assert sum("recipe finetune" in title for title in commits) == 1
-    assert api.repo_info(repo_id).private
-
-
-@pytest.mark.nightly
 def test_mended_model_in_job_is_published_with_both_evaluations(
     commands,
     tiny_hub,

@@ -1,7 +1,6 @@
 """Tests of the file of a results dataset: merged rows and rejected input."""
 
 import io
-import json
 from dataclasses import replace
 
 import pyarrow as pa
@@ -36,15 +35,6 @@ def test_result_has_row_per_metric():
         "plain",
     )
     assert set(after) == set(SCHEMA.names)
-
-
-def test_result_rows_with_different_options_have_different_keys():
-    [_, whole], [_, drawn] = (
-        build_result_rows([build_plain_result()]),
-        build_result_rows([replace(build_plain_result(), config={"max_examples": 5, "sample_seed": 1})]),
-    )
-    assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"max_examples": 5, "sample_seed": 1})
-    assert table(merge_result_rows([whole, drawn], None)).num_rows == 2
 
 
 def test_merge_does_not_depend_on_publisher_order():

@@ -75,13 +75,6 @@ def test_bundle_modules_with_repeated_name_raises(package):
         bundle_modules(["ours.bad"], title="Bundle.")
 
 
-def test_bundle_modules_keeps_blocks_with_only_an_import(package):
-    package(
-        good='"""Good."""\n\nA = 2\n', lazy='"""Lazy."""\n\n\ndef f():\n    from ours.good import A\n\n    return A\n'
-    )
-    assert _execute(bundle_modules(["ours.lazy"], title="Bundle.")).f() == 2
-
-
 def test_bundled_module_imports_from_neighboring_bundle(package):
     source = '"""Shell."""\n\nimport numpy as np\n\nfrom ours.a import y, x\nfrom ours.b import z\n\nprint(x)\n'
     text, modules = rewrite_imports(source, "beside")

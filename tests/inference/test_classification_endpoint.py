@@ -105,30 +105,10 @@ def test_smaller_batch_limit_of_server_is_found(endpoint):
     np.testing.assert_array_equal(connect(endpoint, "predict", cache=cache).predict(PREMISES, HYPOTHESES), values)
 
 
-def test_concurrent_requests_are_limited(endpoint):
-    endpoint.classifier = ONE_OUTPUT
-    endpoint.delay = 0.02
-    connect(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
-    assert endpoint.busiest == 3, "one request per premise, three at a time"
-
-
-def test_temporary_errors_are_retried(endpoint):
-    endpoint.arm({"status": 429, "headers": {"Retry-After": "0.01"}, "times": 2}, {"status": 503, "times": 2})
-    assert len(connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)) == len(PREMISES)
-    assert endpoint.faults.armed() == []
-
-
 @pytest.mark.parametrize(
     ("route", "classifier", "options", "error", "words"),
     [
         ("predict", Classifier(labels=("LABEL_0", "LABEL_1", "LABEL_2")), {}, LabelError, "--label-map 0="),
-        (
-            "predict",
-            Classifier(labels=("joy", "anger", "fear")),
-            {},
-            LabelError,
-            "expected label names in the model's id2label",
-        ),
         (
             "classify",
             Classifier(outputs=lambda p, h: [0.2, 0.6, 0.2]),

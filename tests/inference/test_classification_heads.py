@@ -14,30 +14,25 @@ from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 ENCODER = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64}
 DISENTANGLED = {**ENCODER, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "max_relative_positions": 16}
-SEQ2SEQ = {
-    **{"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4},
-    **{"decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "init_std": 0.3},
-    **{"bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 3, "forced_eos_token_id": 3},
-}
-T5 = {
-    **{"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0},
-    **{"eos_token_id": 3, "initializer_factor": 2.0},
-}
 HEADS = {
     "modernbert": {**ENCODER, "initializer_range": 0.3, "global_attn_every_n_layers": 2, "local_attention": 8}
     | {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3},
     "modernbert with mean pooling": {**ENCODER, "initializer_range": 0.3, "classifier_pooling": "mean"}
     | {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3},
-    "deberta": {**DISENTANGLED, "initializer_range": 0.3},
     "deberta-v2": {**DISENTANGLED, "initializer_range": 0.3},
     "deberta-v2 as v3": {
         **{**DISENTANGLED, "initializer_range": 0.3, "position_buckets": 8, "norm_rel_ebd": "layer_norm"},
         **{"share_att_key": True, "position_biased_input": False, "type_vocab_size": 0},
     },
-    "bart": SEQ2SEQ,
-    "mbart": SEQ2SEQ,
-    "t5": T5,
-    "mt5": T5,
+    "bart": {
+        **{"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4},
+        **{"decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "init_std": 0.3},
+        **{"bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 3, "forced_eos_token_id": 3},
+    },
+    "t5": {
+        **{"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0},
+        **{"eos_token_id": 3, "initializer_factor": 2.0},
+    },
 }
 
 

@@ -39,13 +39,6 @@ def test_output_of_a_pipeline_is_read():
         assert predict_with([best] * 3).tolist() == [[0, 0, 1]] * 3
 
 
-def test_two_labels_of_contradiction_model():
-    found = predict_with(
-        [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], label_map=parse_label_map("not_contradiction,contradiction")
-    )
-    np.testing.assert_allclose(found, [[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], atol=1e-7)
-
-
 @pytest.mark.parametrize("order", [TWO_WAY[::-1], CONTRADICTION_OR_NOT[::-1], LABELS[::-1]])
 def test_label_order_follows_label_map_and_is_in_identity(order):
     """Equal identities share stored predictions, so identities of different label maps must differ."""
@@ -72,7 +65,6 @@ def test_torch_tensors_are_accepted():
     ("answer", "words"),
     [
         ([0.2, 0.9, 0.4], r"got one score per pair; return .* such as \[score, 1 - score\]"),
-        ([[0.2], [0.9], [0.4]], "got one score per pair"),
         ([[0.2, 0.8]] * 3, "got 2 columns; .*--label-map .*: an order of .* entailment,not_entailment or not_ent"),
         ([[0.2] * 5] * 3, "got 5 columns; return a column for each label"),
     ],
@@ -86,8 +78,6 @@ def test_wrong_number_of_outputs_error_names_label_map(answer, words):
     ("name", "space", "names"),
     [
         ("not_entailment", LABELS, "entailment,not_entailment"),
-        ("not_contradiction", LABELS, "contradiction,not_contradiction"),
-        ("neutral", TWO_WAY, "entailment,neutral,contradiction"),
         ("entailment", CONTRADICTION_OR_NOT, "entailment,neutral,contradiction or entailment,not_entailment"),
     ],
 )
@@ -110,20 +100,14 @@ def test_function_receives_lists_and_no_empty_calls():
     [
         (["neutral"] * 2, "expected 3 predictions for 3 pairs, got 2"),
         (["neutral", "maybe", "neutral"], "got 'maybe'"),
-        (["neutral", "not_entailment", "neutral"], "got 'not_entailment'"),
         (["neutral", [0, 1, 0], "neutral"], "outputs of one type"),
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),
-        ([[np.nan, 0.5, 0.5]] * 3, "sum to 1"),
         ([[1.5, -0.5, 0.0]] * 3, "sum to 1"),
         ([[0.5, 0.5]] * 3, r"probabilities of 3 labels per pair .* got 2 columns; return"),
         ([{"entailment": 1.0}] * 3, "a probability for each of"),
         ((name for name in ["neutral"] * 3), "got a generator"),
         ([object()] * 3, r"expected a table of numbers, 3 rows .* got list of object"),
-        ([b"neutral"] * 3, r"expected a table of numbers, 3 rows .* got list of bytes"),
-        ([[10**400, 0, 0]] * 3, r"expected a table of numbers, 3 rows .* got list of list"),
-        ([[1, 0, 0], [1, 0], [1, 0, 0]], r"expected a table of numbers, 3 rows .* got list of list"),
         ([{"entailment": 10**400, "neutral": 0, "contradiction": 0}] * 3, "a probability from 0 to 1 for each label"),
-        ([{"entailment": object(), "neutral": 0, "contradiction": 0}] * 3, r"got <object .*> for 'entailment'"),
         ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with label names as keys .* got the key 0"),
     ],
 )

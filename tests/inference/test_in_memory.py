@@ -55,7 +55,7 @@ def test_probabilities_equal_those_of_library(made, model_without_truncation):
     assert predictor.identity["label_order"] == ",".join(ORDER)
 
 
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
+@pytest.mark.parametrize("made", [load_pipeline])
 def test_float16_weights_on_cpu_are_copied_to_float32(made, tiny_bert, caplog):
     model = made(tiny_bert)
     model.model.half()
@@ -105,7 +105,7 @@ def test_given_maximum_length_is_kept(tiny_bert):
     assert load_predictor(load_pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
+@pytest.mark.parametrize("made", [load_pipeline])
 def test_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))

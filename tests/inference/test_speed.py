@@ -52,16 +52,8 @@ def test_measure_p99_is_nearest_rank(n, p99):
 
 
 def measure(*arguments):
-    asked = [
-        "speed",
-        *arguments,
-        "--data",
-        str(demo.get_demo_file("validation")),
-        "--max-examples",
-        "5",
-        "--rounds",
-        "1",
-    ]
+    data = str(demo.get_demo_file("validation"))
+    asked = ["speed", *arguments, "--data", data, "--max-examples", "5", "--rounds", "1"]
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
     return done.exit_code, done.stdout
 

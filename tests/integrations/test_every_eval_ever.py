@@ -2,25 +2,19 @@
 
 import json
 import re
-from copy import deepcopy
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import get_args
 
 import pytest
 
 from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
-from unbag.cli.export import Relationship as CommandRelationship
 from unbag.evaluation.metrics import collect_metrics
 from unbag.integrations.every_eval_ever import (
-    EvaluationAuthor,
-    Relationship,
     build_eee_record,
     export_eee_records,
 )
-from unbag.integrations.harness.export import HARNESSES
 
 jsonschema = pytest.importorskip("jsonschema")  # not installed with the oldest packages
 _FOLDER = {"model": "folder", "revision": "sha256:1", "dtype": "float32", "max_length": "64"}
@@ -147,14 +141,6 @@ def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
             assert not report.warnings
 
 
-def test_schema_rejects_record_without_bound(tmp_path):
-    [record, *_] = _export(tmp_path, "function", model="acme/model").values()
-    broken = deepcopy(record)
-    del broken["evaluation_results"][0]["metric_config"]["min_score"]
-    with pytest.raises(jsonschema.ValidationError, match="min_score"):
-        jsonschema.validate(broken, RECORD)
-
-
 def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
     records = _export(tmp_path, "transformer", model="acme/model")
     by_set = {record["evaluation_id"].split("/")[0].removeprefix("unbag_"): record for record in records.values()}
@@ -174,12 +160,6 @@ def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
             assert metric["lower_is_better"] is not number.higher_is_better
             assert metric["evaluation_description"] == challenge_sets.get_challenge_set(result.set).question
             assert float(metric["min_score"]) <= value <= float(metric["max_score"])
-
-
-def test_score_without_lower_limit_has_bound_minus_infinity(tmp_path):
-    [record, *_] = _export(tmp_path, "function", model="acme/model").values()
-    bounds = {each["metric_config"]["metric_name"]: each["metric_config"] for each in record["evaluation_results"]}
-    assert (bounds["skill score"]["min_score"], bounds["skill score"]["max_score"]) == ("-Infinity", 1.0)
 
 
 def test_hub_model_keeps_id_and_names_platform():
@@ -218,12 +198,6 @@ def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
     assert source(snli, "org")["hf_repo"] == "org/plain"
 
 
-def test_second_export_writes_same_files(tmp_path):
-    first = _export(tmp_path / "a", "function", model="acme/model")
-    assert _export(tmp_path / "b", "function", model="acme/model") == first
-    assert len(first) == len(_read("function"))
-
-
 def test_results_on_two_corpora_form_one_record(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
     [file] = export_eee_records([result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model")
@@ -238,7 +212,7 @@ def test_model_without_developer_requires_id(tmp_path):
         _export(tmp_path, "transformer")
 
 
-@pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "/a/b", "a//b", "flat"])
+@pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "flat"])
 def test_invalid_datastore_id_is_rejected(model, tmp_path):
     with pytest.raises(ValueError, match="--model: expected an id"):
         _export(tmp_path, "function", model=model)
@@ -273,12 +247,6 @@ def test_export_eee_writes_records_with_evaluator(tmp_path, capsys):
 def test_export_with_arguments_of_other_kind_names_them(arguments, message, tmp_path, capsys):
     assert cli.run(cli.app, ["export", *arguments, "--output-dir", str(tmp_path / "out")]) != 0
     assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_command_offers_relationships_of_schema():
-    assert get_args(CommandRelationship) == get_args(Relationship)
-    assert "eee" not in HARNESSES
-    assert EvaluationAuthor().relationship in get_args(Relationship)
 
 
 def test_metric_of_pairs_with_common_documents_has_sources_of_documents():

@@ -104,18 +104,6 @@ def test_callback_does_not_change_training(tiny_bert, pairs_path, requests, tmp_
     assert losses[0] == losses[1]
 
 
-def test_module_modes_are_restored(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
-    callback = record_requests(trainer, requests)
-    trainer.model.train()
-    trainer.model.bert.embeddings.eval()
-    modes = [module.training for module in trainer.model.modules()]
-    callback.on_evaluate(trainer.args, trainer.state, trainer.control, {}, model=trainer.model)
-    assert [module.training for module in trainer.model.modules()] == modes
-    assert True in modes
-    assert False in modes
-
-
 def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_path, requests, tmp_path):
     trainer = build_trainer(tiny_bert, pairs_path, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
     record_requests(trainer, requests)
@@ -196,17 +184,7 @@ def test_early_stopping_can_use_score(tiny_bert, pairs_path, requests, tmp_path)
     assert trainer.state.global_step < 40, "it stopped by our number"
 
 
-def test_train_begin_logs_number_of_rows(tiny_bert, pairs_path, requests, tmp_path, caplog):
-    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
-    callback = record_requests(trainer, requests)
-    trainer.train()
-    [told] = [each for each in caplog.messages if "each evaluation runs" in each]
-    rows = sum(len(each.pairs[0]) for each in callback._sets)
-    assert f"each evaluation runs {rows:,} rows of permuted, swapped, which takes about " in told
-    assert told.endswith("rows per second; set max_rows=… to limit this time")
-
-
-@pytest.mark.parametrize("max_rows", [400, 100, 50])
+@pytest.mark.parametrize("max_rows", [400, 50])
 def test_max_rows_limits_all_sets_together(tiny_bert, pairs_path, requests, tmp_path, max_rows):
     trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
     whole, bounded = (record_requests(trainer, requests, max_rows=most)._sets for most in (None, max_rows))

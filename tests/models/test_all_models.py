@@ -64,7 +64,10 @@ SHAPES = ("dan", "convnet", "kim", "diin", "s-tlstm", "g-tlstm")
 """One of each kind: a bag, convolutions, recurrences with relations, features of words, two kinds of trees."""
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("dan", "kim", "g-tlstm") else pytest.param(name, marks=pytest.mark.nightly) for name in SHAPES],
+)
 def test_model_memorizes_sixty_four_pairs(name):
     """The pairs have random words and random labels."""
     generator = torch.Generator().manual_seed(3)
@@ -103,9 +106,15 @@ def train_model(name, recipe, pairs, folder, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize(
-    ("recipe", "options"), [("hex", {}), ("max_entropy", {}), ("finetune", {"word_order": "shuffled"})]
+    ("name", "recipe", "options"),
+    [
+        ("dan", "max_entropy", {}),
+        ("kim", "hex", {}),
+        ("diin", "finetune", {"word_order": "shuffled"}),
+        ("s-tlstm", "max_entropy", {}),
+        ("g-tlstm", "hex", {}),
+    ],
 )
 def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811
     before, after = train_model(name, recipe, pairs_path, tmp_path, **options)
@@ -114,7 +123,7 @@ def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # no
     assert any(not torch.equal(value, after[key]) for key, value in before.items())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["s-tlstm", "diin"])
 def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
     pytest.importorskip("spacy")
@@ -226,7 +235,7 @@ def test_hex_finds_last_layer_and_words(name):
     assert trainer.branch.table.is_word.sum() == len(tiny_tokenizer()) - 3
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", SHAPES)
 def test_bfloat16_changes_probabilities_slightly(name):
     network = tiny_model(name)
     expected = network(**encode()).logits.softmax(dim=-1)

@@ -11,7 +11,7 @@ from tests.models.tiny_models import TEXT_VARIANTS, encode, tiny_model
 from unbag.models import ARCHITECTURES
 from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import QueryScorer
-from unbag.training.initialization import build_options_class, count_parameters
+from unbag.training.initialization import count_parameters
 
 
 @pytest.mark.parametrize("compose_relations", [True, False])
@@ -138,15 +138,3 @@ def test_kim_parameters_are_those_of_esim_and_relations(compose_relations, pool_
     assert found == count_parameters(ARCHITECTURES["esim"]) + of_projection + of_composition + of_pooling
     if not pool_relations:
         assert found == pytest.approx(4_300_000, rel=0.011)
-
-
-@pytest.mark.parametrize(("name", "options"), TEXT_VARIANTS.items())
-def test_text_variants_differ_from_default_and_are_options(name, options):
-    config = ARCHITECTURES[name].config
-    chosen = config(**options)
-    without = config.from_dict({key: value for key, value in chosen.to_dict().items() if key not in options})
-    assert options
-    for option, value in options.items():
-        assert option in build_options_class(ARCHITECTURES[name]).__annotations__
-        assert getattr(config(), option) == getattr(without, option) != value
-        assert getattr(chosen, option) == value

@@ -22,18 +22,13 @@ LENGTHS = [5, 4, 1, 2, 3]
 
 
 def check_tree(merges, leaves):
-    """Check that the merges form a binary tree over the leaves.
-
-    Raises:
-        ValueError: If a node is merged twice or before it exists, or if several roots are left.
-    """
+    """Check that the merges form a binary tree over the leaves."""
     taken: set[int] = set()
     for made, pair in enumerate(merges, start=leaves):
-        if any(not 0 <= node < made for node in pair) or len({*pair}) < 2 or not taken.isdisjoint(pair):
-            raise ValueError(f"expected a binary tree over {leaves} leaves, found {list(merges)}: {pair} is no merge")
+        assert all(0 <= node < made for node in pair), "merged before it exists"
+        assert len({*pair} - taken) == 2, "merged twice"
         taken |= {*pair}
-    if len(merges) != leaves - 1:
-        raise ValueError(f"expected {leaves - 1} merges of {leaves} leaves, found {len(merges)}")
+    assert len(merges) == leaves - 1, "several roots"
 
 
 def compute_merge(cell, left, right, x):

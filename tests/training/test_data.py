@@ -72,11 +72,6 @@ def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
         load_data(rows, max_examples=5000, validation=(str(rows),))
 
 
-def test_unknown_corpus_is_rejected():
-    with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, got 'snil'"):
-        load_data("snil")
-
-
 @pytest.fixture
 def two_label_pairs(tmp_path):
     """Return a file of pairs with two labels, and their three-way labels."""

@@ -95,8 +95,7 @@ def extend_last_layer(objective, kind="bert"):
     return f
 
 
-@pytest.mark.parametrize("kind", LAST_LAYERS)
-@pytest.mark.parametrize("unscaled", [False, True])
+@pytest.mark.parametrize(("kind", "unscaled"), [*((kind, False) for kind in LAST_LAYERS), ("bert", True)])
 def test_loss_equals_definition_in_every_family(kind, unscaled):
     """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and the projection with NumPy's least squares."""
     objective = build_objective(kind, unscaled=unscaled).train()
@@ -222,7 +221,7 @@ def test_evaluation_equals_published_network_per_pair():
     torch.testing.assert_close(torch.cat(alone), expected, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("b", [1, 2, 10])
+@pytest.mark.parametrize("b", [1, 10])
 @pytest.mark.parametrize("superficially", ["as drawn", "zero", "collinear"])
 def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
     objective = build_objective().train()
@@ -339,34 +338,6 @@ def test_evaluator_predicts_with_either_head(finished_objective):
     np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
 
 
-def test_residual_head_is_loaded_from_hub_revision(finished_objective, tmp_path, monkeypatch):
-    """The cache has the layout of the Hub client and is read offline."""
-    _, folder = finished_objective
-    commit = "c0ffee" + "0" * 34
-    repo = tmp_path / "models--org--tiny"
-    shutil.copytree(folder, repo / "snapshots" / commit)
-    (repo / "refs").mkdir()
-    (repo / "refs" / "main").write_text(commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    for module in ("huggingface_hub.constants", "transformers.utils.hub", "transformers.configuration_utils"):
-        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path), raising=False)
-    of_hub = TransformerPredictor.load("org/tiny", head="residual")
-    assert of_hub.identity["revision"] == commit
-    expected = TransformerPredictor.load(folder, head="residual")
-    assert of_hub.identity["head"] == expected.identity["head"]
-    np.testing.assert_allclose(of_hub.predict(["a dog"], ["a cat"]), expected.predict(["a dog"], ["a cat"]))
-
-
-def test_saved_head_round_trips(finished_objective):
-    objective, folder = finished_objective
-    assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega", "embeddings", "is_word"}
-    assert json.loads((folder / "hex.json").read_text()) == {"format": 2, "layer": "classifier", "normalise": True}
-    branch = ResidualHead.load(folder).branch
-    torch.testing.assert_close(branch.phi.weight, objective.branch.phi.weight)
-    for here, there in zip(branch.table, objective.branch.table, strict=True):
-        assert torch.equal(here, there)
-
-
 SOUND = {"format": 2, "layer": "classifier", "normalise": True}
 
 
@@ -378,7 +349,6 @@ SOUND = {"format": 2, "layer": "classifier", "normalise": True}
         ({"format": 1}, {}, r"expected format 2, got 1 from .*; train again .* or use the plain head"),
         ({"format": 2, "layer": 1}, {}, "expected the layer and whether to normalise, got 1 and None"),
         (SOUND, {"phi": lambda phi: phi[:, 1:]}, r"hex\.safetensors: expected the weights .*, got the shapes"),
-        (SOUND, {"omega": lambda omega: omega[0]}, r"hex\.safetensors: expected the weights .*, got the shapes"),
         (SOUND, {"is_word": None}, r"hex\.safetensors: expected the weights .*, got the shapes"),
         (SOUND, None, r"hex\.safetensors: .* got an unreadable file"),
     ],

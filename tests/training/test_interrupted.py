@@ -90,20 +90,6 @@ def single_process_run(tmp_path_factory, pretrained, pairs_path):
 
 
 @pytest.mark.nightly
-def test_two_processes_equal_one_with_joint_batch(tmp_path, pretrained, arguments, single_process_run):
-    two = wait_for_training(start_training(TWO, arguments, pretrained, tmp_path / "two"))
-    assert two["runs"][0]["processes"] == 2
-    assert has_close_weights(
-        load_file(single_process_run[0] / "model.safetensors"), load_file(tmp_path / "two/model.safetensors"), 1e-3
-    )
-    losses = [
-        [found["all"]["loss"] for found in done["runs"][0]["evaluations"]] for done in (single_process_run[1], two)
-    ]
-    assert len(losses[0]) == 5
-    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
-
-
-@pytest.mark.nightly
 def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, arguments, single_process_run):
     kill_after_checkpoint(start_training(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
     done = wait_for_training(start_training(ALONE, arguments, pretrained, tmp_path / "out"))

@@ -73,31 +73,10 @@ def test_parts_of_other_options_are_rebuilt(pairs, tmp_path):
         build_set_on_cluster(build_request(write_pairs(tmp_path / "few.parquet", build_demo_rows()[:30])), tmp_path)
 
 
-def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
-    rows = build_demo_rows()
-    wrong = write_pairs(tmp_path / "wrong.parquet", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
-    with pytest.raises(DataError) as own:
-        export_challenge_set(build_request(wrong), tmp_path / "own")
-    with pytest.raises(DataError) as made:
-        build_set_on_cluster(build_request(wrong), tmp_path / "ray")
-    assert str(made.value) == str(own.value)
-    assert "wrong.parquet, row 1200: " in str(made.value)
-
-
 def test_duplicate_id_in_other_part_is_rejected(tmp_path):
     rows = build_demo_rows()
     with pytest.raises(DataError, match="expected unique ids, got 'p3' twice"):
         build_set_on_cluster(build_request(write_pairs(tmp_path / "twice.parquet", [*rows, rows[3]])), tmp_path / "ray")
-
-
-def test_damaged_part_is_rejected(pairs, tmp_path):
-    build_set_on_cluster(build_request(pairs), tmp_path)
-    part = tmp_path / "data-00002-of-00004.parquet"
-    content = bytearray(part.read_bytes())
-    content[2_000] ^= 1
-    part.write_bytes(content)
-    with pytest.raises(DataError, match=r"data-00002-of-00004.parquet: expected a readable file.*; remove"):
-        build_set_on_cluster(build_request(pairs), tmp_path)
 
 
 def test_folder_local_to_each_node_is_rejected(pairs):

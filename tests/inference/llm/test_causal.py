@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from unbag.data.labels import LABELS, TWO_WAY  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
-from unbag.inference.llm.causal import CausalPredictor, _Question  # noqa: E402
+from unbag.inference.llm.causal import CausalPredictor  # noqa: E402
 from unbag.inference.llm.prompts import WORDS, DefaultPrompt  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
@@ -41,9 +41,9 @@ def compute_by_definition(folder, rendered, space, words=tuple(WORDS[label] for 
     return found
 
 
-@pytest.mark.parametrize("num_fewshot", [0, 3])
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-@pytest.mark.parametrize("merges", [True, False], ids=["words of one token", "of several"])
+@pytest.mark.parametrize(
+    ("kind", "merges", "num_fewshot"), [("llama", True, 0), ("llama", False, 3), ("gpt2", True, 3), ("gpt2", False, 0)]
+)
 def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
@@ -85,20 +85,6 @@ def test_chat_template_is_used_if_present(make_lm):
     assert plain.prompt.build_text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
 
 
-def test_template_that_opens_a_thought_scores_words_after_it(make_lm):
-    folder = make_lm(chat=True, positions=3000)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.chat_template = tokenizer.chat_template.replace("<assistant>", "<assistant><think>")
-    tokenizer.save_pretrained(folder)
-    turns = [DefaultPrompt().build_messages(*pair) for pair in PAIRS]
-    texts = [f"<user>{asked[0]['content']}</user><assistant><think>\n</think>\n\n" for asked in turns]
-    np.testing.assert_allclose(
-        compute_log_likelihoods(CausalPredictor.load(folder)),
-        compute_by_definition(folder, texts, ""),
-        atol=2e-4,
-    )
-
-
 def test_beginning_token_is_added_once(make_lm):
     folder = make_lm(bos=True)
     [question] = CausalPredictor.load(folder)._questions(*zip(PAIRS[0], strict=True))
@@ -125,15 +111,6 @@ def test_models_without_cache_read_whole_prompts(make_lm):
     assert predictor.identity["last_layer"] == "none"
     expected = compute_by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
     np.testing.assert_allclose(compute_log_likelihoods(predictor), expected, atol=2e-4)
-
-
-def test_shared_tokens_of_words_are_scored_once():
-    question = _Question.of([1, 2, 3], [[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 3, 5, 7]])
-    assert (question.prefix, question.endings, question.tails) == ([1, 2, 3], [[4], [5, 6], [5, 7]], [[5]])
-    question = _Question.of([1, 2], [[1, 2], [1, 2, 3], [1, 2, 4]])  # the first word is a prefix of the others
-    assert (question.prefix, question.endings) == ([1], [[2], [2, 3], [2, 4]])
-    question = _Question.of([1, 2], [[1, 8], [1, 9], [1, 2, 3]])  # the first token of the word merges with the prompt
-    assert (question.prefix, question.endings, question.tails) == ([1], [[8], [9], [2, 3]], [[2]])
 
 
 def test_long_pairs_are_truncated_and_counted(make_lm):

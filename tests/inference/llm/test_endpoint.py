@@ -2,8 +2,6 @@
 
 import logging
 import os
-import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +11,8 @@ pytest.importorskip("openai", reason="needs unbag[llm]")
 
 from tests.fake_llm import answer_by_letters
 from tests.fake_llm.app import WORDS, EndpointApp
-from tests.fork_server import PYTHON, wait_until
-from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
-from unbag.inference.label_probe import PAIRS, run_label_probe
-from unbag.inference.llm.client import KEY, RETRIES, EndpointUsage
+from unbag.inference.llm.client import KEY, EndpointUsage
 from unbag.inference.llm.endpoint import EndpointPredictor
 from unbag.inference.llm.prompts import WORDS as WORD_OF
 from unbag.inference.llm.prompts import DefaultPrompt
@@ -92,11 +87,6 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
     found = predictor.predict(PREMISES, HYPOTHESES)
     endpoint.answers = answer_by_letters
     np.testing.assert_array_equal(found.argmax(axis=1), expected(endpoint).argmax(axis=1))
-
-
-def test_few_shot_examples_are_chat_messages(endpoint):
-    connect(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
-    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).build_messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_temporary_errors_are_retried(endpoint):
@@ -187,13 +177,6 @@ def test_filtered_pair_is_abstention(endpoint):
     assert connect(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
 
 
-def test_label_probe_passes(endpoint):
-    gold = {DefaultPrompt().build_messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
-    endpoint.answers = lambda question: gold.get(question, "Maybe")
-    report = run_label_probe(connect(endpoint))
-    assert (report.right_declared, report.mislabelled) == (12, False)
-
-
 def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     monkeypatch.setenv(KEY, SECRET)
     endpoint.key = SECRET
@@ -219,20 +202,12 @@ def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     [
         (None, "expected the URL of the endpoint"),
         ("localhost:8000", "expected the URL of"),
-        ("ftp://localhost/v1", "expected the URL of"),
         ("http://me:secret@localhost/v1", "without user name, password or"),
         ("http://localhost/v1?key=secret", "without user name, password or"),
         ("http://host\nx", "expected the URL of"),
-        ("http://me:secret@host/v1\r", "expected the URL of"),
-        ("http://host/ v1", "expected the URL of"),
-        ("http://h\udcffost/v1", "expected the URL of"),
-        ("http://[::1", "expected the URL of"),
-        ("http://host:port/v1", "expected the URL of"),
         ("http://host:99999/v1", "expected the URL of"),
-        ("http://host..name/v1", "expected the URL of"),
         ("http://ho!é/v1", "expected a URL such as"),
         (f"http://{'a' * 64}/v1", "expected the URL of"),
-        (f"http://host/{'a' * 100_000}", "expected the URL of"),
     ],
 )
 def test_invalid_addresses_are_rejected(address, message):
@@ -249,57 +224,3 @@ def test_unreachable_endpoint_error_names_address(endpoint):
         EndpointPredictor("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
         EndpointPredictor("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
-
-
-def test_maximum_wait_equals_docstring():
-    import importlib
-
-    constants = importlib.import_module("openai._constants")
-    waits = [min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(RETRIES)]
-    assert constants.MAX_RETRY_AFTER_DELAY == 120
-    assert sum(waits) == 39.5
-
-
-ROWS = "premise,hypothesis,label\n" + "".join(
-    f"{p},{h},{LABELS[row % 3]}\n" for row, (p, h) in enumerate(zip(PREMISES, HYPOTHESES, strict=True))
-)
-
-
-def run_command(endpoint, folder, *options):
-    arguments = ["evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--data", "pairs.csv", *options]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf")}
-    return PYTHON.start(
-        "-m", "unbag", *arguments, "--sets", "plain", "--output-dir", "out", cwd=folder, env=environment
-    )
-
-
-@pytest.mark.nightly
-def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
-    (tmp_path / "pairs.csv").write_text(ROWS)
-    endpoint.delay = 0.5
-    killed = run_command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
-    answered = 1 + 12 + 4  # a request for the format, the pairs of the label probe, and some pairs
-    wait_until(lambda: len(endpoint.requests) >= answered, killed)
-    killed.kill()
-    killed.wait()
-    endpoint.delay = 0.0
-    time.sleep(0.6)  # long enough for the last answers, which no client receives
-    before = len(endpoint.requests)
-    done = run_command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
-    out, err = done.communicate()
-    assert done.returncode == 0, err
-    asked = [str(request.body["messages"]) for request in endpoint.requests]
-    assert len(set(asked)) == 12 + 12, "the first question of the probe is the one that tells how to ask"
-    assert len(asked) - len(set(asked)) <= 3, "at most the first question and what was under way are asked again"
-    spent = re.search(r"(\d+) requests? answered \((\d+) more reused from earlier runs\), .* out: \d\.\d{4}", err)
-    assert spent
-    assert int(spent[1]) == len(endpoint.requests) - before
-    assert int(spent[2]) >= 12
-    [result] = results.read_results(tmp_path / "out" / "results.json")
-    np.testing.assert_allclose(
-        result.scores["accuracy"].value,
-        np.mean(expected(endpoint).argmax(axis=1) == np.arange(12) % 3),
-    )
-    assert result.model["n_abstained"] == 0
-    assert result.model["label_probe"]["en"].endswith("of 12")
-    assert "endpoint:tiny" in out

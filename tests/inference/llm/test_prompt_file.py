@@ -17,7 +17,6 @@ from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
-from unbag.inference.llm.reading import compute_label_probabilities, find_answer_token, parse_json_label, parse_label
 from unbag.reports.reproduce import build_reproduce_command
 
 BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
@@ -61,16 +60,11 @@ def test_prompt_words_define_label_space(tmp_path):
     ("head", "body", "words"),
     [
         (None, "{{ premise }}", "expected a template with the variables premise and hypothesis, got premise"),
-        (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
         (None, BODY + "{% if %}", "expected a Jinja template after YAML front matter"),
-        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after YAML front matter"),
         (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after YAML front matter, got division by zero"),
-        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after YAML front matter"),
         ("answer: yes", BODY, "expected front matter with words, json, system"),
         ("words: {neutral: maybe}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
-        ("words: {good: yes, bad: no}", BODY, "good"),
-        ("words: yes", BODY, "expected words for each of"),
         ("words: {entailment: [], not_entailment: no}", BODY, "expected one word or a list of words for entailment"),
     ],
 )
@@ -84,61 +78,6 @@ def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
         choose_prompt(write_prompt(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a readable template, or one of .*, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("Supported.", "entailment"),
-        ("**not supported**, since …", "not_entailment"),
-        ("Let us see. The answer is: Not supported", "not_entailment"),
-        ("Yes", "entailment"),
-        ("supportedness", None),
-        ("The claim is not supported", "not_entailment"),
-        ("That the claim is not supported is wrong", None),
-        ("entailment", "entailment"),
-        ("neutral", None),
-        ("", None),
-    ],
-)
-def test_parse_label_uses_prompt_words(text, label):
-    assert parse_label(text, WORDS) == label
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ('{"verdict": "Supported"}', "entailment"),
-        ('```json\n{"verdict": "not supported", "why": "{…}"}\n```', "not_entailment"),
-        ('<think>{"verdict": "yes"}</think> {"verdict": "not supported"}', "not_entailment"),
-        ('{"verdict": "perhaps"}', None),
-        ('{"verdict": true}', "entailment"),  # true stands for the word yes
-        ('{"answer": "supported"}', None),
-        ('{"verdict": "supp', None),
-        ("supported", "entailment"),  # a server without structured outputs
-        ("[]", None),
-    ],
-)
-def test_parse_json_label(text, label):
-    assert parse_json_label(text, "verdict", WORDS) == label
-
-
-@pytest.mark.parametrize(
-    ("tokens", "place"),
-    [
-        (['{"', "verdict", '":', ' "', "Yes", '"}'], 4),
-        (['{"verdict"', ": ", '"Yes"}'], 2),
-        (['{ "why": "x", "verdict', '" : "', "No", '"}'], 2),
-        (["Yes"], None),
-    ],
-)
-def test_answer_token_of_json_is_first_token_of_value(tokens, place):
-    assert find_answer_token(tokens, "".join(tokens), DEFAULT_WORDS, "verdict") == place
-
-
-def test_first_token_probabilities_use_prompt_words():
-    top = [("Supp", math.log(0.5)), ("yes", math.log(0.2)), (" not", math.log(0.1)), ("x", math.log(0.2))]
-    assert compute_label_probabilities(top, WORDS) == pytest.approx([7 / 8, 1 / 8])
 
 
 @pytest.fixture

@@ -1,13 +1,5 @@
-import pytest
-
-from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, DefaultPrompt
-
-
-def test_labels_are_balanced_among_few_shot_examples():
-    for num_fewshot in SHOTS:
-        assert [sum(label == name for *_, label in EXAMPLES[:num_fewshot]) for name in LABELS] == [num_fewshot // 3] * 3
+from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, WORDS, DefaultPrompt
 
 
 def test_few_shot_examples_are_not_in_label_probe():
@@ -28,8 +20,3 @@ def test_text_and_conversation_have_same_content():
         assert turns[at + 1]["content"] == WORDS[label]
     assert text.endswith("Premise: A dog runs.\nHypothesis: It moves.\nAnswer:")
     assert turns[-1]["content"] == "Premise: A dog runs.\nHypothesis: It moves."
-
-
-def test_other_numbers_of_examples_are_rejected():
-    with pytest.raises(ValueError, match=r"expected 0, 3, 6 few-shot examples \(num_fewshot\), got 2"):
-        DefaultPrompt(2)

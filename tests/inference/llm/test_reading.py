@@ -10,28 +10,9 @@ from unbag.inference.llm.reading import compute_label_probabilities, parse_label
 
 @pytest.mark.parametrize(
     ("text", "label"),
-    [
-        ("Yes", ENTAILMENT),
-        ("no.", CONTRADICTION),
-        (" MAYBE\n", NEUTRAL),
-        ("**Yes**, a dog is an animal.", ENTAILMENT),
-        ("Neutral", NEUTRAL),
-        ("contradiction", CONTRADICTION),
-        ("The answer is: Maybe.", NEUTRAL),
-        ("Let me think. My answer: **No**", CONTRADICTION),
-        ("First answer: yes. Final answer: no", CONTRADICTION),
-        ("<think>No? Yes!</think>\nMaybe", NEUTRAL),
-        ("1. Yes", ENTAILMENT),
-        ("", None),
-        ("<think>Yes, since", None),
-        ("There is no way to tell.", None),
-        ("Nothing says so", None),
-        ("not_entailment", None),
-        ("I cannot answer that.", None),
-        ("是", None),
-    ],
+    [("Neutral", NEUTRAL), ("1. Yes", ENTAILMENT), ("not_entailment", None), ("There is no way to tell.", None)],
 )
-def test_parse_label_reads_label_or_returns_none(text, label):
+def test_parse_label_reads_words_and_names_of_labels(text, label):
     assert parse_label(text) == label
 
 

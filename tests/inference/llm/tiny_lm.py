@@ -25,15 +25,8 @@ def save_tiny_lm(
 ) -> Path:
     """Save a model and its tokenizer in a folder, and return the folder.
 
-    Args:
-        folder: the target folder.
-        kind: the model type, as in transformers.
-        chat: whether the tokenizer has a chat template.
-        merges: whether each label word is one token. Without merges, each character is a token.
-        bos: whether the tokenizer adds a beginning-of-sequence token.
-        positions: the maximum input length in tokens.
-        seed: the random seed of the weights.
-        config: further fields of the model's config.
+    With `merges`, each label word is one token, and without, each character. With `chat`, the tokenizer has a chat
+    template, and with `bos`, it adds a beginning-of-sequence token.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers

@@ -20,7 +20,7 @@ from tests.inference.llm.tiny_lm import save_tiny_lm
 from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli.export import Harness
-from unbag.data.labels import LABELS, get_label_id
+from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 from unbag.inference.llm.prompts import WORDS, DefaultPrompt
 from unbag.integrations.harness.export import HARNESSES, export_tasks
@@ -322,10 +322,6 @@ def test_missing_answer_is_wrong(name):
         name, challenge_sets.get_challenge_set(name).score_rows(datasets.Dataset.from_list(rows), nothing)
     )
     assert expected == pytest.approx({score: None if math.isnan(value) else value for score, value in found.items()})
-
-
-def test_label_ids_equal_those_of_sets():
-    assert [get_label_id(label) for label in LABELS] == list(range(len(LABELS)))
 
 
 @pytest.mark.nightly

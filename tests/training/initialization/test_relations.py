@@ -29,16 +29,13 @@ def features(**named):
     ("first", "second", "expected"),
     [
         ("dogs", "hound", features(synonym=1)),
-        ("dogs", "dogs", features(synonym=1)),
         ("poodle", "dogs", features(hypernym=7 / 8)),
         ("dogs", "poodle", features(hyponym=7 / 8)),
         ("poodle", "animal", features(hypernym=5 / 8)),  # dog, pet, animal: the shortest path
-        ("animal", "poodle", features(hyponym=5 / 8)),
         ("hot", "cold", features(synonym=0, antonym=1)),
         ("rose", "cat", features()),
         ("unheard", "unheard", features()),
         ("cat", "dogs", features()),  # feline and canine differ
-        ("kitchen", "hot", features()),
     ],
 )
 def test_features_equal_hand_computed_values(relation, first, second, expected):
