@@ -51,8 +51,8 @@ def test_progress_shows_reported_names(terminal):
         watched.on_set("plain")
         watched.on_progress(FITTING, 1, 2)
         watched.on_progress("plain, lexical", 1, 2)
-    with output.progress(is_visible=True) as moved:
-        moved(FITTING, 1, 2)
+    with progress.show_progress(0, is_visible=True) as moved:
+        moved.on_progress(FITTING, 1, 2)
     for verb in ("asking", "predicting"):
         assert verb not in terminal.getvalue()
     assert terminal.getvalue().count(FITTING) >= 2

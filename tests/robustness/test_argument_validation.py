@@ -112,7 +112,6 @@ evaluate org/model --data PAIRS --sets plain --dtype float8
 evaluate org/model --data PAIRS --sets plain --label-map a,b
 evaluate causal:org/model --data PAIRS --sets plain --num-fewshot 2
 evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --concurrency 0
-evaluate org/model --data PAIRS --sets plain --price-in 1
 evaluate org/model --config nowhere.yaml
 score PREDICTIONS --set nowhere.parquet
 check org/model --data PAIRS --min plain:nope=.1

@@ -37,6 +37,9 @@ _OF_MACHINE: Final = frozenset({"offline", "price_in", "price_out"}).union(
 )
 
 
+_OF_ALL_COMMANDS: Final = ("lexical_baseline", "shuffled", "offline")  # may be set in the environment
+
+
 @dataclass(frozen=True)
 class GateOptions:
     """Options that define the gates."""
@@ -152,11 +155,14 @@ def check(
             of_run = [each for each in requests if each.name in compared]
             _validate_rows(ctx, earlier, pairs, of_run, full=full)
         run = _evaluate(model, requests, model_options, output_dir, is_visible=not as_json) / FILE
-    elif options := _evaluation_options(ctx):
-        raise typer.BadParameter(
-            f"{', '.join(options)}: only valid with a model to evaluate, but {model} contains stored results; "
-            "remove these options"
-        )
+    else:
+        names = [field.name for group in (PairOptions, ModelOptions) for field in fields(group)]
+        names = [*(name for name in names if name not in _OF_ALL_COMMANDS), "full", "output_dir"]
+        if given := [_flag(name) for name in names if config_file.is_set_by_user(ctx, name)]:
+            raise typer.BadParameter(
+                f"{', '.join(given)}: only valid with a model to evaluate, but {model} contains stored results; "
+                "remove these options"
+            )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:
         return
@@ -183,17 +189,6 @@ def _results_file(path: Path) -> Path | None:
     return path if path.is_file() and path.suffix == ".json" else None
 
 
-def _evaluation_options(ctx: typer.Context) -> list[str]:
-    """List the options on the command line that apply only to model evaluation."""
-    names = [field.name for group in (PairOptions, ModelOptions) for field in fields(group)]
-    ignored = ("lexical_baseline", "shuffled", "offline")
-    return [
-        _flag(name)
-        for name in (*names, "full", "output_dir")
-        if name not in ignored and config_file.is_set_by_user(ctx, name)
-    ]
-
-
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
@@ -204,17 +199,16 @@ def _load_earlier_options(results: Path, ctx: typer.Context) -> config_file.Earl
     from unbag.evaluation.gates import select_results_of_single_model
 
     record = select_results_of_single_model(read_results(results), str(results))[0].model
-    recorded = {name: _to_text(value) for name, value in record.get("options", {}).items()}
+    # The values on the command line are texts.
+    recorded = {
+        name: value if isinstance(value, bool) else list(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in record.get("options", {}).items()
+    }
     file = results.parent / config_file.CONFIG_FILE
     if file.is_file():
         earlier = config_file.load_earlier_options(file, ctx.command.params)
         return earlier._replace(values=recorded | dict(earlier.values))
     return config_file.EarlierOptions(results, [str(record["name"])], (), False, recorded)
-
-
-def _to_text(value: Any) -> Any:
-    """Convert a recorded option to its value on the command line."""
-    return value if isinstance(value, bool) else list(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _apply_earlier_options(
@@ -233,21 +227,16 @@ def _apply_earlier_options(
         skip |= {"split", "columns", "labels", "language"}
     skip |= _OF_MACHINE if model in earlier.models else _OF_MACHINE | IDENTITY_OPTIONS
     applied = earlier.apply(ctx, pairs, skip=skip), earlier.apply(ctx, model_options, skip=skip)
-    used = [
-        _format_option(name, value)
-        for old, new in zip((pairs, model_options), applied, strict=True)
-        for name, value in vars(new).items()
-        if value != getattr(old, name)
-    ]
+    used = []
+    for old, new in zip((pairs, model_options), applied, strict=True):
+        for name, value in vars(new).items():
+            if isinstance(value, bool) and value != getattr(old, name):
+                used.append(_flag(name) if value else f"--no{_flag(name)[1:]}")
+            elif value != getattr(old, name):
+                used.append(f"{_flag(name)} {','.join(map(str, value)) if isinstance(value, list) else value}")
     if used and not is_quiet():
         echo(f"options of {earlier.file.parent}: {' '.join(used)}", err=True)
     return applied
-
-
-def _format_option(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return _flag(name) if value else f"--no{_flag(name)[1:]}"
-    return f"{_flag(name)} {','.join(map(str, value)) if isinstance(value, list) else value}"
 
 
 def _validate_rows(
@@ -299,15 +288,9 @@ def _evaluate(
     )
     if model_options.offline:
         requests, _ = select_offline_requests([model], requests, model_options, are_required=True)
-    folder = RunFolder(location)
+    folder, is_default = RunFolder(location), output_dir is None
     outcome = run_models(
-        [model],
-        requests,
-        model_options,
-        folder,
-        is_default_folder=output_dir is None,
-        is_visible=is_visible,
-        quiet=True,
+        [model], requests, model_options, folder, is_default_folder=is_default, is_visible=is_visible, quiet=True
     )
     if connect_process_group().rank:
         return folder.path

@@ -33,6 +33,7 @@ def demo(
       unbag demo
     """
     from unbag.challenge_sets import list_set_names
+    from unbag.data.demo import iter_demo_pairs
     from unbag.evaluation.demo import compare_demo_models, run_demo
     from unbag.reports import html, terminal
 
@@ -43,22 +44,12 @@ def demo(
         return
     assert outcome.contents is not None
     write_tables(outcome.results, output_dir, outcome.contents)
-    terminal.print_views(
-        [
-            _describe_models(),
-            *terminal.build_summary_views(outcome.results),
-            *_describe_disagreement(compare_demo_models(output_dir)),
-        ],
-        create_cli_console(),
-    )
+    models = _MODELS.format(pairs=sum(1 for _ in iter_demo_pairs("train")))
+    summary = terminal.build_summary_views(outcome.results)
+    disagreement = _describe_disagreement(compare_demo_models(output_dir))
+    terminal.print_views([models, *summary, *disagreement], create_cli_console())
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")
-
-
-def _describe_models() -> str:
-    from unbag.data import demo
-
-    return _MODELS.format(pairs=sum(1 for _ in demo.iter_demo_pairs("train")))
 
 
 def _describe_disagreement(found: "DemoDisagreement") -> list[Any]:

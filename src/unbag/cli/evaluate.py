@@ -20,13 +20,13 @@ from unbag.cli.options import (
     PairOptions,
     Sets,
     build_selected_requests,
+    list_requested_corpora,
     validate_engine,
 )
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import location_option, validate_output_file
-from unbag.data.corpora import PAPER_CORPORA
 from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def evaluate(
     from unbag.evaluation.backends import open_engine
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.distributed import connect_process_group
+    from unbag.inference.runner import Shard
     from unbag.utils import parallel
 
     model_options.validate(models)
@@ -131,7 +132,10 @@ def evaluate(
     if cross_domain and (sets or full):
         raise typer.BadParameter("--cross-domain: cannot be combined with --sets or --full; remove one of the options")
     requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
-    parsed_shard = _parse_shard(shard)
+    try:
+        parsed_shard = None if shard is None else Shard.parse(shard)
+    except ValueError as error:
+        raise typer.BadParameter(f"--shard: {error}") from None
     validate_engine(engine, num_gpus, shard)
     # A cross-domain table has no baselines, so their options are ignored.
     baselines = build_disabled_baseline_options(
@@ -193,9 +197,15 @@ def _select_requests(
 ) -> "tuple[list[SetRequest], list[EvaluationFailure], str]":
     """Build the set requests of a command, the list of skipped sets, and a title for the run."""
     if cross_domain:
-        _validate_cross_domain_options(pairs)
-        corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
-        requests = [_corpus_request(name, pairs) for name in corpora or _CROSS_CORPORA]
+        applied = ("corpus", "max_examples", "seed")
+        given = [each.name for each in fields(pairs) if each.name not in applied]
+        if given := [name for name in given if getattr(pairs, name) != getattr(PairOptions, name)]:
+            options = (f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
+            raise typer.BadParameter(
+                f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {', '.join(options)}; remove "
+                "the option, or use --sets plain instead of --cross-domain"
+            )
+        requests = [_corpus_request(name, pairs) for name in list_requested_corpora(pairs) or _CROSS_CORPORA]
         return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
     skipped: list[EvaluationFailure] = []
     requests = build_selected_requests(pairs, sets, full=full, on_failure=skipped.append)
@@ -204,15 +214,6 @@ def _select_requests(
         raise skipped[0].error
     title = "+".join(sets) if sets else "full" if full else "suite"
     return requests, skipped, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
-
-
-def _parse_shard(text: str | None) -> "Shard | None":
-    from unbag.inference.runner import Shard
-
-    try:
-        return None if text is None else Shard.parse(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"--shard: {error}") from None
 
 
 def select_offline_requests(
@@ -271,9 +272,8 @@ def run_models(
 ) -> "EvaluationOutcome":
     """Evaluate models with `evaluation.evaluator.evaluate_all`, and show the progress.
 
-    All runs in default folders share one store of predictions. `quiet` shows progress without tables. `cross_domain`
-    prints a single table of models by corpora, without baselines. `skipped` are sets of the suite that have failed
-    already.
+    All runs in default folders share one store of predictions. `quiet` shows progress without tables. `skipped` are
+    sets of the suite that have failed already.
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group
@@ -301,20 +301,6 @@ def run_models(
             predictions_csv=predictions_csv,
             **options.build_loading_options(),
             spending=spending,
-        )
-
-
-def _validate_cross_domain_options(pairs: PairOptions) -> None:
-    """Validate that no option selects other pairs than those of corpora."""
-    applied = ("corpus", "max_examples", "seed")
-    given = [
-        each.name for each in fields(pairs) if each.name not in applied and getattr(pairs, each.name) != each.default
-    ]
-    if given:
-        options = ", ".join(f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
-        raise typer.BadParameter(
-            f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {options}; remove the option, or "
-            "use --sets plain instead of --cross-domain"
         )
 
 

@@ -71,7 +71,7 @@ def export(
       unbag export eee runs/model --output-dir records --hub ORG
     """
     if harness == _RECORDS:
-        from unbag.integrations.every_eval_ever import EvaluationAuthor, export_eee_records
+        from unbag.integrations.every_eval_ever import export_eee_records
         from unbag.utils.hub import validate_push_repo
 
         if not runs:
@@ -82,8 +82,8 @@ def export(
             )
         results = read_results(runs)
         timestamp = max(int(locate_results_file(run).stat().st_mtime) for run in runs)  # of the newest results file
-        author = EvaluationAuthor(evaluator, relationship)
-        files = export_eee_records(results, output_dir, timestamp=timestamp, model=model, hub=hub, evaluator=author)
+        about = {"hub": hub, "evaluator": evaluator, "relationship": relationship}
+        files = export_eee_records(results, output_dir, timestamp=timestamp, model=model, **about)
         if as_json:
             print_json({"files": files})
         else:

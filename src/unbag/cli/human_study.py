@@ -7,7 +7,8 @@ import typer
 
 from unbag.cli.model_options import LabelMap
 from unbag.cli.options import App, PairOptions
-from unbag.cli.output import AsJson, create_cli_console, echo, print_json, progress
+from unbag.cli.output import AsJson, create_cli_console, echo, print_json
+from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import RUNS_FOLDER
 from unbag.cli.typer_utils import folder_option
 
@@ -54,24 +55,17 @@ def sample(
     built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, has_label_map=label_map is not None)
-    with progress(is_visible=not as_json) as shown:
-        on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
+    with show_progress(0, is_visible=not as_json) as callbacks:
+        on_rows = callbacks.for_step("permuted")
         predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
     sampled = human_study.sample_permuted_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
     human_study.write_annotation_sheet(sampled, output_dir)
+    sheet, key = output_dir / human_study.SHEET, output_dir / human_study.KEY
     if as_json:
-        print_json(
-            {
-                "pairs": len(sampled),
-                "sheet": str(output_dir / human_study.SHEET),
-                "key": str(output_dir / human_study.KEY),
-            }
-        )
+        print_json({"pairs": len(sampled), "sheet": str(sheet), "key": str(key)})
     else:
-        echo(
-            f"{output_dir / human_study.SHEET}: {len(sampled)} pairs to label; {output_dir / human_study.KEY}: the key"
-        )
+        echo(f"{sheet}: {len(sampled)} pairs to label; {key}: the key")
 
 
 @app.command()

@@ -124,11 +124,8 @@ def score(
     )
     for name in LABELS:
         pair_score = scores[gold.index(name)] if name in gold else None
-        words = (
-            "\n".join(f"{_feature_name(one)} → {one.label} {one.logit:+.2f}" for one in pair_score.misleading)
-            if pair_score
-            else ""
-        )
+        misleading = pair_score.misleading if pair_score else ()
+        words = "\n".join(f"{_feature_name(one)} → {one.label} {one.logit:+.2f}" for one in misleading)
         table.add_row(name, f"{probabilities[name]:.3f}", f"{pair_score.lms:.3f}" if pair_score else "", words)
     create_cli_console().print(table)
 

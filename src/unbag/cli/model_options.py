@@ -92,12 +92,13 @@ class ModelOptions(_LoadingOptions):
                     f"MODEL: expected a model, got {', '.join(misplaced)} ({kind}); separate the values of {option} "
                     f"with commas: {option} {names[0]},{names[1]}"
                 )
-        if self.offline and not _is_local_address(self.base_url):
-            for model in models:
-                if find_model_type(model) is ENDPOINT:
-                    raise typer.BadParameter(
-                        f"{model}: expected a local model with --offline, got an endpoint; remove one of them"
-                    )
+        host = urlsplit(self.base_url or "").hostname or ""
+        is_local = host in ("localhost", "::1") or host.startswith("127.")
+        if endpoints := [model for model in models if find_model_type(model) is ENDPOINT and not is_local]:
+            if self.offline:
+                raise typer.BadParameter(
+                    f"{endpoints[0]}: expected a local model with --offline, got an endpoint; remove one of them"
+                )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
                 f"--train-data: expected the model {BUILT_IN.name_form}, got other models; to set the option "
@@ -113,10 +114,6 @@ class ModelOptions(_LoadingOptions):
         from unbag.evaluation.model_loading import ENDPOINT, find_model_type
 
         if not any(find_model_type(model) is ENDPOINT for model in models):
-            if self.price_in is not None or self.price_out is not None:
-                raise typer.BadParameter(
-                    "--price-in, --price-out: expected a model endpoint:NAME, got none; remove the prices"
-                )
             yield None
             return
         from unbag.inference.llm.client import EndpointUsage
@@ -132,8 +129,3 @@ def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = Tru
     """Collect the disabled baselines as options, which become part of the name of the run folder."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
-
-
-def _is_local_address(address: str | None) -> bool:
-    host = urlsplit(address or "").hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")

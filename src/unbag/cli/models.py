@@ -1,16 +1,13 @@
 """The commands `unbag models`, `init` and `interpolate`: pre-transformer architectures, and weight averaging."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import corpora_option, folder_option, list_option
-
-if TYPE_CHECKING:
-    from unbag.models import Architecture
+from unbag.cli.typer_utils import corpora_option, folder_option, list_option, usage_errors
 
 app = App()
 
@@ -32,7 +29,19 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     from unbag.training.initialization import count_parameters
 
     if as_json:
-        print_json([_model_record(kind, count_parameters(kind)) for kind in ARCHITECTURES.values()])
+        records = [
+            {
+                "name": kind.name,
+                "paper": kind.paper,
+                "url": kind.url,
+                "sees": kind.input_description,
+                "parameters": count_parameters(kind),
+                "published_parameters": kind.published,
+                "published_looked_up": None if kind.published is None else kind.is_verified,
+            }
+            for kind in ARCHITECTURES.values()
+        ]
+        print_json(records)
         return
     from rich.table import Table
 
@@ -40,8 +49,10 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     table.add_column("parameters", justify="right")
     table.add_column("published", justify="right")
     for kind in ARCHITECTURES.values():
-        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.is_verified else " *")
-        table.add_row(kind.name, kind.paper, kind.input_description, _millions(count_parameters(kind)), published)
+        star = "" if kind.is_verified else " *"
+        published = "" if kind.published is None else f"{kind.published / 1e6:.2f} M{star}"
+        ours = f"{count_parameters(kind) / 1e6:.2f} M"
+        table.add_row(kind.name, kind.paper, kind.input_description, ours, published)
     create_cli_console().print(table)
     echo("\n* Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
@@ -88,13 +99,10 @@ def init(
       unbag evaluate runs/esim
     """
     from unbag.training.initialization import initialize_model
+    from unbag.utils.options import parse_name_values
 
-    options = {}
-    for text in model_option or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"-o: expected NAME=VALUE, got {text!r}; add an equals sign")
-        options[key] = value
+    with usage_errors():
+        options = parse_name_values(model_option or (), "-o NAME=VALUE")
     record = initialize_model(
         name,
         tuple(corpus or ("snli",)),
@@ -161,19 +169,3 @@ def interpolate(
     for each in record["models"]:
         terms = [f"{weight:.3g} × {name}" for weight, name in zip(each["weights"], names, strict=True)]
         echo(f"{each['folder']}: {' + '.join(terms)}")
-
-
-def _model_record(kind: "Architecture", parameters: int) -> dict[str, object]:
-    return {
-        "name": kind.name,
-        "paper": kind.paper,
-        "url": kind.url,
-        "sees": kind.input_description,
-        "parameters": parameters,
-        "published_parameters": kind.published,
-        "published_looked_up": None if kind.published is None else kind.is_verified,
-    }
-
-
-def _millions(parameters: int) -> str:
-    return f"{parameters / 1e6:.2f} M"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from unbag.evaluation.outcome import EvaluationOutcome
     from unbag.evaluation.result_folder import FolderContents
     from unbag.reports.formats import ExportedTable, Format
-    from unbag.utils.progress import OnProgress
 
 
 _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
@@ -75,7 +74,6 @@ def print_table(
     output_format: OutputFormat, table: "RenderableType", exported_table: "ExportedTable", *, as_json: bool
 ) -> None:
     """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON."""
-    validate_output_format(output_format, as_json=as_json)
     if as_json:
         output_format = "json"
     if output_format == "table":
@@ -105,26 +103,6 @@ def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True
     typer.secho(terminal.escape_control_chars(redact(text)), err=err, fg=fg, nl=nl)
 
 
-@contextmanager
-def progress(*, is_visible: bool) -> Iterator["OnProgress | None"]:
-    """Show one progress bar per set on standard error. Yields a progress callback, or None if `is_visible` is false."""
-    if not is_visible or is_quiet():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
-    with Progress(*columns, TimeRemainingColumn(), console=create_cli_console(err=True)) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(terminal.escape_control_chars(name), total=total)
-            bars.update(tasks[name], completed=done)
-
-        yield update
-
-
 def show_results(
     outcome: "EvaluationOutcome",
     folder: Path,
@@ -137,11 +115,9 @@ def show_results(
 ) -> None:
     """Print the results of a run and write their tables to a folder. Does nothing if there are no results.
 
-    The summary covers all results in the folder, including those of earlier runs.
-
-    With `as_json`, `results.json` and all metrics with their directions are printed instead of tables. If
-    `are_tables_printed`, only the summary is printed. `output_location` is the final location of the folder, such as a
-    URL (default: `folder`). The tables of a `comparison` of the models replace those of each result.
+    The summary covers all results in the folder. If `are_tables_printed`, only the summary is printed.
+    `output_location` is the final location of the folder, such as a URL (default: `folder`). The tables of a
+    `comparison` of the models replace those of each result.
     """
     contents = outcome.contents
     if contents is None:
@@ -174,11 +150,9 @@ def write_tables(
     cross_domain: bool = False,
     comparison: "Comparison | None" = None,
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Write the tables and the HTML report of a results folder.
+    """Write the tables and the HTML report of a results folder, whose `contents` include earlier runs.
 
-    Returns the tables of this run, and the summary of all results in the folder.
-
-    `contents` of the folder are the results of this run and those of earlier runs. The table of a `comparison` replaces
+    Returns the tables of this run, and the summary of all results in the folder. The table of a `comparison` replaces
     those of the results, which are still written to the file.
     """
     from unbag.reports import html, terminal

@@ -1,4 +1,4 @@
-"""Progress display of an evaluation: bars for sets and rows, and a bar for building challenge sets before them."""
+"""Progress display: bars for sets and rows of an evaluation, and a bar for building challenge sets before them."""
 
 import math
 from collections.abc import Iterator
@@ -11,18 +11,6 @@ from unbag.utils.terminal import escape_control_chars
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.outcome import EvaluationCallbacks
-
-
-def format_time_left(seconds: float | None) -> str:
-    """Format the estimated remaining time. Return an empty string if the time is unknown or zero.
-
-    >>> format_time_left(75.2), format_time_left(3.0), format_time_left(0.0), format_time_left(None)
-    ('1:16 left', '0:03 left', '', '')
-    """
-    if not seconds:
-        return ""
-    minutes, rest = divmod(math.ceil(seconds), 60)
-    return f"{minutes}:{rest:02d} left"
 
 
 class _Display:
@@ -46,7 +34,7 @@ class _Display:
             *columns, TextColumn("sets"), auto_refresh=False, redirect_stdout=False, redirect_stderr=False, **settings
         )
         self._quiet = quiet
-        self._sets = self._bars.add_task("sets", total=num_sets, unit="sets", left="")
+        self._sets = self._bars.add_task("sets", total=num_sets, unit="sets", left="", visible=num_sets > 0)
         self._rows: Any = None
         self._description = ""
         self._started = 0
@@ -55,7 +43,6 @@ class _Display:
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()  # Not earlier, because a model download shows another bar.
-        self._bars.start()
         self._bars.update(self._sets, completed=self._started)  # Failed sets count as completed.
         self._started += 1
         self._show_rows(f"building {name}", None)
@@ -75,10 +62,12 @@ class _Display:
         self._show_rows(name, total)
         self._bars.update(self._rows, completed=done)
         [task] = [each for each in self._bars.tasks if each.id == self._rows]
-        self._bars.update(self._rows, left=format_time_left(task.time_remaining))
+        minutes, seconds = divmod(math.ceil(task.time_remaining or 0), 60)
+        self._bars.update(self._rows, left=f"{minutes}:{seconds:02d} left" if minutes or seconds else "")
 
     def _show_rows(self, description: str, total: int | None) -> None:
         """Replace the lower progress bar if its description changes."""
+        self._bars.start()
         if description != self._description:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)

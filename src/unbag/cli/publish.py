@@ -1,8 +1,4 @@
-"""The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them.
-
-A command has a parameter `options: PublishingOptions` (see `options.expand_options`). It builds uploads for
-the repository `options.resolve_repo("default name")`, and calls `publish_all(uploads, options)`.
-"""
+"""The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them."""
 
 import logging
 import os
@@ -17,18 +13,11 @@ import typer
 from rich.filesize import decimal
 
 from unbag.cli import typer_utils
-from unbag.cli.options import (
-    App,
-    NumProc,
-    PairOptions,
-    build_requests_per_corpus,
-    list_requested_corpora,
-)
+from unbag.cli.options import App, NumProc, PairOptions, build_requests_per_corpus, list_requested_corpora
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
 from unbag.cli.typer_utils import list_option, paths_option, set_argument
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
     from unbag.hub.push import HubUpload, HubUploadPlan
@@ -87,17 +76,23 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
     """
     from unbag.hub.push import plan_hub_upload, publish_files
 
-    targets = [(upload.kind, upload.repo) for upload in uploads]
-    if len(set(targets)) < len(targets):
+    if "/" in options.repo_id and len(uploads) > 1:
         raise ValueError(
-            f"--repo-id: expected an organization for {len(targets)} repositories, got {options.repo_id!r}; "
+            f"--repo-id: expected an organization for {len(uploads)} repositories, got {options.repo_id!r}; "
             "remove the repository name"
         )
     records: list[dict[str, Any]] = []
     run = publish_files if options.yes else plan_hub_upload
     for upload in uploads:
         plan = run(upload, private=options.private, pull_request=options.pull_request)
-        records.append(_build_record(plan, is_done=options.yes))
+        records.append(
+            {
+                **{name: getattr(upload, name) for name in ("repo", "kind", "message")},
+                **{name: getattr(plan, name) for name in ("private", "base", "added", "changed", "deleted")},
+                "done": options.yes,
+                **({"commit": plan.commit, "url": plan.url} if options.yes else {}),
+            }
+        )
         if not options.as_json:
             (print_upload_result if options.yes else _print_preview)(plan)
     if collection is not None:
@@ -109,14 +104,13 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
 
 
 def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options: PublishingOptions) -> dict[str, Any]:
-    """Update the collection of an organization with `--yes`, or preview the change. Returns a record of the change."""
     from unbag.hub.collection import TITLE, update_collection
 
-    url, added, n_present = update_collection(namespace, uploads, write=options.yes, private=options.private)
+    url, added = update_collection(namespace, uploads, write=options.yes, private=options.private)
     if options.yes and not options.as_json:
         echo(f"{url}: {f'{len(added)} added to the collection' if added else 'no changes'}")
     elif not options.as_json:
-        state = "a new collection" if url is None else f"{n_present} items are already listed"
+        state = "a new collection" if url is None else f"{len(uploads) - len(added)} items are already listed"
         _print_heading(f"collection {namespace}", f"({state}): {TITLE}")
         for upload in added:
             echo(f"  + {upload.kind} {upload.repo}")
@@ -171,15 +165,6 @@ def print_upload_result(plan: "HubUploadPlan", *, err: bool = False) -> None:
     echo(f"{plan.url}: {changes} ({decimal(size)}), commit {plan.commit[:8]}", err=err)
     for path in plan.deleted:
         echo(f"  - {path}", err=err)
-
-
-def _build_record(plan: "HubUploadPlan", *, is_done: bool) -> dict[str, Any]:
-    return {
-        **{name: getattr(plan.upload, name) for name in ("repo", "kind", "message")},
-        **{name: getattr(plan, name) for name in ("private", "base", "added", "changed", "deleted")},
-        "done": is_done,
-        **({"commit": plan.commit, "url": plan.url} if is_done else {}),
-    }
 
 
 Benchmark = Annotated[bool, typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards.")]
@@ -276,10 +261,6 @@ def metric(
     )
 
 
-_EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluate`, in the model's folder
-_BEFORE: Final = Path("before")  # results of the original model, in the folder of `unbag train mend`
-
-
 @app.command()
 def model(
     options: PublishingOptions,
@@ -330,15 +311,13 @@ def build_model_upload(
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
 
-    if with_code and model.is_averaged_model(folder):
-        raise typer.BadParameter(
-            "--with-code: expected an architecture from `unbag models`, got an averaged model; remove the option"
-        )
     base = model.find_base_model(folder)
     if results is None:
-        results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
-        if results and not compare_with and (folder / _BEFORE).is_dir():
-            compare_with = [folder / _BEFORE]
+        # Results of `unbag train … --evaluate`, and those of the original model of `unbag train mend`.
+        evaluation, before = folder / "evaluation", folder / "before"
+        results = [evaluation] if evaluation.is_dir() else []
+        if results and not compare_with and before.is_dir():
+            compare_with = [before]
     own = read_results(results)
     return model.build_model_upload(
         folder,
@@ -371,12 +350,6 @@ def results(
     """
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.model_results import build_model_results_upload
-
-    if "/" not in options.repo_id:
-        raise typer.BadParameter(
-            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, got "
-            f"{options.repo_id!r}; add the repository name"
-        )
 
     results = read_results(files)
     upload = build_model_results_upload(
@@ -475,21 +448,15 @@ def pair(
 
       unbag publish pair --repo-id ORG --model ORG/NAME --yes
     """
-    from unbag.hub.spaces import PAIR_SPACE, build_pair_space
-
-    publish_all(
-        [build_pair_space(options.resolve_repo(PAIR_SPACE), model, lexical_model or fit_default_lexical_model())],
-        options,
-    )
-
-
-def fit_default_lexical_model() -> Path:
-    """Fit the English lexical baseline, or find it in the cache. Returns the model folder."""
     from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
     from unbag.evaluation.lexical_baseline import PAIRS
+    from unbag.hub.spaces import PAIR_SPACE, build_pair_space
 
-    corpus, pairs, pipeline = PAIRS["en"]
-    return fit_or_load_lexical_model(LexicalTrainingOptions((corpus,), max_train_pairs=pairs, pipeline=pipeline))
+    if lexical_model is None:
+        corpus, pairs, pipeline = PAIRS["en"]
+        recipe = LexicalTrainingOptions((corpus,), max_train_pairs=pairs, pipeline=pipeline)
+        lexical_model = fit_or_load_lexical_model(recipe)
+    publish_all([build_pair_space(options.resolve_repo(PAIR_SPACE), model, lexical_model)], options)
 
 
 @app.command(name="all")
@@ -498,13 +465,6 @@ def everything(
     pairs: PairOptions,
     results: Annotated[
         list[Path] | None, paths_option(help="Results to publish as a results dataset and a leaderboard.")
-    ] = None,
-    pair_model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORG/NAME",
-            help="Hub model for a demo Space that classifies single pairs (default: no Space).",
-        ),
     ] = None,
     benchmark: Benchmark = True,
 ) -> None:
@@ -533,32 +493,38 @@ def everything(
             "--repo-id: expected an organization for several repositories, got "
             f"{options.repo_id!r}; remove the repository name"
         )
-    if results:
-        stored = read_results(results)  # Validate first, because building sets takes long.
+    stored = read_results(results or ())  # Validate first, because building sets takes long.
     failures: list[EvaluationFailure] = []
     uploads: list[HubUpload] = []
+
+    def add_failure(name: str, error: Exception) -> None:
+        logger.debug("%s", name, exc_info=error)
+        failures.append(EvaluationFailure(name, error))
+
+    names = challenge_sets.list_set_names()
+    if len(list_requested_corpora(pairs)) > 1:
+        requests = build_requests_per_corpus(
+            pairs, names, on_failure=lambda failure, corpus: add_failure(f"{failure.set} of {corpus}", failure.error)
+        )
+    else:
+        requests = pairs.build_requests(names, on_failure=failures.append)
+    by_set: dict[str, list[SetRequest]] = {}
+    for request in requests:
+        by_set.setdefault(request.name, []).append(request)
+
+    def add_request_failure(request: "SetRequest", error: Exception) -> None:
+        of_config = "" if len(by_set[request.name]) == 1 else f" of {request.config}"
+        add_failure(f"{request.name}{of_config}", error)
+
     with TemporaryDirectory(prefix="unbag-") as folder:
-        for name, requests in _requests_by_set(pairs, challenge_sets.list_set_names(), failures).items():
-
-            def add_failure(request: "SetRequest", error: Exception, is_only: bool = len(requests) == 1) -> None:
-                logger.debug("%s", request.name, exc_info=error)
-                of_config = "" if is_only else f" of {request.config}"
-                failures.append(EvaluationFailure(f"{request.name}{of_config}", error))
-
+        for name, of_set in by_set.items():
             repo, own = options.resolve_repo(name), Path(folder) / name
-            uploads.append(build_dataset_upload(requests, repo, own, benchmark=benchmark, on_failure=add_failure))
-        uploads = [upload for upload in uploads if upload.files]
+            upload = build_dataset_upload(of_set, repo, own, benchmark=benchmark, on_failure=add_request_failure)
+            uploads += [upload] if upload.files else []
         uploads += [
             spaces.build_metric_space(name, options.resolve_repo(name))
             for name in scripts.list_script_folders("metrics")
         ]
-        if pair_model:
-            try:
-                repo = options.resolve_repo(spaces.PAIR_SPACE)
-                uploads.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
-            except Exception as error:  # the other repositories are still published
-                logger.debug("%s", spaces.PAIR_SPACE, exc_info=error)
-                failures.append(EvaluationFailure(spaces.PAIR_SPACE, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
             uploads.append(results_dataset.build_results_dataset_upload(rows, stored))
@@ -569,21 +535,3 @@ def everything(
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
     if failures:
         raise typer.Exit(1)
-
-
-def _requests_by_set(
-    pairs: PairOptions, names: Sequence[str], failures: "list[EvaluationFailure]"
-) -> "dict[str, list[SetRequest]]":
-    """Build the requests of each set: one per corpus, or a single one. Appends the sets that fail to `failures`."""
-
-    def add_failure(failure: "EvaluationFailure", corpus: str) -> None:
-        failures.append(replace(failure, set=f"{failure.set} of {corpus}"))
-
-    if len(list_requested_corpora(pairs)) > 1:
-        requests = build_requests_per_corpus(pairs, names, on_failure=add_failure)
-    else:
-        requests = pairs.build_requests(names, on_failure=failures.append)
-    by_set: dict[str, list[SetRequest]] = {}
-    for request in requests:
-        by_set.setdefault(request.name, []).append(request)
-    return by_set

@@ -1,13 +1,13 @@
 """`--push-results` and `--push-checkpoints`: publish a completed run in one commit, like `unbag publish`."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from unbag.cli.publish import print_upload_result, resolve_repo_id
+from unbag.cli import publish
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
@@ -41,19 +41,13 @@ def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> 
         raise ValueError(f"{option} {repo_id}: expected a token, got none; {LOG_IN}")
     with explain_hub_errors(repo_id, option):
         account = read_from_hub("your account", HfApi().whoami)
-    _validate_write_access(account, repo_id, option)
-
-
-def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str) -> None:
-    """Validate that the token has write access and that its account belongs to the namespace."""
     # The Hub checks the permissions of fine-grained tokens at the first write.
-    namespace = repo_id.partition("/")[0]
-    role = account.get("auth", {}).get("accessToken", {}).get("role")
-    if role == "read":
+    if account.get("auth", {}).get("accessToken", {}).get("role") == "read":
         raise ValueError(
             f"{option} {repo_id}: expected a token with write access, got a read-only token of {account['name']}; set "
             "HF_TOKEN to a token with write access"
         )
+    namespace = repo_id.partition("/")[0]
     namespaces = [str(account["name"]), *(str(each["name"]) for each in account.get("orgs", ()))]
     if namespace not in namespaces:
         raise ValueError(
@@ -80,30 +74,19 @@ def validate_push_target(repo_id: str | None, models: Sequence[str], data: str |
 
 
 def push_results(results: "Sequence[Result]", output_location: str, repo_id: str, *, as_json: bool) -> None:
-    """Add results to a results dataset, like `unbag publish results-dataset`.
-
-    An error message contains the command for `output_location`. With `as_json`, standard output holds JSON, so the
-    report goes to standard error.
-    """
+    """Add results to a results dataset, like `unbag publish results-dataset` with the output of the run."""
     from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
     command = f"unbag publish results-dataset {output_location} --repo-id {repo_id} --yes"
-    _push(lambda: build_results_dataset_upload(resolve_repo_id(repo_id, NAME), results), command, as_json=as_json)
+    repo = publish.resolve_repo_id(repo_id, NAME)
+    _push(lambda: build_results_dataset_upload(repo, results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
-    """Publish a trained model with a card and its evaluation, like `unbag publish model`.
-
-    With `as_json`, standard output holds JSON, so the report goes to standard error.
-    """
-    from unbag.cli.publish import build_model_upload
-
+    """Publish a trained model with a card and its evaluation, like `unbag publish model`."""
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
-    _push(
-        lambda: build_model_upload(folder, resolve_repo_id(repo_id, Path(os.path.abspath(folder)).name)),
-        command,
-        as_json=as_json,
-    )
+    repo = publish.resolve_repo_id(repo_id, Path(os.path.abspath(folder)).name)
+    _push(lambda: publish.build_model_upload(folder, repo), command, as_json=as_json)
 
 
 def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> None:
@@ -115,4 +98,4 @@ def _push(build: "Callable[[], HubUpload]", command: str, *, as_json: bool) -> N
         outcome = publish_files(upload, private=fetch_remote_repository(upload.repo, upload.kind) is None)
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; the run is complete, so retry only the push with `{command}`") from error
-    print_upload_result(outcome, err=as_json)
+    publish.print_upload_result(outcome, err=as_json)  # with --json, standard output holds JSON

@@ -28,13 +28,16 @@ def build_run_folder(
 ) -> Path:
     """Build the path of the default folder of a run. Identical commands get the same path.
 
-    Args:
-        title: Names of the sets, `suite`, `full`, or `cross-domain` with the corpora of the command line.
+    `title` has the names of the sets, `suite`, `full`, or `cross-domain` with the corpora of the command line.
     """
+    from unbag.evaluation.model_loading import select_cache_key_options
+
     non_defaults: dict[str, Any] = {}
     for request in requests:
         non_defaults |= _non_default_options(request, in_suite=title.removeprefix(f"{ALL_CORPORA}-") == "suite")
-    non_defaults |= _model_options(options)
+    non_defaults |= select_cache_key_options(options)
+    if options.get("device") is not None:  # rounding differs between devices
+        non_defaults["device"] = options["device"]
     if title.startswith(ALL_CORPORA):
         pairs = ["with=official"] if any("file" in request.options for request in requests) else []
     else:
@@ -89,31 +92,22 @@ def _non_default_options(request: "SetRequest", *, in_suite: bool) -> dict[str, 
     return non_defaults
 
 
-def _model_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    from unbag.evaluation.model_loading import select_cache_key_options
-
-    device = options.get("device")  # rounding differs between devices
-    return select_cache_key_options(options) | ({} if device is None else {"device": device})
-
-
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
     """Format options as components of a folder name: short options in full, and a hash of the other options.
 
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
     ['q=5', 'dfac582f']
     """
-    parts = {}
+    parts, rest, room = [], {}, _MAX_OPTIONS
     for name, value in options.items():
         items = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
-        if all(re.fullmatch(r"[\w.-]+", item) for item in items):
-            parts[name] = f"{name}={'+'.join(items)}"
-    room = _MAX_OPTIONS
-    for name in sorted(parts, key=lambda name: len(parts[name])):
-        room -= len(parts[name])
-        if room < 0:
-            del parts[name]
-    rest = {name: value for name, value in options.items() if name not in parts}
-    return [*parts.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
+        part = f"{name}={'+'.join(items)}"
+        if all(re.fullmatch(r"[\w.-]+", item) for item in items) and len(part) <= room:
+            parts.append(part)
+            room -= len(part)
+        else:
+            rest[name] = value
+    return [*parts, *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
 
 
 def _build_folder_name(name: str) -> str:

@@ -1,6 +1,5 @@
 """The command `unbag score`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -80,6 +79,7 @@ def score(
       unbag score predictions.csv --set permuted.parquet
       unbag score --run-dir s3://BUCKET/RUN
     """
+    from unbag import challenge_sets
     from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
     from unbag.evaluation.published import (
@@ -159,34 +159,22 @@ def score(
     )
     if comparison := outcome.compare():
         write_json(comparison.to_json(), folder.path / COMPARISON_FILE)
-    show_results(
-        outcome,
-        folder.path,
-        as_json=as_json,
-        output_location=output_location,
-        comparison=comparison,
-    )
+    show_results(outcome, folder.path, as_json=as_json, output_location=output_location, comparison=comparison)
     folder.upload()
     print_failures(outcome.skipped, with_model=True, is_named=True)
     if not parquets and not as_json:
-        _print_other_sets(requests, list_sets_of_pairs())
+        # Other sets that can be scored from predictions for the pairs, and what the rest needs.
+        scored, of_pairs = {request.name for request in requests}, list_sets_of_pairs()
+        others = [name for name in challenge_sets.list_set_names() if name not in scored]
+        if more := [name for name in others if name in of_pairs]:
+            echo(f"The same predictions can also be scored with --set {','.join(more)}.")
+        if rest := [name for name in others if name not in of_pairs]:
+            echo(
+                f"{', '.join(rest)}: need predictions for their own rows; write these with `unbag build SET --output "
+                "SET.parquet`, and pass --set SET.parquet."
+            )
     if outcome.skipped:
         raise typer.Exit(1)
-
-
-def _print_other_sets(requests: "Sequence[SetRequest]", of_pairs: Sequence[str]) -> None:
-    """Print which other sets can be scored from predictions for the pairs, and what the rest needs."""
-    from unbag import challenge_sets
-
-    scored = {request.name for request in requests}
-    others = [name for name in challenge_sets.list_set_names() if name not in scored]
-    if more := [name for name in others if name in of_pairs]:
-        echo(f"The same predictions can also be scored with --set {','.join(more)}.")
-    if rest := [name for name in others if name not in of_pairs]:
-        echo(
-            f"{', '.join(rest)}: need predictions for their own rows; write these with `unbag build SET --output "
-            "SET.parquet`, and pass --set SET.parquet."
-        )
 
 
 def _score_shards(ctx: typer.Context, run: str, output_location: str, *, as_json: bool) -> None:

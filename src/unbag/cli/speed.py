@@ -11,6 +11,10 @@ from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_
 
 _SHOWN: Final = ("kind", "model_file", "dtype", "device")
 """Keys of a predictor's identity that affect its speed."""
+_COLUMNS: Final = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
+_NOTE: Final = (
+    "p50 and p99 are the latency until the prediction of a pair. All times depend on the machine and its load."
+)
 
 
 def speed(
@@ -33,11 +37,16 @@ def speed(
       unbag speed ./exported --model-file onnx/model.onnx --data pairs.csv
       unbag speed ORG/MODEL --dtype bfloat16 --max-examples 64 --json
     """
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
     from unbag.challenge_sets.request import build_requested_set
     from unbag.data.columns import read_column
     from unbag.evaluation.model_loading import ENDPOINT, find_model_type, list_variants, load_predictor
-    from unbag.inference.speed import PAIRS, measure_speed
-    from unbag.reports import speed as speed_views
+    from unbag.inference.speed import PAIRS, measure_speed, select_fastest
+    from unbag.reports.formats import ExportedTable, GroupedTable
 
     validate_output_format(form, as_json=as_json)
     model_options.validate([model])
@@ -61,9 +70,19 @@ def speed(
         [name, f"{len(premises):,} pairs of {built.data['name']}", *([", ".join(where)] if where else [])]
     )
     record = {"model": {"name": name, **identity}, "data": dict(built.data), "pairs": len(premises), "rounds": rounds}
-    print_table(
-        form,
-        speed_views.build_speed_view(timings, title),
-        speed_views.export_speed(timings, title, record),
-        as_json=as_json,
+    table = Table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns:
+        column.justify, column.no_wrap = "right", True
+    best, rows = select_fastest(timings), []
+    for each in timings:
+        calls = f"{each.pairs_per_call}{' (best)' if each is best else ''}"
+        cells = (calls, f"{each.pairs_per_second:,.1f}", f"{each.p50:.1f}", f"{each.p99:.1f}", f"{each.calls:,}")
+        rows.append(cells)
+        table.add_row(*cells, style="bold" if each is best else "")
+    flat = [each.to_json() for each in timings]
+    exported = ExportedTable(
+        [GroupedTable(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))],
+        flat,
+        {**record, "timings": flat, "best": best.to_json()},
     )
+    print_table(form, Group(Text(title), table, Text(_NOTE, style="dim")), exported, as_json=as_json)

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
 from datetime import timedelta
@@ -16,7 +16,8 @@ from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
-from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json, progress
+from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json
+from unbag.cli.progress import show_progress
 from unbag.cli.typer_utils import validate_output_folder
 from unbag.training.config import Option
 from unbag.training.recipes import Recipe, load_recipes
@@ -204,6 +205,8 @@ def _run(
     recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool
 ) -> "list[EvaluationFailure]":
     """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
+    from unbag.challenge_sets.results import FILE, read_results
+    from unbag.reports import terminal
     from unbag.training.output import lock_output_folder
     from unbag.training.seeds import run_seeds
 
@@ -214,7 +217,7 @@ def _run(
     with (
         lock_output_folder(config.output_dir, "training"),
         _show_steps(config, visible=visible) as on_step,
-        progress(is_visible=visible) as progress_callback,
+        show_progress(0, is_visible=visible, quiet=True) as callbacks,
     ):
         if recipe.protocol is None:
             done = run_seeds(
@@ -223,36 +226,27 @@ def _run(
                 seeds,
                 sets=sets,
                 on_step=on_step,
-                progress_callback=progress_callback,
+                progress_callback=callbacks.on_progress,
                 on_failure=failures.append,
             )
         else:
-            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, progress_callback=progress_callback)
+            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, progress_callback=callbacks.on_progress)
     if not first:
         return failures
     if as_json:
         print_json({"output_dir": str(config.output_dir), **done})
     elif recipe.protocol is None:
         _show(done, config.output_dir)
-        if sets:
-            _show_evaluations(done)
+        for run in done["runs"] if sets else ():
+            file = Path(run["evaluation"]) / FILE
+            if run["verdict"] is not None and file.is_file():
+                create_cli_console().print()
+                terminal.print_views(terminal.build_summary_views(read_results(file)), create_cli_console())
     else:
         create_cli_console().print(recipe.protocol.view(done))
         echo(f"in {config.output_dir}")
     print_failures(failures, with_model=bool(seeds), is_named=True)
     return failures
-
-
-def _show_evaluations(done: Any) -> None:
-    """Show the scores and the verdict of each model, like `unbag evaluate`."""
-    from unbag.challenge_sets.results import FILE, read_results
-    from unbag.reports import terminal
-
-    for run in done["runs"]:
-        file = Path(run["evaluation"]) / FILE
-        if run["verdict"] is not None and file.is_file():
-            create_cli_console().print()
-            terminal.print_views(terminal.build_summary_views(read_results(file)), create_cli_console())
 
 
 def _quiet(*, first: bool) -> None:
@@ -270,7 +264,7 @@ def _quiet(*, first: bool) -> None:
 
 @contextmanager
 def _show_steps(config: Any, *, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Yield a function that builds the step callback of a run: progress bars, or lines if there is no terminal."""
+    """Yield a function that builds the step callback of a run."""
     if not visible or is_quiet():
         yield None
         return
@@ -278,27 +272,7 @@ def _show_steps(config: Any, *, visible: bool) -> "Iterator[Callable[[str], OnSt
 
     processes = connect_process_group().world_size
     echo(f"training with {processes} process{'es' if processes > 1 else ''} in {config.output_dir}", err=True)
-    console = create_cli_console(err=True)
-    if not console.is_terminal:
-        yield lambda name: _StepPrinter(name, config.logging_steps)
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[status]}", markup=False), console=console) as bars:
-
-        def of_run(name: str) -> "OnStep":
-            tasks: list[Any] = []
-
-            def update(done: int, total: int, status: str) -> None:
-                if not tasks:
-                    tasks.append(bars.add_task(name, total=total, status=status))
-                # Prerequisite runs share the bar but have a different total.
-                bars.update(tasks[0], completed=done, total=total, status=status)
-
-            return update
-
-        yield of_run
+    yield lambda name: _StepPrinter(name, config.logging_steps)
 
 
 class _StepPrinter:
@@ -326,6 +300,7 @@ def _show(done: Any, out: Path) -> None:
 
     from unbag.challenge_sets.views.tables import format_interval
     from unbag.scoring.bootstrap import Estimate
+    from unbag.training.dataset import ALL
 
     several = len(done["runs"]) > 1
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
@@ -345,21 +320,14 @@ def _show(done: Any, out: Path) -> None:
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
     echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
-    if "bias_accuracy" in first:
-        echo(_bias_note(first["bias_accuracy"], first["best_evaluation"]))
-
-
-def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
-    """Describe the biased model's accuracy on the training pairs, with a warning if the trained model is worse."""
-    from unbag.training.dataset import ALL
-
-    text = f"Accuracy of the biased model: {bias_accuracy:.1%} of the training pairs that it predicts"
-    own = best[ALL]["accuracy"] if ALL in best else None
-    if own is None or own >= bias_accuracy:
-        return f"{text}."
-    return (
-        f"{text}; of this model: {own:.1%} of held-out pairs. The biased model may leave too few pairs to learn from."
-    )
+    if (accuracy := first.get("bias_accuracy")) is not None:
+        own = first["best_evaluation"].get(ALL, {}).get("accuracy")
+        worse = (
+            f"; of this model: {own:.1%} of held-out pairs. The biased model may leave too few pairs to learn from"
+            if own is not None and own < accuracy
+            else ""
+        )
+        echo(f"Accuracy of the biased model: {accuracy:.1%} of the training pairs that it predicts{worse}.")
 
 
 for _recipe in load_recipes().values():

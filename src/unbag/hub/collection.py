@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from unbag.hub.push import HubUpload, explain_hub_errors
 from unbag.utils.hub import read_from_hub
@@ -19,20 +19,13 @@ _DESCRIPTION: Final = (
 )
 
 
-class CollectionChange(NamedTuple):
-    """Change to a collection: its URL (None if it does not exist yet), added and already listed repositories."""
-
-    url: str | None
-    added: list[HubUpload]
-    n_present: int
-
-
 def update_collection(
     namespace: str, uploads: Sequence[HubUpload], *, write: bool, private: bool = False
-) -> CollectionChange:
+) -> tuple[str | None, list[HubUpload]]:
     """Add missing repositories to the collection of an organization, or only compute the change.
 
-    The collection is created if necessary. Items added by other people are kept.
+    The collection is created if necessary. Items added by other people are kept. Returns the URL of the collection
+    (None if it does not exist yet) and the added repositories.
 
     Raises:
         HubError: If the Hub rejects the change or cannot be reached. Items that were already added are kept.
@@ -57,7 +50,7 @@ def update_collection(
                 # If a response was lost, the retry finds the item.
                 add = partial(api.add_collection_item, found.slug, upload.repo, upload.kind, exists_ok=True)
                 call_with_retries(add)
-    return CollectionChange(redact(found.url) if found else None, added, len(uploads) - len(added))
+    return redact(found.url) if found else None, added
 
 
 def _find(api: "HfApi", namespace: str) -> "Collection | None":

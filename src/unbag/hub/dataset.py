@@ -54,8 +54,6 @@ def build_dataset_upload(
     citation = ""
     validate_repo(repo)
     names = [validate_config_name(choose_config_name(request)) for request in requests]
-    if duplicate := next((config for config in names if names.count(config) > 1), None):
-        raise ValueError(f"--config: expected each config once, got {duplicate} twice; remove one")
     if on_failure is None:  # Building takes long, so all requests are validated before the first build.
         for request in requests:
             _prepare(request, license)

@@ -5,7 +5,6 @@ all other sources. If there is none (for example for share-alike and non-commerc
 source are unknown, the license is `OTHER`. The card then lists the terms of all sources, which all apply.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +13,6 @@ from unbag.utils.hub import read_from_hub
 from unbag.utils.retries import TRIES
 
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
-_ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def parse_license_conditions(license: str) -> frozenset[str]:
@@ -44,10 +42,6 @@ def choose_license(name: str, inherited_license: str, requested_license: str | N
                 f"{name}: expected a license, got none; if you may publish these pairs, pass the license with `unbag "
                 "publish dataset --license`, such as --license cc-by-4.0"
             )
-        if not _ID.fullmatch(requested_license):
-            raise ValueError(
-                f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested_license!r}; correct it"
-            )
         return requested_license
     if requested_license and requested_license != inherited_license:
         lost = sorted(parse_license_conditions(inherited_license) - parse_license_conditions(requested_license))
@@ -76,20 +70,19 @@ def derive_license(licenses: Sequence[str | None]) -> str:
     >>> derive_license(["mit", "apache-2.0"])
     'mit'
     """
-    usable = [license for license in dict.fromkeys(licenses) if license is not None and _can_be_passed_on(license)]
+    # Licenses with known conditions that permit derivative works.
+    usable = [
+        license
+        for license in dict.fromkeys(filter(None, licenses))
+        if license in _PERMISSIVE
+        or (license.startswith("cc-by-") and "no derivatives" not in parse_license_conditions(license))
+    ]
     if not licenses or len(usable) < len(set(licenses)):
         # One source of unknown terms makes the terms of the whole unknown.
         return OTHER
     # Among the licenses that meet all conditions, the first with the fewest conditions is chosen.
     candidates = [license for license in usable if all(_meets_conditions(license, other) for other in usable)]
     return min(candidates, key=lambda license: len(parse_license_conditions(license)), default=OTHER)
-
-
-def _can_be_passed_on(license: str) -> bool:
-    """Check whether a license has known conditions and permits derivative works."""
-    return license in _PERMISSIVE or (
-        license.startswith("cc-by-") and "no derivatives" not in parse_license_conditions(license)
-    )
 
 
 def _meets_conditions(license: str, other: str) -> bool:

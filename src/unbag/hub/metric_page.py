@@ -8,7 +8,8 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -51,10 +52,7 @@ def parse_metric_card(readme: str) -> tuple[str, str, str, dict[str, str]]:
 def read_table(text: str) -> pd.DataFrame:
     """Read a CSV file, or cells copied from a spreadsheet (separated by tabs), as a table of text."""
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    try:
-        header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
-    except csv.Error as error:
-        raise ValueError(f"table: expected CSV, got an error ({error}); correct it") from None
+    header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not 0 < len(rows) <= MAX_ROWS:
         raise ValueError(f"table: expected a header and 1 to {MAX_ROWS:,} rows on this page, got {len(rows):,} rows")
     wrong = next((number for number, row in enumerate(rows, start=2) if len(row) != len(header)), None)
@@ -80,7 +78,11 @@ def parse_metric_columns(table: pd.DataFrame) -> dict[str, Any]:
     filled = [row for row in cells if any(row)]
     inputs: dict[str, Any] = {}
     for index, name in enumerate(table.columns):
-        column = _parse_column([row[index] for row in filled])
+        texts = [row[index] for row in filled]
+        try:
+            column = [json.loads(text) if text else None for text in texts]
+        except (ValueError, RecursionError):  # RecursionError for deeply nested brackets
+            column = [text or None for text in texts]
         outer, dot, inner = str(name).strip().partition(".")
         if dot:
             inputs.setdefault(outer, {})[inner] = column
@@ -89,25 +91,15 @@ def parse_metric_columns(table: pd.DataFrame) -> dict[str, Any]:
     return inputs
 
 
-def _parse_column(texts: Sequence[str]) -> list[Any]:
-    try:
-        return [json.loads(text) if text else None for text in texts]
-    except (ValueError, RecursionError):  # RecursionError for deeply nested brackets
-        return [text or None for text in texts]
-
-
 def select_metric_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Select the columns that a metric accepts, including columns of a challenge set under other names.
 
     >>> select_metric_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     {'predictions': [1], 'references': [0]}
     """
-    selected = {}
-    for name in inspect.signature(metric).parameters:
-        found = next((each for each in (name, *_ALIASES.get(name, ())) if each in inputs), None)
-        if found is not None:
-            selected[name] = inputs[found]
-    return selected
+    names = {name: (name, *_ALIASES.get(name, ())) for name in inspect.signature(metric).parameters}
+    found = {name: next((each for each in some if each in inputs), None) for name, some in names.items()}
+    return {name: inputs[column] for name, column in found.items() if column is not None}
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
@@ -159,17 +151,20 @@ def build_page(
     parameters = inspect.signature(metric).parameters.values()
     optional = ", ".join(f"`{each.name}`" for each in parameters if each.default is not each.empty)
 
-    def score(cells: pd.DataFrame, options: str) -> list[list[Any]]:
+    @contextmanager
+    def shown_errors() -> Iterator[None]:
         try:
-            return build_score_table(flatten(compute_scores(metric, parse_metric_columns(cells), options)), meanings)
-        except ValueError as error:
+            yield
+        except (ValueError, csv.Error) as error:
             raise gr.Error(escape(str(error)), print_exception=False) from None
 
+    def score(cells: pd.DataFrame, options: str) -> list[list[Any]]:
+        with shown_errors():
+            return build_score_table(flatten(compute_scores(metric, parse_metric_columns(cells), options)), meanings)
+
     def read(text: str) -> Any:
-        try:
+        with shown_errors():
             table = read_table(text)
-        except ValueError as error:
-            raise gr.Error(escape(str(error)), print_exception=False) from None
         return gr.Dataframe(table, column_count=table.shape[1])
 
     demo = gr.Blocks(title=title, analytics_enabled=False)

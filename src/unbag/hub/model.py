@@ -50,13 +50,9 @@ def build_model_upload(
     Hidden files and stored predictions are not published. The card of a trained model replaces a README in the folder.
     The card of an averaged model is this README, with the name of the repository and a block with the results.
 
-    Args:
-        results: Results of the model, evaluated from its folder; for a HEX model, also of its residual head.
-        compare_with: Results of other models for comparison, such as the base model.
-        organization: Organization that publishes the challenge sets (default: the owner of the repository).
-        context: See `eval_results.build_eval_results`.
-        base_license: License of the base model of a trained model; None if unknown.
-        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
+    `results` are those of the model, evaluated from its folder, and `compare_with` those of other models.
+    `organization` publishes the challenge sets (default: the owner of the repository). `with_code` includes the code of
+    an unbag architecture.
     """
     organization = organization or repo.partition("/")[0]
     record = None if is_averaged_model(folder) else _read_record(folder)
@@ -66,24 +62,31 @@ def build_model_upload(
             f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}; add the files"
         )
     own, compared = _group_results(folder, results, compare_with)
-    files = _list_files(folder)
+    # Without the card, hidden files and stored predictions.
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    files: dict[str, bytes | Path] = {
+        name.as_posix(): path
+        for name, path in paths.items()
+        if name.parts not in ((_CARD,), (checksums.FILE,))
+        and PREDICTIONS not in name.parts
+        and not any(part.startswith(".") for part in name.parts)
+    }
+    config = read_json_object(folder / _CONFIG)
+    if with_code:
+        config_with_code, module = vendoring.add_model_code(config)
+        files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
+        files[vendoring.MODEL_CODE_FILE] = module.encode()
     if record is None:
         files[_CARD] = _build_averaged_card(folder, repo, own, compared, organization)
         message = "Publish a model averaged by unbag"
     else:
-        config = read_json_object(folder / _CONFIG)
-        order = list(
-            resolve_output_labels({int(output): label for output, label in config.get("id2label", {}).items()})
-        )
+        outputs = {int(output): label for output, label in config.get("id2label", {}).items()}
+        order = list(resolve_output_labels(outputs))
         if order != list(record["label_order"]):
             raise ValueError(
                 f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label, got "
                 f"{order}"
             )
-        if with_code:
-            config_with_code, module = vendoring.add_model_code(config)
-            files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
-            files[vendoring.MODEL_CODE_FILE] = module.encode()
         cost = folder / _COST
         card = ModelCardContent(
             repo=repo,
@@ -168,16 +171,3 @@ def _find_separator(folder: Path) -> str:
     if not isinstance(token, str):
         return " "
     return token * 2 if token == "</s>" else f" {token} "  # RoBERTa joins with </s></s>, BERT with [SEP]
-
-
-def _list_files(folder: Path) -> dict[str, bytes | Path]:
-    """List the files of a model by path, without the card, hidden files and stored predictions."""
-    return {
-        path.relative_to(folder).as_posix(): path
-        for path in sorted(folder.rglob("*"))
-        for parts in [path.relative_to(folder).parts]
-        if path.is_file()
-        and parts not in ((_CARD,), (checksums.FILE,))
-        and PREDICTIONS not in parts
-        and not any(part.startswith(".") for part in parts)
-    }

@@ -144,9 +144,7 @@ def describe_feature(feature: Any) -> str:
     """Describe a word or word pair of the lexical model."""
     if feature.premise is None:
         return f"{feature.hypothesis} in the hypothesis"
-    if feature.hypothesis is None:
-        return f"{feature.premise} in the premise"
-    return f"{feature.premise} – {feature.hypothesis}"
+    return f"{feature.premise} in the premise" if feature.hypothesis is None else " – ".join(feature)
 
 
 def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":

@@ -120,7 +120,17 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
 
     Returns `existing_file` if no row changes.
     """
-    old = _read_rows(existing_file) if existing_file is not None else {}
+    old: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    if existing_file is not None:
+        # The file may come from other people, and a small Parquet file can unpack to any size.
+        parquet.validate_unpacked_size(io.BytesIO(existing_file), FILE, len(existing_file))
+        table = pq.read_table(io.BytesIO(existing_file))
+        if table.schema.names != SCHEMA.names:
+            raise ValueError(
+                f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, got {', '.join(table.schema.names)}; check "
+                "that the repository is a results dataset"
+            )
+        old = _index_rows(table.to_pylist())
     new = old | _index_rows(new_rows)
     # Another version of pyarrow may write other bytes for equal rows, which would be a commit without a change.
     if existing_file is not None and new == old:
@@ -130,18 +140,6 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
-
-
-def _read_rows(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
-    # The file may come from other people, and a small Parquet file can unpack to any size.
-    parquet.validate_unpacked_size(io.BytesIO(content), FILE, len(content))
-    table = pq.read_table(io.BytesIO(content))
-    if table.schema.names != SCHEMA.names:
-        raise ValueError(
-            f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, got {', '.join(table.schema.names)}; check that "
-            "the repository is a results dataset"
-        )
-    return _index_rows(table.to_pylist())
 
 
 def _index_rows(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], Mapping[str, Any]]:

@@ -1,11 +1,10 @@
 """sentence-transformers evaluator that scores a `CrossEncoder` on challenge sets, also during training."""
 
 import csv
-import io
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +20,8 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import validate_probabilities
-from unbag.integrations.built_sets import (
-    build_set,
-    get_output_labels,
-    iter_logged_metrics,
-    parse_requests,
-)
+from unbag.integrations.built_sets import build_set, get_output_labels, iter_logged_metrics, parse_requests
 from unbag.utils.files import atomic_write
-
-_STEP: Final = ("epoch", "steps")
 
 logger = logging.getLogger(__name__)
 
@@ -136,19 +128,15 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     def _add_line(self, file: Path, values: dict[str, float]) -> None:
         """Append a line to the CSV file atomically. The file has a column for every possible metric."""
-        columns = [*_STEP, *self._numbers]
-        header = _line(columns)
-        before = file.read_text(encoding="utf-8") if file.is_file() else header
-        if not before.startswith(header):
+        columns = ["epoch", "steps", *self._numbers]
+        rows: list[list[Any]] = [columns]
+        if file.is_file():
+            rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines()))
+        if rows[:1] != [columns]:
             raise ValueError(
                 f"write_csv: expected the columns of the evaluated sets in {file}, got other columns; move the file to "
                 "another folder"
             )
-        with atomic_write(file) as tmp:
-            tmp.write_text(before + _line([values.get(column, "") for column in columns]), encoding="utf-8")
-
-
-def _line(cells: Sequence[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+        rows.append([values.get(column, "") for column in columns])
+        with atomic_write(file) as tmp, tmp.open("w", encoding="utf-8", newline="") as opened:
+            csv.writer(opened, lineterminator="\n").writerows(rows)

@@ -11,17 +11,16 @@ import json
 import math
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import is_baseline
-from unbag.challenge_sets.base import SCORE, MetricDefinition
+from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA
-from unbag.evaluation.metrics import MetricValue, collect_metrics, describe_metrics
+from unbag.evaluation.metrics import collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_option_differences
 from unbag.hub.cards import replace_paths_with_file_names
 from unbag.hub.model_results import find_result_model_name
@@ -49,36 +48,29 @@ _MODEL_FIELDS: Final = (
 _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
 
-@dataclass(frozen=True)
-class EvaluationAuthor:
-    """Author of an evaluation."""
-
-    organization: str = "unknown"  # person or organization that ran the evaluation
-    relationship: Relationship = "other"  # to the developer of the model
-
-
 def export_eee_records(
-    results: Iterable[Result],
-    folder: Path,
-    *,
-    timestamp: int,
-    model: str | None = None,
-    hub: str | None = None,
-    evaluator: EvaluationAuthor = EvaluationAuthor(),
+    results: Iterable[Result], folder: Path, *, timestamp: int, model: str | None = None, **source: Any
 ) -> list[str]:
     """Write one Every Eval Ever (EEE) record per model and challenge set. Returns the paths relative to the folder.
 
     `timestamp` is the time at which the results were written, in seconds since 1970. `model` is the id
     `developer/name` of the model, for results without a recorded id, such as those of a folder, a function or a
-    predictions file. `hub` is the organization that published the challenge sets on the Hub (default: the source is the
-    corpus).
+    predictions file. For the other parameters, see `build_eee_record`.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     ids: dict[str, set[str]] = {}
     for result in results:
         if challenge_sets.find_challenge_set(result.set) is None:
             raise ValueError(f"RUN: expected results on installed sets, got {result.set!r}; install its package")
-        model_id = _model_id(result, model)
+        # The format stores records by developer and model.
+        recorded = f"unbag/{result.model['name']}" if is_baseline(result.model) else find_result_model_name(result)
+        model_id = (recorded if is_baseline(result.model) else model or recorded) or ""
+        if not is_baseline(result.model) and not _SAFE_ID.fullmatch(model_id):
+            raise ValueError(
+                "--model: expected an id DEVELOPER/NAME for "
+                f"{replace_paths_with_file_names(result.model['name'])}, got {model_id or 'none'!r}; pass the id with "
+                "--model"
+            )
         ids.setdefault(model_id, set()).add(str(result.model["name"]))
         version = json.dumps([result.model.get(name) for name in _MODEL_FIELDS[1:5]], default=str)
         groups.setdefault((model_id, version, result.set), []).append(result)
@@ -86,7 +78,7 @@ def export_eee_records(
         raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run separately")
     files = []
     for (model_id, _, _), of_group in groups.items():
-        record = build_eee_record(of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator)
+        record = build_eee_record(of_group, model_id, timestamp=timestamp, **source)
         if not record["evaluation_results"]:  # no example was scored
             continue
         developer, _, name = model_id.partition("/")
@@ -107,9 +99,14 @@ def build_eee_record(
     *,
     timestamp: int,
     hub: str | None = None,
-    evaluator: EvaluationAuthor = EvaluationAuthor(),
+    evaluator: str = "unknown",
+    relationship: Relationship = "other",
 ) -> dict[str, Any]:
-    """Build the JSON record of one model on one challenge set. For the parameters, see `export_eee_records`."""
+    """Build the JSON record of one model on one challenge set.
+
+    `hub` is the organization that published the challenge sets on the Hub (default: the source is the corpus).
+    `evaluator` is the person or organization that ran the evaluation.
+    """
     first = results[0]
     return {
         "schema_version": VERSION,
@@ -119,8 +116,8 @@ def build_eee_record(
         "source_metadata": {
             "source_name": "unbag",
             "source_type": "evaluation_run",
-            "source_organization_name": evaluator.organization,
-            "evaluator_relationship": evaluator.relationship,
+            "source_organization_name": evaluator,
+            "evaluator_relationship": relationship,
         },
         "eval_library": {
             "name": "unbag",
@@ -132,27 +129,12 @@ def build_eee_record(
     }
 
 
-def _model_id(result: Result, given: str | None) -> str:
-    """Find the `developer/name` id of a result's model, since the format stores records by developer and model."""
-    if is_baseline(result.model):
-        return f"unbag/{result.model['name']}"
-    recorded = find_result_model_name(result)
-    found = given or recorded or ""
-    if not _SAFE_ID.fullmatch(found):
-        raise ValueError(
-            f"--model: expected an id DEVELOPER/NAME for {replace_paths_with_file_names(result.model['name'])}, got "
-            f"{found or 'none'!r}; pass the id with --model"
-        )
-    return found
-
-
 def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     about = result.model
     kind = about.get("kind")
-    is_remote = "base_url" in about
     is_hub = kind in _LOADED and find_result_model_name(result) is not None
     # A record does not contain the provider of an endpoint or the origin of a predictions file.
-    deployment = "unknown" if is_remote or kind == "file" else "self_deployed"
+    deployment = "unknown" if "base_url" in about or kind == "file" else "self_deployed"
     info: dict[str, Any] = {
         "name": model_id.partition("/")[2],
         "id": model_id,
@@ -172,13 +154,17 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     """Build one entry per metric of a result that has a value."""
-    described = describe_metrics(result.set)
+    challenge_set, described = challenge_sets.get_challenge_set(result.set), describe_metrics(result.set)
     # Descriptions in the report, by the identity of the estimate. The list keeps computed estimates alive, because
     # another estimate could reuse the identity of a deleted one.
-    measures = list(challenge_sets.get_challenge_set(result.set).iter_set_metrics(result.scores))
+    measures = list(challenge_set.iter_set_metrics(result.scores))
     meanings = {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures}
-    source = _source_data(result, hub)
-    generation = _generation_config(result.model)
+    source, generation = _source_data(result, hub), {}
+    # The sampling parameters of a language model behind an endpoint.
+    if parameters := json.loads(result.model.get("parameters") or "{}"):
+        known = {name: parameters[name] for name in ("temperature", "top_p", "max_tokens") if name in parameters}
+        others = {name: _text(value) for name, value in parameters.items() if name not in known}
+        generation["generation_config"] = {"generation_args": known, "additional_details": others}
     entries = []
     for number in collect_metrics(result).values():
         value, low, high, n = number.estimate
@@ -187,43 +173,41 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
         uncertainty: dict[str, Any] = {"num_samples": n}
         if low is not None and high is not None:
             uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
+        metric, is_common = described[number.name], number.name in _COMMON_METRICS
+        # JSON has no infinite numbers.
+        limits = [{math.inf: "Infinity", -math.inf: "-Infinity"}.get(limit, limit) for limit in metric.limits]
+        config = {
+            "evaluation_description": challenge_set.question,
+            "metric_id": number.name if is_common else f"unbag.{result.set}.{number.name}",
+            "metric_name": metric.label,
+            "metric_kind": number.name,
+            "lower_is_better": not metric.higher_is_better,
+            "score_type": "continuous",
+            "min_score": limits[0],
+            "max_score": limits[1],
+        }
+        if metric.limits == (0.0, 1.0):
+            config["metric_unit"] = "proportion"
+        if meaning := _SCORE_MEANING if metric is SCORE else meanings.get(id(number.estimate)):
+            config["additional_details"] = {"meaning": meaning}
         entry = {
             "evaluation_result_id": f"{result.set}/{result.corpus}/{result.data['sha256'][:12]}/{number.name}",
             "evaluation_name": f"{result.set} ({replace_paths_with_file_names(result.corpus)})",
             "source_data": source,
-            "metric_config": _metric_config(
-                result.set, described[number.name], number, meanings.get(id(number.estimate))
-            ),
+            "metric_config": config,
             "score_details": {
                 "score": value,
                 "details": {"n_sources": str(number.sources)},
                 "uncertainty": uncertainty,
             },
         }
-        entries.append(entry | ({"generation_config": generation} if generation else {}))
+        entries.append(entry | generation)
     return entries
 
 
-def _metric_config(set_name: str, metric: MetricDefinition, number: MetricValue, meaning: str | None) -> dict[str, Any]:
-    question = challenge_sets.get_challenge_set(set_name).question
-    is_common = number.name in _COMMON_METRICS
-    # JSON has no infinite numbers.
-    low, high = ({math.inf: "Infinity", -math.inf: "-Infinity"}.get(limit, limit) for limit in metric.limits)
-    config = {
-        "evaluation_description": question,
-        "metric_id": number.name if is_common else f"unbag.{set_name}.{number.name}",
-        "metric_name": metric.label,
-        "metric_kind": number.name,
-        "lower_is_better": not metric.higher_is_better,
-        "score_type": "continuous",
-        "min_score": low,
-        "max_score": high,
-    }
-    if metric.limits == (0.0, 1.0):
-        config["metric_unit"] = "proportion"
-    if metric is SCORE:
-        meaning = "0 is the best of chance, a constant prediction, a bag of words and shuffled words; 1 is perfect"
-    return config | ({"additional_details": {"meaning": meaning}} if meaning else {})
+_SCORE_MEANING: Final = (
+    "0 is the best of chance, a constant prediction, a bag of words and shuffled words; 1 is perfect"
+)
 
 
 def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
@@ -236,34 +220,17 @@ def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
         "rows_sha256": data["sha256"],
         "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
     }
-    name = f"{result.set} of {replace_paths_with_file_names(result.corpus)}"
+    source = {"dataset_name": f"{result.set} of {replace_paths_with_file_names(result.corpus)}", "source_type": "other"}
     published = find_benchmark(result, hub) if hub and not find_option_differences(result) else None
     corpus = CORPORA.get(data["name"])
-    is_corpus = corpus is not None and data["origin"].startswith(corpus.hub_id)
-    if published is None and not is_corpus:
-        return {"dataset_name": name, "source_type": "other", "additional_details": details}
-    source: dict[str, Any] = {"dataset_name": name, "source_type": "hf_dataset"}
     if published is not None:
-        source["hf_repo"] = published.repo
+        source |= {"source_type": "hf_dataset", "hf_repo": published.repo}
         details["config"] = published.config
-    elif corpus is not None:
-        source["hf_repo"] = corpus.hub_id
-    if data["split"]:
+    elif corpus is not None and data["origin"].startswith(corpus.hub_id):
+        source |= {"source_type": "hf_dataset", "hf_repo": corpus.hub_id}
+    if "hf_repo" in source and data["split"]:
         source["hf_split"] = data["split"]
     return source | {"additional_details": details}
-
-
-def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe the sampling parameters of a language model behind an endpoint. Empty for other models."""
-    try:
-        parameters = json.loads(model.get("parameters") or "{}")
-    except (TypeError, ValueError):
-        return {}
-    if not isinstance(parameters, dict):
-        return {}
-    known = {name: parameters[name] for name in ("temperature", "top_p", "max_tokens") if name in parameters}
-    others = {name: _text(value) for name, value in parameters.items() if name not in known}
-    return {"generation_args": known, "additional_details": others} if parameters else {}
 
 
 def _text(value: Any) -> str:

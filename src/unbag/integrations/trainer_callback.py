@@ -94,9 +94,8 @@ class UnbagCallback(TrainerCallback):
             validate_int("max_rows", max_rows, minimum=1)
         group = connect_process_group()
         self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
-        self._check(trainer.model)
         self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: build_sets(self._requests, max_rows))
-        self._validate_best_metric()
+        self._check(trainer.model)
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
         self._last: tuple[int, dict[str, float]] | None = None
@@ -104,7 +103,6 @@ class UnbagCallback(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Validate the settings before the first step, and log the estimated duration of an evaluation."""
         self._check(kwargs.get("model"))
-        self._validate_best_metric()
         self._training, self._last = True, None
         self._log_cost(kwargs.get("model"))
 
@@ -183,27 +181,24 @@ class UnbagCallback(TrainerCallback):
             raise ValueError(f"metric_for_best_model: expected one of {', '.join(logged)}, got {best!r}")
         return name, logged[name]
 
-    def _validate_best_metric(self) -> None:
-        """Validate that the built sets have enough rows for `metric_for_best_model`."""
-        name, metric = self._find_best_metric() or ("", None)
+    def _check(self, model: Any) -> None:
+        """Validate the labels of the model, and that the settings and the sets fit `metric_for_best_model`."""
+        self._classifier(model)
+        found = self._find_best_metric()
+        if found is None:
+            return
+        name, metric = found
         for each in self._sets if metric is SCORE else ():
             if name.startswith(f"{PREFIX}{each.challenge_set.name}_") and not each.has_skill_score:
                 raise ValueError(
                     f"metric_for_best_model: expected a set with {MIN_LABEL_ROWS} rows or more of two labels, got "
                     f"{len(each.rows)} rows of {each.challenge_set.name}; increase max_examples or max_rows"
                 )
-
-    def _check(self, model: Any) -> None:
-        self._classifier(model)
-        found = self._find_best_metric()
-        if found is None:
-            return
         best, greater = self._trainer.args.metric_for_best_model, self._trainer.args.greater_is_better
-        higher = found[1].higher_is_better
-        if greater is not None and greater != higher:
+        if greater is not None and greater != metric.higher_is_better:
             raise ValueError(
-                f"greater_is_better: expected {higher} for {best}, got {greater}, which may be the default of "
-                "transformers; set it in TrainingArguments"
+                f"greater_is_better: expected {metric.higher_is_better} for {best}, got {greater}, which may be the "
+                "default of transformers; set it in TrainingArguments"
             )
         callbacks = self._trainer.callback_handler.callbacks
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]

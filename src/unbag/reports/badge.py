@@ -33,13 +33,11 @@ def _write(label: str, message: str, path: Path, *, is_positive: bool) -> None:
     name, colour = _COLOURS[is_positive]
     if path.suffix == ".json":
         write_json({"schemaVersion": 1, "label": label, "message": message, "color": name}, path)
-    elif path.suffix == ".svg":
+    else:
         left, right = (round(len(text) * _LETTER) + _SPACE for text in (label, message))
         texts = {"label": label, "message": message, "left": left, "right": right, "space": _SPACE, "colour": colour}
         with atomic_write(path) as tmp:
             tmp.write_text(render_template(__package__, "badge.svg", autoescape=True, **texts), encoding="utf-8")
-    else:
-        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it")
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
         Text("\n".join(system_lines) + "\n"),
         *(_table(comparison, pair) for pair in _group_by_systems(comparison)),
         *(Text(f"{note}.", style="dim") for note in comparison.notes),
-        *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
+        *(Text(remark, style="dim") for remark in _remarks(comparison)),
         Text(format_comparison_verdict(comparison), style="bold"),
     )
 
@@ -144,25 +144,22 @@ def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False
 
 def _direction(comparison: Comparison, difference: MetricDifference, *, use_names: bool) -> str:
     """Describe which system is better, or which one has the higher value if the metric has no direction."""
-    names = {
-        letter: comparison.get_system_name(letter) if use_names else letter
-        for letter in (difference.first, difference.second)
-    }
     better = comparison.find_better(difference)
+    first, second = difference.first, difference.second
     if better is not None:
-        worse = difference.first if better == difference.second else difference.second
-        return f"{names[better]} better than {names[worse]}"
-    above = (difference.difference.value or 0) > 0
-    return f"{names[difference.second]} {'above' if above else 'below'} {names[difference.first]}"
+        how, first, second = "better than", better, first if better == second else second
+    else:
+        how, first, second = "above" if (difference.difference.value or 0) > 0 else "below", second, first
+    name = comparison.get_system_name if use_names else str
+    return f"{name(first)} {how} {name(second)}"
 
 
-def _remarks(comparison: Comparison, *, significant: str = "significant") -> list[str]:
+def _remarks(comparison: Comparison) -> list[str]:
     """List the remarks on the tests, and on metrics for which lower is better."""
     lower = any(each.higher_is_better is False for each in comparison.differences)
-    tests = {difference.test for difference in comparison.differences if difference.p is not None}
-    count = sum(difference.p is not None for difference in comparison.differences)
+    tests = [difference.test for difference in comparison.differences if difference.p is not None]
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
-    method = f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."
+    method = f"p by {names}; Holm: corrected for {len(tests)} tests, significant at {comparison.level:g}."
     return [method if tests else _UNTESTED, *([LOWER] if lower else [])]
 
 
@@ -180,7 +177,7 @@ def _build_grouped_table(
                 f"{each.difference.n:,}",
                 format_p_value(each.p),
                 format_p_value(each.p_holm),
-                _name_of_better(comparison, each),
+                _describe_better(comparison, each),
             )
             for number, each in enumerate(group)
         ]
@@ -197,7 +194,7 @@ def _build_grouped_table(
     )
 
 
-def _name_of_better(comparison: Comparison, difference: MetricDifference) -> str:
+def _describe_better(comparison: Comparison, difference: MetricDifference) -> str:
     better, significant = comparison.find_better(difference), comparison.is_significant(difference)
     if better is not None:
         return comparison.get_system_name(better)

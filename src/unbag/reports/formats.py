@@ -56,8 +56,10 @@ _FORMULAS: Final = {
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 """Accents that the font encoding OT1 can combine with a letter."""
 # Ω_max, P^c, CS_0.7
-_INDEXED: Final = re.compile(r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)")
-_MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
+_INDEXED: Final = re.compile(
+    r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)|(?<![\w.)-])-(?=\.?\d)"
+)
+"""Symbols with an index, and minus signs, which become formulas."""
 
 
 def escape_latex(value: str) -> str:
@@ -66,7 +68,14 @@ def escape_latex(value: str) -> str:
     >>> print(escape_latex("50 % of a_b & 中"))
     50 \% of a\_b \& \texttt{U+4E2D}
     """
-    return _escaped(" ".join(value.split()))
+    parts = []
+    for one in re.sub(r"\s+", " ", value):
+        decomposed = unicodedata.normalize("NFD", one)
+        letter, accents = decomposed[0], decomposed[1:]
+        is_supported = letter.isascii() and letter.isprintable() and len(accents) < 2 and _ACCENTS.issuperset(accents)
+        formula = f"${_FORMULAS[one]}$" if one in _FORMULAS else None
+        parts.append(formula or _SPECIAL.get(one) or (one if is_supported else rf"\texttt{{U+{ord(one):04X}}}"))
+    return "".join(parts).replace("--", "-{}-")  # LaTeX turns `--` into a dash
 
 
 def format_latex_cell(value: str) -> str:
@@ -77,34 +86,17 @@ def format_latex_cell(value: str) -> str:
     """
     parts, end = [], 0
     value = " ".join(value.split())
-    for match in re.finditer(f"{_INDEXED.pattern}|{_MINUS.pattern}", value):
-        parts.append(_escaped(value[end : match.start()]))
-        parts.append("$-$" if match["base"] is None else _formula(match))
+    for match in _INDEXED.finditer(value):
+        parts.append(escape_latex(value[end : match.start()]))
         end = match.end()
-    return "".join([*parts, _escaped(value[end:])])
-
-
-def _escaped(value: str) -> str:
-    return "".join(map(_character, value)).replace("--", "-{}-")  # LaTeX turns `--` into a dash
-
-
-def _formula(match: re.Match[str]) -> str:
-    base = _FORMULAS.get(match["base"], match["base"] if len(match["base"]) == 1 else rf"\mathrm{{{match['base']}}}")
-    index = match["index"].replace("_", r"\_")
-    letters = "".join(f"{_FORMULAS[one]} " if one in _FORMULAS else one for one in index)
-    return f"${base}{match['kind']}{{\\mathrm{{{letters.strip()}}}}}$"
-
-
-def _character(one: str) -> str:
-    if one in _FORMULAS:
-        return f"${_FORMULAS[one]}$"
-    if one in _SPECIAL:
-        return _SPECIAL[one]
-    parts = unicodedata.normalize("NFD", one)
-    letter, accents = parts[0], parts[1:]
-    if letter.isascii() and letter.isprintable() and len(accents) < 2 and _ACCENTS.issuperset(accents):
-        return one
-    return rf"\texttt{{U+{ord(one):04X}}}"
+        if (base := match["base"]) is None:
+            parts.append("$-$")
+            continue
+        symbol = _FORMULAS.get(base, base if len(base) == 1 else rf"\mathrm{{{base}}}")
+        letters = "".join(f"{_FORMULAS[one]} " if one in _FORMULAS else one for one in match["index"])
+        index = letters.strip().replace("_", r"\_")
+        parts.append(f"${symbol}{match['kind']}{{\\mathrm{{{index}}}}}$")
+    return "".join([*parts, escape_latex(value[end:])])
 
 
 Format = Literal["md", "csv", "latex", "json"]
@@ -151,12 +143,9 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")  # the default is \r\n
     writer.writerow(records[0] if records else ())
-    writer.writerows([_plain(value) for value in record.values()] for record in records)
+    for record in records:
+        writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in record.values()])
     return file.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _markdown(table: GroupedTable) -> str:

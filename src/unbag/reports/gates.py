@@ -27,11 +27,10 @@ def build_gate_view(report: GateReport) -> RenderableType:
     for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
     for each in results:
-        p = [format_p_value(each.p) if each.against else ""] if tested else []
-        outcome = Text(each.outcome, style=_STYLES[each.outcome])
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in results)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
-        table.add_row(name, each.asked, _value(each), format_count(each.estimate), *p, outcome)
+        *cells, p, outcome = _cells(each)
+        table.add_row(name, *cells, *([p] if tested else []), Text(outcome, style=_STYLES[outcome]))
     return Group(
         table,
         *(Text(line, style="dim") for line in _remarks(report)),
@@ -70,15 +69,7 @@ def format_gate_verdict(results: Sequence[GateResult], *, strict: bool) -> str:
 def export_gates(report: GateReport) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
-        (
-            f"{challenge_sets.get_display_name(each.set)}{f' · {each.data}' if each.data else ''}",
-            each.label,
-            each.asked,
-            _value(each),
-            format_count(each.estimate),
-            format_p_value(each.p) if each.against else "",
-            each.outcome,
-        )
+        (" · ".join(filter(None, (challenge_sets.get_display_name(each.set), each.data))), each.label, *_cells(each))
         for each in report.gates
     ]
     sentence = format_gate_verdict(report.gates, strict=report.strict)
@@ -102,9 +93,11 @@ def export_gates(report: GateReport) -> ExportedTable:
     return ExportedTable([table], flat, as_json)
 
 
-def _value(each: GateResult) -> str:
-    """Format the value of the metric, or its difference from the reference run."""
-    return format_difference(each.estimate) if each.against else format_interval(each.estimate)
+def _cells(each: GateResult) -> tuple[str, ...]:
+    """Format the bound, the value of the metric or its difference from the reference run, n, p and the outcome."""
+    value = format_difference(each.estimate) if each.against else format_interval(each.estimate)
+    p = format_p_value(each.p) if each.against else ""
+    return each.asked, value, format_count(each.estimate), p, each.outcome
 
 
 def _remarks(report: GateReport) -> list[str]:

@@ -17,7 +17,12 @@ DEVIATION: Final = " ±"
 def format_cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
     """Format the column names and cells of a table. A mean and its standard deviation share a column."""
     names = [*table.keys, *table.values]
-    decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
+    # The number of decimals is that of the longest number of a column, because the file has no trailing zeros.
+    cells = dict(zip(names, zip(*table.rows, strict=True), strict=True))
+    decimals = {
+        name: max((len(repr(cell).partition(".")[2]) for cell in column if isinstance(cell, float)), default=0)
+        for name, column in cells.items()
+    }
     columns = [name for name in names if not name.endswith(DEVIATION)]
     rows = []
     for row in table.rows:
@@ -60,12 +65,6 @@ def convert_tables_to_json(tables: Sequence[PaperTable]) -> list[dict[str, Any]]
 def format_unit(units: Mapping[str, str]) -> str:
     """Format the unit of a table for its title, such as ", in percent". Return an empty string for fractions."""
     return ", in percent" if "percent" in units.values() else ""
-
-
-def _decimals(table: PaperTable, column: int) -> int:
-    """Infer the number of decimals of a column from its longest number, because the file has no trailing zeros."""
-    numbers = [row[column] for row in table.rows if isinstance(row[column], float)]
-    return max((len(repr(number).partition(".")[2]) for number in numbers), default=0)
 
 
 def _text(cell: Cell, decimals: int) -> str:

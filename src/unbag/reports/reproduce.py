@@ -43,7 +43,10 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
         return ReproduceCommand(str(command), "Only this command evaluates the model, on all sets that it builds.")
     try:
         if result.model.get("kind") == "file":
-            words = ["score", *_predictions(result), "--set", result.set]
+            options = result.model.get("read_options", {})
+            words = ["score", str(result.model.get("file", result.model["name"]))]
+            words += [] if _is_own(result) else _reading(options)
+            words += [*(["--by-order"] if options.get("by_order") else []), "--set", result.set]
             words += _argument("threshold", result.model["threshold"]) if "threshold" in result.model else []
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
@@ -78,14 +81,6 @@ def _remark(result: Result) -> str:
             f"The command loads the latest revision of the data set; this result used commit {data['revision']}."
         )
     return " ".join(sentences)
-
-
-def _predictions(result: Result) -> list[str]:
-    """Build the arguments that specify a file of predictions."""
-    options = result.model.get("read_options", {})
-    words = [str(result.model.get("file", result.model["name"]))]
-    words += [] if _is_own(result) else _reading(options)
-    return [*words, *(["--by-order"] if options.get("by_order") else [])]
 
 
 def _merge_reading_options(result: Result) -> Mapping[str, Any]:
@@ -210,22 +205,17 @@ def list_remarks(result: Result) -> list[str]:
     if days := model.get("stored_answers"):
         sentences.append(f"{model['name']}: stored answers of {days} (--no-cache sends the requests again).")
     if matched := model.get("matched"):
-        sentences.append(_describe_match(str(model["name"]), matched))
+        parts = [
+            f"{model['name']}: predictions of {matched['rows']:,} of {matched['of']:,} rows "
+            f"({matched['rows'] / matched['of']:.1%}), matched by {matched['by']}"
+        ]
+        if matched["unmatched"]:
+            parts.append(f"{matched['unmatched']:,} rows of the file are not in the set")
+        if matched["ambiguous"]:
+            parts.append(f"{matched['ambiguous']:,} rows match several different predictions and are not scored")
+        sentences.append("; ".join([*parts, *matched.get("warnings", ())]) + ".")
     if result.unanswered:
         sentences.append(f"Unanswered, counted as wrong: {result.unanswered}.")
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")
     return sentences
-
-
-def _describe_match(name: str, matched: Mapping[str, Any]) -> str:
-    """Describe how many rows of a set have a prediction in a file, and how they were found."""
-    parts = [
-        f"predictions of {matched['rows']:,} of {matched['of']:,} rows ({matched['rows'] / matched['of']:.1%}), "
-        f"matched by {matched['by']}"
-    ]
-    if matched["unmatched"]:
-        parts.append(f"{matched['unmatched']:,} rows of the file are not in the set")
-    if matched["ambiguous"]:
-        parts.append(f"{matched['ambiguous']:,} rows match several different predictions and are not scored")
-    return "; ".join([f"{name}: {parts[0]}", *parts[1:], *matched.get("warnings", ())]) + "."

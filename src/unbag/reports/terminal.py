@@ -69,9 +69,9 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
         )
     if all(each.score.value is None for each in every):
         note = f"No skill score: {TOO_FEW_ROWS}."
-        return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
-    note = f"In the first three columns 0 is chance. Skill score: {describe_skill_scale(every)}"
-    note += f" * Inconclusive regardless of the interval: {few}." if few else ""
+    else:
+        note = f"In the first three columns 0 is chance. Skill score: {describe_skill_scale(every)}"
+        note += f" * Inconclusive regardless of the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 
 
@@ -141,24 +141,16 @@ def build_result_view(result: Result) -> RenderableType:
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
     warnings += [Text(each) for each in list_remarks(result)]
-    return Group(
-        described.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings
-    )
+    parts = [described.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}")]
+    # Verification metrics only on unchanged pairs. The HTML report shows them for every set.
+    if described.is_control and (table := verifier.build_verifier_table(result)) is not None:
+        parts += [Text(), table, *map(Text, verifier.describe_thresholds(result))]
+    return Group(*parts, *warnings)
 
 
 def build_remark_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the lines with the remarks on each model, without those that are equal for all of its sets."""
     return [Text(each) for each in dict.fromkeys(line for result in results for line in list_remarks(result))]
-
-
-def _verifier(result: Result) -> list[RenderableType]:
-    """Build the table of verification metrics on unchanged pairs. The HTML report shows them for every set."""
-    if (
-        not challenge_sets.get_challenge_set(result.set).is_control
-        or (table := verifier.build_verifier_table(result)) is None
-    ):
-        return []
-    return [Text(), table, *map(Text, verifier.describe_thresholds(result))]
 
 
 def build_result_views(results: Sequence[Result], *, cross_domain: bool = False) -> list[RenderableType]:

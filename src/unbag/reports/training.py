@@ -35,7 +35,10 @@ def format_in_domain_change(comparison: Comparison) -> str:
         return "In domain: not evaluated."
     parts = []
     for each in own:
-        points = _points(each.difference)
+        # In percentage points.
+        value, low, high = (None if bound is None else 100 * bound for bound in each.difference[:3])
+        interval = "" if low is None or high is None else f" [{low:+.1f}, {high:+.1f}]"
+        points = "–" if value is None else f"{value:+.1f}{interval}"
         outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.is_significant(each)]
         parts.append(f"{each.data}, accuracy {points} points ({outcome})")
     return f"In domain: {'; '.join(parts)}."
@@ -84,14 +87,6 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     )
 
 
-def _points(difference: Estimate) -> str:
-    """Format a difference between fractions in percentage points, with its interval."""
-    value, low, high = (None if bound is None else 100 * bound for bound in difference[:3])
-    if value is None:
-        return "–"
-    return f"{value:+.1f}" + ("" if low is None or high is None else f" [{low:+.1f}, {high:+.1f}]")
-
-
 def _remarks(record: Mapping[str, Any]) -> list[str]:
     lines = [f"No comparison: {record['why_not']}."] if record["why_not"] else []
     lines += [f"Skipped: {name} ({why})." for name, why in record["skipped"].items()]
@@ -134,12 +129,11 @@ def build_kfold_table(record: Mapping[str, Any]) -> Table:
 
 def _add(grid: Table, name: str, measures: Mapping[str, Any]) -> None:
     grid.add_row(name, *(f"{measures[each]['zero_shot']:.3f}" for each in MEASURES), f"{measures['pairs']:,}")
-    grid.add_row("  fine-tuned", *(_spread(measures[each]) for each in MEASURES), style="bold")
-
-
-def _spread(statistics: Mapping[str, Any]) -> str:
-    deviation = statistics["standard_deviation"]
-    return f"{statistics['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
+    cells = []
+    for each in MEASURES:
+        mean, deviation = measures[each]["mean"], measures[each]["standard_deviation"]
+        cells.append(f"{mean:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±.")))
+    grid.add_row("  fine-tuned", *cells, style="bold")
 
 
 _REARRANGED_NAMES: Final = {

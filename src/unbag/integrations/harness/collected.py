@@ -22,10 +22,7 @@ def compute_harness_scores(
 ) -> Scores:
     """Compute the scores of a challenge set from the prediction records of an evaluation harness.
 
-    Args:
-        score_function: Function `ChallengeSet.score_function` of the set.
-        columns: Columns that the function needs in addition to the label.
-        paths: Path of each score in the result of the function, by score name.
+    `score_function` needs `columns` in addition to the label. `paths` are those of the scores in its result, by name.
     """
     if not records:
         return dict.fromkeys(paths, nan)

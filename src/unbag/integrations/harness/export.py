@@ -10,9 +10,8 @@ metrics such as permutation acceptance are not means over rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from unbag.challenge_sets.request import SetRequest, create_validated_builder, export_challenge_set
 from unbag.data.corpora import CORPORA
@@ -37,8 +36,7 @@ HARNESSES: Final = {
 _SPLIT: Final = "test"
 
 
-@dataclass(frozen=True)
-class ExportedTasks:
+class ExportedTasks(NamedTuple):
     """Exported task files, and the command that runs them."""
 
     files: Sequence[str]  # relative to the folder, including data
@@ -50,23 +48,16 @@ def export_tasks(
 ) -> ExportedTasks:
     """Export challenge sets as tasks for an evaluation harness.
 
-    Args:
-        requests: Requests for challenge sets, each once.
-        folder: Output folder. Task files contain its path to read rows, so a moved folder must be exported again.
-        hub: Organization that published the sets on the Hub under their own names, or `organization/name` for one set,
-            from which the tasks read the rows (default: the rows are built).
-        num_fewshot: Number of few-shot examples in the prompt: 0, 3 or 6.
+    Task files contain the path of the folder to read rows, so a moved folder must be exported again. With `hub`, they
+    read the rows from the Hub: an organization that published the sets under their own names, or `organization/name`
+    for one set.
     """
-    if harness not in HARNESSES:
-        raise ValueError(f"HARNESS: expected one of {', '.join(HARNESSES)}, got {harness!r}")
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
             raise ValueError(
                 f"--corpus: expected a corpus with three labels, got {corpus}, which has two labels; use another corpus"
             )
     names = [request.name for request in requests]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice; remove the repeated names")
     if hub is not None:
         validate_push_repo(hub)
     DefaultPrompt(num_fewshot)  # validates the number before anything is built

@@ -61,10 +61,6 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
     )
 
 
-def _render_code(template: str, tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> str:
-    return _render(template, scores=build_scoring_source(tasks), tasks=tasks, prompt=prompt)
-
-
 def build_lm_eval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the task files for lm-evaluation-harness, as a mapping from path to content.
 
@@ -78,7 +74,7 @@ def build_lm_eval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> 
     return {
         **{f"{task.id}.yaml": _render("lm_eval.yaml", task=task, prompt=prompt, words=words) for task in tasks},
         "unbag.yaml": f"group: unbag\ntask:\n{members}",
-        "unbag_scores.py": _render_code("lm_eval.py", tasks, prompt),
+        "unbag_scores.py": _render("lm_eval.py", scores=build_scoring_source(tasks), tasks=tasks),
     }
 
 
@@ -89,7 +85,8 @@ def build_lighteval_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -
     corpus-level metric computes all scores from all records. With one metric per score, lighteval would bootstrap each
     score over rows, which would separate the rows of one example.
     """
-    return {"unbag_tasks.py": _render_code("lighteval.py", tasks, prompt)}
+    code = _render("lighteval.py", scores=build_scoring_source(tasks), tasks=tasks, prompt=prompt)
+    return {"unbag_tasks.py": code}
 
 
 def build_inspect_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
@@ -101,25 +98,22 @@ def build_inspect_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> 
     `eval.yaml` is for the root of a dataset repository (`inspect eval hf/org/name`). It has a prompt and a comparison
     but no metric, so its score is plain accuracy. It is therefore written only for sets whose score is accuracy.
     """
-    on_hub = [task for task in tasks if task.config and task.challenge_set.is_accuracy]
-    return {
-        **{f"{task.name}/eval.yaml": _build_eval_yaml(task) for task in on_hub},
-        "unbag_tasks.py": _render_code("inspect_ai.py", tasks, prompt),
-    }
-
-
-def _build_eval_yaml(task: HarnessTask) -> str:
-    """Build the `eval.yaml` of a dataset, with one task that asks for the label id in the rows."""
+    files = {}
     numbered = ", ".join(f"{get_label_id(label)} for {WORDS[label]}" for label in LABELS)
     question = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
     numbers = "".join(str(get_label_id(label)) for label in LABELS)
-    entry = {
-        "id": task.name,
-        "config": task.config,
-        "split": task.split,
-        "field_spec": {"input": "hypothesis", "target": "label", "metadata": ["premise"]},
-        "solvers": [{"name": "prompt_template", "args": {"template": question}}, {"name": "generate"}],
-        "scorers": [{"name": "pattern", "args": {"pattern": f"([{numbers}])"}}],
-    }
-    document = {"name": task.id, "evaluation_framework": "inspect-ai", "tasks": [entry]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON is valid YAML
+    for task in tasks:
+        if task.config and task.challenge_set.is_accuracy:
+            entry = {
+                "id": task.name,
+                "config": task.config,
+                "split": task.split,
+                "field_spec": {"input": "hypothesis", "target": "label", "metadata": ["premise"]},
+                "solvers": [{"name": "prompt_template", "args": {"template": question}}, {"name": "generate"}],
+                "scorers": [{"name": "pattern", "args": {"pattern": f"([{numbers}])"}}],
+            }
+            document = {"name": task.id, "evaluation_framework": "inspect-ai", "tasks": [entry]}
+            # JSON is valid YAML.
+            files[f"{task.name}/eval.yaml"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    code = _render("inspect_ai.py", scores=build_scoring_source(tasks), tasks=tasks, prompt=prompt)
+    return {**files, "unbag_tasks.py": code}

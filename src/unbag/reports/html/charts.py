@@ -53,6 +53,12 @@ def draw_svg(figure: Figure, models: Sequence[str]) -> Markup:
         for x, (value, low, high, _), _ in series.points
     ]
     ticks = [wrap_name(str(tick)) for tick in figure.positions]
+    # Color, shape and dash distinguish the series.
+    styles = {series.name: choose_style(series, models) for series in figure.series}
+    encodings: dict[str, Any] = {}
+    for part, name in enumerate(("color", "shape", "dash")):
+        scale = {"domain": list(styles), "range": [each[part] for each in styles.values()]}
+        encodings[name] = {"field": "name", "type": "nominal", "scale": scale, "legend": None}
     # Lanes are unnecessary if each place has only one dot.
     lanes = len(figure.series) if len(ticks) < len(rows) else 1
     spec = render_template(
@@ -65,7 +71,7 @@ def draw_svg(figure: Figure, models: Sequence[str]) -> Markup:
         step=max(lanes * _LANE, _LINE * max(tick.count("\n") + 1 for tick in ticks)) + 8,
         extent=_LETTER * max(len(line) for tick in ticks for line in tick.split("\n")) + 8,
         share=_build_share_encoding(figure),
-        **_build_style_encodings(figure, models),
+        **encodings,
     )
     picture = vl_convert.vegalite_to_svg(json.loads(spec), vl_version=_VERSION)
     # Screen readers use the table instead of the SVG. Namespaces are removed, because they look like external links.
@@ -89,16 +95,6 @@ def wrap_name(name: str) -> str:
             line += token
         lines.append(line)
     return "\n".join(lines)
-
-
-def _build_style_encodings(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
-    """Build the encodings color, shape and dash, which distinguish the series."""
-    styles = {series.name: choose_style(series, models) for series in figure.series}
-    encodings = {}
-    for part, name in enumerate(("color", "shape", "dash")):
-        scale = {"domain": list(styles), "range": [each[part] for each in styles.values()]}
-        encodings[name] = {"field": "name", "type": "nominal", "scale": scale, "legend": None}
-    return encodings
 
 
 def _build_share_encoding(figure: Figure) -> dict[str, Any]:

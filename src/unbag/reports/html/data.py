@@ -58,13 +58,17 @@ def load_report_data(runs: Sequence[Path | FolderContents]) -> ReportData:
 
     If several folders contain results of the same model on the same rows, the last folder is used.
     """
-    if not runs:
-        raise ValueError("report: expected at least one folder with results, got none; pass a folder")
     read = [each if isinstance(each, FolderContents) else FolderContents.read(Path(each)) for each in runs]
     scored = [pair for each in read for pair in zip(each.results, each.examples, strict=True)]
     if not scored:
         raise ValueError(f"{', '.join(map(str, runs))}: expected results, got none; run `unbag evaluate` first")
-    models = _models([result for result, _ in scored])
+    models: dict[str, ReportModel] = {}
+    for result, _ in scored:
+        if (identity := _identity(result)) not in models:
+            name = str(result.model["name"])
+            same = sum(model.record["name"] == name for model in models.values())
+            record = dict(json.loads(identity))
+            models[identity] = ReportModel(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
     groups: dict[tuple[str, ...], dict[str, ScoredModel]] = {}
     for result, selection in scored:
         # Results are comparable only on equal rows of a set with equal options.
@@ -77,37 +81,19 @@ def load_report_data(runs: Sequence[Path | FolderContents]) -> ReportData:
     evaluated = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
     # A set that one folder skipped may have results in another.
     missing = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in evaluated]
-    return ReportData(tuple(order), tuple(_name_groups(list(groups.values()), order)), tuple(missing))
+    named: list[ResultGroup] = []
+    for members in groups.values():
+        group = ResultGroup("", "", tuple(sorted(members.values(), key=lambda each: order.index(each.model))))
+        same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
+        number = f" ({same + 1})" if same else ""
+        named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
+    named.sort(key=lambda group: get_report_position(group.scored_models[0].result))
+    return ReportData(tuple(order), tuple(named), tuple(missing))
 
 
 def _identity(result: Result) -> str:
     identity = {name: value for name, value in result.model.items() if name not in _RUN_KEYS}
     return json.dumps(identity, sort_keys=True)
-
-
-def _models(all_results: Sequence[Result]) -> dict[str, ReportModel]:
-    """Build the models by identity. Models with the same name are numbered."""
-    models: dict[str, ReportModel] = {}
-    for result in all_results:
-        identity = _identity(result)
-        if identity not in models:
-            name = str(result.model["name"])
-            same = sum(model.record["name"] == name for model in models.values())
-            record = dict(json.loads(identity))
-            models[identity] = ReportModel(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
-    return models
-
-
-def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[ReportModel]) -> list[ResultGroup]:
-    position = {model.name: number for number, model in enumerate(order)}
-    named: list[ResultGroup] = []
-    for members in groups:
-        scored = tuple(sorted(members.values(), key=lambda each: position[each.model.name]))
-        group = ResultGroup("", "", scored)
-        same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
-        number = f" ({same + 1})" if same else ""
-        named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
-    return sorted(named, key=lambda group: get_report_position(group.scored_models[0].result))
 
 
 VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]

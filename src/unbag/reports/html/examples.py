@@ -182,7 +182,6 @@ def build_card_pairs(
 
 
 def _shorten_lines(example: ReportExample) -> ReportExample:
-    """Shorten the sentences of an example to fit a card."""
     return replace(example, lines=tuple(truncate_line(line, SHORT) for line in example.lines))
 
 

@@ -111,7 +111,7 @@ def render_page(report_data: ReportData) -> str:
         legend_swatch=lambda series, line: draw_swatch(series, names, line=line),
         draw_svg=lambda figure: draw_svg(figure, names),
         build_figure_table=build_figure_table,
-        lead=format_lead_paragraph(report_data, verdicts),
+        lead=verdict.format_verdict(list(verdicts[report_data.main_model.name].values())),
         scale=verdict.describe_skill_scale([each for of_model in verdicts.values() for each in of_model.values()]),
         chart=build_skill_chart(verdicts, report_data),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
@@ -129,13 +129,8 @@ def render_page(report_data: ReportData) -> str:
 
 def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     """List the titles of skipped sets, with the model if only that model lacks a result."""
-    titles = ((challenge_sets.get_display_name(each.set), each.model) for each in skipped)
-    return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
-
-
-def format_lead_paragraph(report_data: ReportData, verdicts: VerdictsByModel) -> str:
-    """Format the first paragraph of the report, which states the verdict on the main model."""
-    return verdict.format_verdict(list(verdicts[report_data.main_model.name].values()))
+    parts = (filter(None, (challenge_sets.get_display_name(each.set), each.model)) for each in skipped)
+    return ", ".join(dict.fromkeys(map(", ".join, parts)))
 
 
 def describe_origin(report_data: ReportData) -> str:
@@ -180,10 +175,11 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> dic
             "is_cut": low is not None and low < start,
         }
 
+    several = {group.set for group in report_data.groups if [g.set for g in report_data.groups].count(group.set) > 1}
     rows = [
         {
             "key": group.key,
-            "title": _title_of(group, report_data),
+            "title": challenge_sets.get_display_name(group.set) + (f", {group.title}" if group.set in several else ""),
             "lanes": [lane(each.model.name, verdicts[each.model.name][group.key]) for each in group.scored_models],
         }
         for group in report_data.groups
@@ -207,11 +203,6 @@ def build_prompt_table(report_data: ReportData) -> TextTable | None:
         rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
     caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
     return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
-
-
-def _title_of(group: ResultGroup, report_data: ReportData) -> str:
-    several = sum(each.set == group.set for each in report_data.groups) > 1
-    return challenge_sets.get_display_name(group.set) + (f", {group.title}" if several else "")
 
 
 def _summarize(result: Result) -> str:
@@ -304,29 +295,28 @@ def _iter_balanced_accuracies(skill: Any, described: ChallengeSet) -> Iterator[t
 
 def _published(one: papers.PaperTable) -> TextTable:
     columns, rows = paper_tables.format_cells(one)
-    unit = paper_tables.format_unit(one.units)
     remark = f" ({one.remark})" if one.remark else ""
-    return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
+    caption = f"{one.source}. {one.about}{paper_tables.format_unit(one.units)}.{remark}"
+    return TextTable(caption, tuple(columns), tuple(map(tuple, rows)))
 
 
 def _records(report_data: ReportData) -> Iterator[dict[str, Any]]:
     for group, scored in examples.iter_scored_results(report_data):
         result = scored.result
-        data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
+        facts = {
+            **{f"model {name}": value for name, value in result.model.items() if value != {}},
+            **{f"data {name}": value for name, value in result.data.items() if name != "excluded"},
+            **{f"set {name}": value for name, value in result.config.items() if value is not None},
+        }
         yield {
             "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
             "rerun": build_reproduce_command(result),
+            # Results in memory have tuples where those of a folder have lists. Both must be shown in the same way.
             "facts": [
-                *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
-                *((name, _fact(value)) for name, value in data.items()),
-                *((f"set {name}", _fact(value)) for name, value in result.config.items() if value is not None),
+                (name, format_interval(value) if isinstance(value, Estimate) else json.loads(json.dumps(value)))
+                for name, value in facts.items()
             ],
         }
-
-
-def _fact(value: Any) -> Any:
-    # Results in memory have tuples where those of a folder have lists. Both must be shown in the same way.
-    return format_interval(value) if isinstance(value, Estimate) else json.loads(json.dumps(value))
 
 
 def _versions(report_data: ReportData) -> dict[str, str]:
