@@ -98,16 +98,18 @@ def _name_parts(options: Mapping[str, Any]) -> list[str]:
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
     ['q=5', 'dfac582f']
     """
-    parts, rest, room = [], {}, _MAX_OPTIONS
+    parts = {}
     for name, value in options.items():
         items = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
-        part = f"{name}={'+'.join(items)}"
-        if all(re.fullmatch(r"[\w.-]+", item) for item in items) and len(part) <= room:
-            parts.append(part)
-            room -= len(part)
-        else:
-            rest[name] = value
-    return [*parts, *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
+        if all(re.fullmatch(r"[\w.-]+", item) for item in items):
+            parts[name] = f"{name}={'+'.join(items)}"
+    room = _MAX_OPTIONS
+    for name in sorted(parts, key=lambda name: len(parts[name])):
+        room -= len(parts[name])
+        if room < 0:
+            del parts[name]
+    rest = {name: value for name, value in options.items() if name not in parts}
+    return [*parts.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
 
 
 def _build_folder_name(name: str) -> str:
