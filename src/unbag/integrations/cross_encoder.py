@@ -33,19 +33,12 @@ class CrossEncoderEvaluator(BaseEvaluator):
         evaluator(model)["unbag_permuted_p_c"]
         CrossEncoderTrainer(model, args, train_dataset=…, loss=…, evaluator=evaluator)  # logs eval_unbag_permuted_p_c
 
-    The metrics are those quoted in model cards, with their 95 % intervals (`…_p_c`, `…_p_c_low`, `…_p_c_high`). All
-    sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 is perfect. It does not include the
-    lexical baseline, which `unbag evaluate` adds.
-
-    `CrossEncoder.predict` computes the predictions, distributed over the processes of distributed training. The
-    constructor builds the sets once.
+    The metrics are those of `unbag.UnbagCallback`. `CrossEncoder.predict` computes the predictions, distributed over
+    the processes of distributed training. The constructor builds the sets once.
 
     Args:
-        sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
-            `unbag.challenge_sets.request.SetRequest` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
-            example) and the number of examples.
-        max_examples: Number of source examples of a set given by name (default: 100, or as many more as the skill
-            score requires, up to the default sample).
+        sets: As in `unbag.UnbagCallback`.
+        max_examples: As in `unbag.UnbagCallback`.
         name: Prefix of all metric names.
         primary: `<set>_<metric>` that selects the best model (default: `skill_no_lexical` of the first set).
         batch_size: Pairs per batch.
