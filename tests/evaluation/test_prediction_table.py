@@ -12,11 +12,13 @@ from datasets import ClassLabel, Dataset, Features, Value
 import unbag
 from tests import factories
 from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.prediction_table import write_prediction_table
 from unbag.evaluation.ray.building import META, load_parts, read_metadata
+from unbag.evaluation.scoring import ScoredResult
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
@@ -37,6 +39,11 @@ def _write_rows(texts, labels):
     return Dataset.from_dict({**columns, "label": labels}, features=FEATURES)
 
 
+def _score(name, rows, predictions):
+    result = factories.build_result(name)
+    return ScoredResult(result, ExampleSelection("plain", name, "", "rule", ()), rows, predictions)
+
+
 def _read_csv(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -49,10 +56,9 @@ def by_length(premises, hypotheses):
 
 
 def test_awkward_text_round_trips_through_csv(tmp_path):
-    table = PredictionTable()
     answers = SetPredictions(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
-    table.add(factories.build_result(), _write_rows([AWKWARD, "Plain."], [0, 2]), answers)
-    table.write(tmp_path / "rows.csv")
+    scored = _score("model", _write_rows([AWKWARD, "Plain."], [0, 2]), answers)
+    write_prediction_table([scored], tmp_path / "rows.csv")
     first, second = _read_csv(tmp_path / "rows.csv")
     assert first["premise"] == AWKWARD
     assert (first["model"], first["set"], first["data"], first["id"]) == ("model", "plain", "ours.jsonl", "row-0")
@@ -66,16 +72,16 @@ def test_awkward_text_round_trips_through_csv(tmp_path):
 
 
 def test_other_label_spaces_have_empty_cells(tmp_path):
-    table = PredictionTable()
     rows = _write_rows(["One.", "Two."], [1, 2])
     two_way = SetPredictions(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
     unsure = SetPredictions(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
     only_labels = SetPredictions(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
-    for name, answers in (("two", two_way), ("unsure", unsure), ("labels", only_labels)):
-        table.add(factories.build_result(name), rows, answers)
-    assert len(table) == 6
-    table.write(tmp_path / "rows.csv")
+    scored = [
+        _score(name, rows, answers) for name, answers in (("two", two_way), ("unsure", unsure), ("labels", only_labels))
+    ]
+    write_prediction_table(scored, tmp_path / "rows.csv")
     found = _read_csv(tmp_path / "rows.csv")
+    assert len(found) == 6
     assert [(row["gold"], row["prediction"]) for row in found] == [
         *(("not_entailment", "entailment"), ("not_entailment", "not_entailment")),
         *(("neutral", "none"), ("contradiction", "entailment")),

@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import datasets
+import numpy as np
 import pytest
 
 import unbag
@@ -11,12 +13,18 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
+from unbag.data.labels import LABELS
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
 from unbag.evaluation.scoring import ScoredResult, write_scored_results
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.get_demo_file("validation"))
+SCORED = (  # rows and predictions
+    datasets.Dataset.from_dict({"source_id": ["a"]}),
+    SetPredictions(np.eye(3)[:1], LABELS, has_probabilities=False),
+)
 
 
 def _build_result(name="a", set_name="plain", *, data="snli", **model):
@@ -28,7 +36,7 @@ def _write_results(folder, *made, failures=()):
     """Write results to a folder as an evaluation does, with one selection of examples per result."""
     write_scored_results(
         [
-            ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
+            ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()), *SCORED)
             for each in made
         ],
         folder,
@@ -127,7 +135,7 @@ def test_write_second_model_moves_samples_of_first(tmp_path):
     assert [pair[:2] for pair in _list_results(tmp_path)] == expected
     for number, result in enumerate(results.read_results(tmp_path / results.FILE)):
         assert paired_samples.read_samples(tmp_path, number, result), (number, result.set)
-    assert len(list((tmp_path / "samples").iterdir())) == len(expected)
+    assert len(list((tmp_path / "samples").iterdir())) == 2 * len(expected), "samples and labels of each result"
 
 
 def _build_constant_model(label):

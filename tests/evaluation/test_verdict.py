@@ -127,7 +127,7 @@ def results(sets):
                 record,
                 BaselinePredictions(lexical, {"kind": "lexical"}),
                 _predict_shuffled(item, kind),
-            )
+            ).result
             for name, (item, lexical) in built.items()
         ]
     return scored

@@ -35,7 +35,7 @@ from unbag.evaluation.model_loading import (
     validate_model,
 )
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
-from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.prediction_table import write_prediction_table
 from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.llm.prompt_file import PromptFile
@@ -102,7 +102,7 @@ def evaluate_all(
         keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
         shard: Shard of this process, if independent processes share `predictions`. It predicts, and does not score.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
-            (`evaluation.prediction_table.PredictionTable`).
+            (`evaluation.prediction_table.write_prediction_table`).
         model_options: Options of the models (`inference.options.ModelKwargs`).
 
     Raises:
@@ -140,15 +140,14 @@ def evaluate_all(
             predict_rows=predict_rows if engine is None else engine.predict_rows,
             baseline=baseline,
             shard=shard,
-            table=None if predictions_csv is None else PredictionTable(),
             shuffled=shuffled,
         )
         scored = evaluation.run(valid)
     finally:
         if baseline is not None:
             baseline.stop()
-    if evaluation.table and predictions_csv is not None:
-        evaluation.table.write(predictions_csv)
+    if scored and predictions_csv is not None:
+        write_prediction_table(scored, predictions_csv)
     contents = write_scored_results(scored, Path(output_dir), failures.failures)
     return EvaluationOutcome([each.result for each in scored], failures.failures, contents)
 
@@ -167,7 +166,6 @@ class _Evaluation:
     predict_rows: Callable[..., StoredPredictions]
     baseline: LexicalBaseline | None
     shard: Shard | None
-    table: PredictionTable | None
     shuffled: bool
     # Sets by their place in the run, with a scoring function for each model that predicted the set.
     predicted: list[tuple[int, BuiltSet, Mapping[int, _Scorer]]] = field(default_factory=list)
@@ -222,9 +220,7 @@ class _Evaluation:
         except Exception as error:
             self.failures.add(built_set.name, error, model.name)
             return None
-        return partial(
-            score_predictions, built_set, predicted, predictor, record, control=control_predictions, table=self.table
-        )
+        return partial(score_predictions, built_set, predicted, predictor, record, control=control_predictions)
 
     def _score(self) -> None:
         """Score the predicted sets. All processes predict with the baseline, and the first one scores."""

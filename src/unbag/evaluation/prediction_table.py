@@ -1,32 +1,23 @@
 """CSV table of all predicted pairs, with gold labels, predictions and probabilities."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.results import Result
 from unbag.data.columns import ROWS_PER_TABLE, read_column
 from unbag.data.labels import LABELS, NOT_CONTRADICTION, NOT_ENTAILMENT
-from unbag.data.predictions import SetPredictions
+from unbag.evaluation.scoring import ScoredResult
 from unbag.utils.files import atomic_write
 
 _COLUMNS: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
 _DIGITS: Final = 6  # significant digits, so that probabilities near 0 differ
 
 
-class _Part(NamedTuple):
-    """Predictions of one model on one set: result, n rows, and n predictions."""
-
-    result: Result
-    rows: Any
-    answers: SetPredictions
-
-
-class PredictionTable:
-    """Table of a run's predictions, collected during scoring and written at the end.
+def write_prediction_table(scored_results: Sequence[ScoredResult], path: Path) -> None:
+    """Write the predictions of a run as a UTF-8 CSV file (RFC 4180).
 
     Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`,
     `prediction`, and the probability of each label, with six significant digits. Gold label and prediction are in the
@@ -34,33 +25,20 @@ class PredictionTable:
     are empty. Probabilities are also empty for a model that predicts only labels. If all models do, these columns are
     absent.
     """
-
-    def __init__(self) -> None:
-        self._parts: list[_Part] = []
-
-    def __len__(self) -> int:
-        return sum(len(part.rows) for part in self._parts)
-
-    def add(self, result: Result, rows: Any, predictions: SetPredictions) -> None:
-        """Add the predictions of a model for the rows of a challenge set, as scored."""
-        self._parts.append(_Part(result, rows, predictions))
-
-    def write(self, path: Path) -> None:
-        """Write the table as a UTF-8 CSV file (RFC 4180)."""
-        spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
-        labels = [
-            label for label in (*LABELS, NOT_ENTAILMENT, NOT_CONTRADICTION) if any(label in space for space in spaces)
-        ]
-        with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*_COLUMNS, *labels])
-            for part in self._parts:
-                writer.writerows(_lines(part, labels))
+    spaces = [each.predictions.label_space for each in scored_results if each.predictions.has_probabilities]
+    labels = [
+        label for label in (*LABELS, NOT_ENTAILMENT, NOT_CONTRADICTION) if any(label in space for space in spaces)
+    ]
+    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*_COLUMNS, *labels])
+        for each in scored_results:
+            writer.writerows(_lines(each, labels))
 
 
-def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
+def _lines(scored: ScoredResult, labels: list[str]) -> Iterator[list[Any]]:
     """Iterate over the rows of cells, with one batch in memory at a time."""
-    result, rows, answers = part
+    result, rows, answers = scored.result, scored.rows, scored.predictions
     space = list(answers.label_space)
     fields = [result.model["name"], result.set, result.corpus]
     texts = [read_column(rows, name) for name in ("id", "premise", "hypothesis")]

@@ -29,7 +29,6 @@ from unbag.evaluation.prediction_matching import (
 from unbag.evaluation.samples import compute_source_indices
 from unbag.evaluation.scoring import (
     ScoredResult,
-    build_scored_result,
     estimate_unanswered_share,
     score_set_predictions,
     write_scored_results,
@@ -235,8 +234,8 @@ def _score(
         answers, record["ranking"], _ = apply_threshold(answers, gold[mask], threshold)
         record |= {"threshold": str(threshold), "label_order": ",".join(resolved.predictions.label_space)}
     baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
-    result = score_set_predictions(part, answers, record, baseline)
-    return build_scored_result(result, part, answers), read_column(part.rows, "source_id").unique().to_pylist()
+    examples: list[str] = read_column(part.rows, "source_id").unique().to_pylist()
+    return score_set_predictions(part, answers, record, baseline), examples
 
 
 def _name_models(

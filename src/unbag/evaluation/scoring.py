@@ -20,9 +20,7 @@ from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
-from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.result_folder import FolderContents
-from unbag.evaluation.samples import RowLabels
 from unbag.inference.prediction_store import StoredPredictions, merge_dates
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import Threshold, apply_threshold, predict_by_cutoff
@@ -33,11 +31,12 @@ logger = logging.getLogger(__name__)
 
 
 class ScoredResult(NamedTuple):
-    """Result of a model on a challenge set, with the predicted labels and the examples selected for reports."""
+    """Result of a model on a challenge set, with the predictions as scored, and the examples selected for reports."""
 
     result: Result
     examples: ExampleSelection
-    labels: RowLabels | None = None  # None if they are not stored
+    rows: Any  # the rows of the set, a `datasets.Dataset`
+    predictions: SetPredictions
 
 
 def score_predictions(
@@ -48,7 +47,6 @@ def score_predictions(
     *,
     baseline: BaselinePredictions = BaselinePredictions(),  # noqa: B008 (immutable)
     control: StoredPredictions | None = None,
-    table: PredictionTable | None = None,
 ) -> ScoredResult:
     """Score the predictions for all rows of a set.
 
@@ -98,19 +96,7 @@ def score_predictions(
         if control is stored_predictions
         else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
-    result = score_set_predictions(built_set, answers, {**record, **counts}, baseline, draws)
-    if table is not None:
-        table.add(result, built_set.rows, answers)
-    return build_scored_result(result, built_set, answers)
-
-
-def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPredictions) -> ScoredResult:
-    """Combine a result with the predicted labels and the examples selected for reports."""
-    return ScoredResult(
-        result,
-        report_examples.select_examples(result, built_set.rows, predictions),
-        samples.collect_row_labels(built_set.rows, predictions),
-    )
+    return score_set_predictions(built_set, answers, {**record, **counts}, baseline, draws)
 
 
 def _answers(predicted: StoredPredictions, may_abstain: bool) -> SetPredictions:
@@ -126,14 +112,14 @@ def score_set_predictions(
     model: Mapping[str, Any],
     baseline: BaselinePredictions = BaselinePredictions(),  # noqa: B008 (immutable)
     shuffled_predictions: Sequence[SetPredictions] = (),
-) -> Result:
-    """Score the predictions of a model and build the result.
+) -> ScoredResult:
+    """Score the predictions of a model, build the result, and select examples.
 
     Args:
         baseline: Predictions of the lexical baseline, empty if it was not evaluated.
         shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
     """
-    return Result(
+    result = Result(
         set=built_set.request.name,
         config=built_set.config,
         model=model,
@@ -147,6 +133,8 @@ def score_set_predictions(
         ),
         environment=results.collect_environment(),
     )
+    examples = report_examples.select_examples(result, built_set.rows, predictions)
+    return ScoredResult(result, examples, built_set.rows, predictions)
 
 
 def write_scored_results(
@@ -178,9 +166,9 @@ def write_scored_results(
         contents = FolderContents.from_selections(combined, selections, skipped)
         examples = [each for each in contents.examples if each is not None]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
-        labels = {id(scored.result): scored.labels for scored in scored_results if scored.labels is not None}
-        labels_by_index = {place: labels[id(one)] for place, one in enumerate(combined) if id(one) in labels}
-        samples.write_samples(combined, output_dir, previous_indices, labels_by_index)
+        places = {id(result): place for place, result in enumerate(combined)}
+        labels = {places[id(each.result)]: samples.collect_row_labels(*each[2:]) for each in scored_results}
+        samples.write_samples(combined, output_dir, previous_indices, labels)
         results.write_results(combined, output_dir / results.FILE, skipped)
     return contents
 
