@@ -8,7 +8,9 @@
 The keys are the long options, and `models`. The command line and the environment take precedence over the file.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -32,7 +34,12 @@ _UNCONFIRMED: Final = f"{__name__}.unconfirmed"
 
 def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
     if path is not None and not ctx.resilient_parsing:
-        values = _values(path, ctx.command.params)
+        record, keys = _mapping(path), _keys(ctx.command.params)
+        for key in (each for each in record if each not in keys):
+            similar = get_close_matches(str(key), keys, n=1)
+            hint = f"did you mean {similar[0]}?" if similar else f"the options are {', '.join(keys)}"
+            raise typer.BadParameter(f"{path}: expected an option of this command, got {key!r}; {hint}")
+        values = _to_texts(path, record, keys)
         enabled = {name: path for name in _CONFIRMED if values.pop(name, False)}
         ctx.meta[_UNCONFIRMED] = enabled
         ctx.default_map = values
@@ -73,26 +80,21 @@ def write_config(ctx: typer.Context, folder: Path) -> None:
 
     keys = {key: param for key, param in _keys(ctx.command.params).items() if param.name not in _NOT_WRITTEN}
     values = {key: ctx.params.get(param.name) for key, param in keys.items()}
-    resolved = {key: _yaml_value(value) for key, value in values.items() if value not in (None, False, (), [])}
     # A flag is written only if its value differs from the default.
-    resolved |= {key: False for key, value in values.items() if value is False and keys[key].default is not False}
+    changed = {
+        key: value
+        for key, value in values.items()
+        if value not in (None, False, (), []) or (value is False and keys[key].default is not False)
+    }
+    resolved = json.loads(json.dumps(changed, default=str))  # YAML has no paths and tuples
     if resolved.get("sets") and (folder / CONFIG_FILE).is_file():
-        resolved["sets"] = _merged_sets(folder / CONFIG_FILE, resolved)
+        with suppress(typer.BadParameter):  # an unreadable file is replaced
+            earlier = _mapping(folder / CONFIG_FILE)
+            if isinstance(earlier.get("sets"), list) and {**earlier, "sets": 0} == {**resolved, "sets": 0}:
+                resolved["sets"] = list(dict.fromkeys([*earlier["sets"], *resolved["sets"]]))
     text = yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True, width=120)
     with atomic_write(folder / CONFIG_FILE) as tmp:
         tmp.write_text(f"# unbag {ctx.info_name} --config {CONFIG_FILE}\n{text}", encoding="utf-8")
-
-
-def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
-    """Merge the sets of a command into those of an earlier command with the same options."""
-    try:
-        earlier = _mapping(file)
-    except typer.BadParameter:  # the unreadable file is replaced
-        return list(resolved["sets"])
-    sets = earlier.get("sets")
-    if not isinstance(sets, list) or {**earlier, "sets": None} != {**resolved, "sets": None}:
-        return list(resolved["sets"])
-    return list(dict.fromkeys([*sets, *resolved["sets"]]))
 
 
 class EarlierOptions(NamedTuple):
@@ -126,17 +128,6 @@ def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
     values = _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)
     models, sets = (list(map(str, record.get(key) or ())) for key in ("models", "sets"))
     return EarlierOptions(path, models, sets, bool(record.get("full")), values)
-
-
-def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
-    keys = _keys(params)
-    record = _mapping(path)
-    for key in record:
-        if key not in keys:
-            similar = get_close_matches(str(key), keys, n=1)
-            hint = f"did you mean {similar[0]}?" if similar else f"the options are {', '.join(keys)}"
-            raise typer.BadParameter(f"{path}: expected an option of this command, got {key!r}; {hint}")
-    return _to_texts(path, record, keys)
 
 
 def _to_texts(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,9 +191,3 @@ def _keys(params: Sequence[Any]) -> dict[str, Any]:
         if param.name != _NESTED and param.expose_value:
             keys[long[0].removeprefix("--") if long else str(param.name)] = param
     return keys
-
-
-def _yaml_value(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_yaml_value(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

@@ -88,22 +88,14 @@ def evaluate_all(
     (`result_folder`).
 
     Args:
-        models: Models: Hub ids, folders, built-in models, `module:function`, functions, `CrossEncoder`s,
-            text-classification pipelines or predictors (`unbag.evaluation.model_loading`).
         sets: Requests, built sets, or names. A name means the whole set on its default corpus.
         predictions: Folder or URL of stored predictions, which several runs may share. Default: a folder in
             `output_dir`.
-        trust_labels: Whether to continue if the label probe finds that another label order fits a model much better.
-        lexical_baseline: Whether to compare the scores with a lexical model on the same rows
-            (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `train_data` if given.
-        shuffled: Whether to compare the scores with each model's own predictions for shuffled words
-            (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
         skipped: Sets whose requests have already failed, for the record.
         keep_going: Whether to evaluate the other sets after one has failed. A failed label probe always ends the run.
         shard: Shard of this process, if independent processes share `predictions`. It predicts, and does not score.
-        predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
-            (`evaluation.prediction_table.write_prediction_table`).
-        model_options: Options of the models (`inference.options.ModelKwargs`).
+
+    The other arguments are those of `unbag.evaluate`.
 
     Raises:
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.

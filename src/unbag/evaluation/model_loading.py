@@ -167,14 +167,8 @@ see `load_predictor`."""
 def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     """Load a model as a predictor. Returns the predictor and its display name.
 
-    Args:
-        model: One of: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); the Hub id or folder of
-            a classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
-            language model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
-            (`inference.llm.endpoint`, or `inference.classification_endpoint` by the address); `module:function`,
-            imported from the current folder or an installed package (`CallablePredictor`); a function; a
-            `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
-        options: Options of the type of model (`inference.options`). None for an option that is not given.
+    A model is given as in `unbag.evaluate`. A folder or Hub id may also be that of a lexical model. `module:function`
+    is imported from the current folder or an installed package. `options` are those of its type (`inference.options`).
 
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
