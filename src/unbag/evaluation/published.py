@@ -56,13 +56,14 @@ logger = logging.getLogger(__name__)
 class PublishedOutcome(EvaluationOutcome):
     """Outcome of `score_published_predictions`."""
 
-    examples: Sequence[Sequence[str]] = ()  # ids of the scored examples of each result
+    scored: Sequence[ScoredResult] = ()
 
     def compare(self) -> Comparison | None:
         """Compare the models on their common examples. Returns None for one model."""
         if len({result.model["name"] for result in self.results}) < 2:
             return None
-        return compare_common_examples(self.results, self.examples)
+        examples = [read_column(each.rows, "source_id").unique().to_pylist() for each in self.scored]
+        return compare_common_examples(self.results, examples)
 
 
 def score_published_predictions(
@@ -102,7 +103,7 @@ def score_published_predictions(
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     baseline = LexicalBaseline({}, callbacks) if lexical_baseline else None
     failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
-    scored: dict[tuple[int, int], tuple[ScoredResult, Sequence[str]]] = {}
+    scored: dict[tuple[int, int], ScoredResult] = {}
     for set_number, request in enumerate(requests):
         if callbacks.on_set is not None:
             callbacks.on_set(request.name)
@@ -126,9 +127,8 @@ def score_published_predictions(
             except Exception as error:
                 failures.add(request.name, error, model.name)
     in_order = [scored[place] for place in sorted(scored)]  # by model, then by set
-    contents = write_scored_results([each for each, _ in in_order], Path(output_dir), failures.failures)
-    results = [each.result for each, _ in in_order]
-    return PublishedOutcome(results, failures.failures, contents, [examples for _, examples in in_order])
+    contents = write_scored_results(in_order, Path(output_dir), failures.failures)
+    return PublishedOutcome([each.result for each in in_order], failures.failures, contents, in_order)
 
 
 def _build_record(table: PublishedPredictions, model: ModelColumn, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,8 +182,8 @@ def _score(
     record: Mapping[str, Any],
     labels: Sequence[str],
     threshold: Threshold | None,
-) -> tuple[ScoredResult, Sequence[str]]:
-    """Score the predictions of a model on a set. Returns the result and the ids of its source examples."""
+) -> ScoredResult:
+    """Score the predictions of a model on a set."""
     gold = read_column(built.rows, "label").to_numpy()
     names = built.rows.features["label"].names
     corpus_pairs = find_corpus_pairs(built)
@@ -234,8 +234,7 @@ def _score(
         answers, record["ranking"], _ = apply_threshold(answers, gold[mask], threshold)
         record |= {"threshold": str(threshold), "label_order": ",".join(resolved.predictions.label_space)}
     baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
-    examples: list[str] = read_column(part.rows, "source_id").unique().to_pylist()
-    return score_set_predictions(part, answers, record, baseline), examples
+    return score_set_predictions(part, answers, record, baseline)
 
 
 def _name_models(
