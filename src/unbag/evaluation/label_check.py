@@ -42,31 +42,23 @@ class LabelCheckedModel:
         record = dict(self.record)
         if self.label_source == "fitted":  # to named labels, so there is no order to check
             return record
-        is_generated = self.label_source == "generated"
-        # The label order of a classifier comes from a config that may be wrong, that of a function from its user.
-        # Language models generate words, which have no order, so their probe is only recorded.
-        trust = self._trust_labels or is_generated
         # The label order is the same in all languages. But a model's errors differ between languages, so that probing
         # in English does not measure its accuracy in another language.
         probe_language = language if language in PAIRS else "en"
         is_same_language = probe_language == language
         if probe_language not in self._probed:
-            self._probed[probe_language] = self._run_probe(
-                probe_language, record, trust=trust, is_same_language=is_same_language
-            )
+            self._probed[probe_language] = self._run_probe(probe_language, is_same_language=is_same_language)
         report = self._probed[probe_language]
         if report is None:
             return record
         record["label_probe"] = {probe_language: f"{report.right_declared} of {report.pairs}"}
         if report.warning and is_same_language:
             record["label_probe_warning"] = report.warning
-        if report.mislabelled and not is_generated and "options" in record:
+        if report.mislabelled and self.label_source != "generated" and "options" in record:
             record["options"] = {**record["options"], "trust_labels": True}
         return record
 
-    def _run_probe(
-        self, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool
-    ) -> ProbeReport | None:
+    def _run_probe(self, language: str, *, is_same_language: bool) -> ProbeReport | None:
         """Run the label probe and warn about doubtful results. Returns None if a function cannot predict the pairs."""
         try:
             report = run_label_probe(self.predictor, language)
@@ -76,21 +68,20 @@ class LabelCheckedModel:
             # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
             logger.debug("%s did not predict the label probe pairs", self.name, exc_info=error)
             return None
-        if report.mislabelled:
-            error_with_fix = _mislabelled(report, self.predictor, is_named="options" in record)
-            if not trust:
+        if report.mislabelled and self.label_source == "generated":
+            # Language models generate words, which have no order, so their probe is only recorded.
+            logger.warning("%s", _describe_verbal_mismatch(report, self.record))
+        elif report.mislabelled:
+            # The label order of a classifier comes from a config that may be wrong, that of a function from its user.
+            error_with_fix = _mislabelled(report, self.predictor, is_named="options" in self.record)
+            if not self._trust_labels:
                 raise error_with_fix
-            is_generated = self.label_source == "generated"
-            logger.warning("%s", _describe_verbal_mismatch(report, record) if is_generated else error_with_fix)
+            logger.warning("%s", error_with_fix)
         elif report.warning and is_same_language:  # accuracy in another language does not matter
             # A quantized file may load without an error and predict at random, on some processors only.
             advice = "; no label order fits clearly better than chance: check the export, or this processor"
-            logger.warning(
-                "%s %s%s",
-                self.name,
-                report.warning,
-                advice if report.at_chance and self.label_source == "config" else "",
-            )
+            is_doubtful = report.at_chance and self.label_source == "config"
+            logger.warning("%s %s%s", self.name, report.warning, advice if is_doubtful else "")
         return report
 
 
