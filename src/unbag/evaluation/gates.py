@@ -34,7 +34,9 @@ from unbag.scoring.bootstrap import Estimate, to_json
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "inconclusive", "not computed"]
 
-_BOUND: Final = re.compile(r"(?P<set>[^:=]+):(?P<number>[^:=]+)=(?P<bound>[^:=]+)")
+_BOUND: Final = re.compile(
+    r"\s*(?P<set>[^:=]+?)\s*:\s*(?P<number>[^:=]+?)\s*=\s*(?P<bound>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
+)
 
 _NOTHING: Final = Estimate(None, None, None, 0)
 _DECIMALS: Final = 9  # of an interval end that is compared with a bound
@@ -81,11 +83,6 @@ class Gates:
     def changed_label_bounds(self) -> list[GateBound]:
         """Bounds on the labels that changed since the earlier run."""
         return [each for each in self.bounds if each.number == CHANGED_LABELS.name]
-
-    @property
-    def score_bounds(self) -> list[GateBound]:
-        """Bounds on scores of the model."""
-        return [each for each in self.bounds if each.number != CHANGED_LABELS.name]
 
 
 @dataclass(frozen=True)
@@ -134,16 +131,11 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
     >>> parse_bound("swapped:accuracy_after=.6", "min")
     GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
-    parts = _BOUND.fullmatch(text)
-    try:
-        value = float(parts["bound"]) if parts else None
-    except ValueError:
-        value = None
-    if parts is None or value is None or not -1e9 < value < 1e9:
+    if (parts := _BOUND.fullmatch(text)) is None:
         raise ValueError(
             f"--{bound_type}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
         )
-    set_name, name = parts["set"].strip(), parts["number"].strip()
+    set_name, name, value = parts["set"], parts["number"], float(parts["bound"])
     try:
         numbers = metrics.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
@@ -177,7 +169,7 @@ def select_results_of_single_model(results: Sequence[Result], path: str) -> list
 def check_gates(run: Path, gates: Gates) -> GateReport:
     """Check the results of one model (a results file) against all gates."""
     results = select_results_of_single_model(read_results(run), str(run))
-    checked = check_bounds(results, gates.score_bounds)
+    checked = check_bounds(results, [each for each in gates.bounds if each not in gates.changed_label_bounds])
     notes: list[str] = []
     changed_labels: list[LabelChangeRate] = []
     if gates.earlier_run is not None:
