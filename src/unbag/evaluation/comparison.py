@@ -73,7 +73,6 @@ class Comparison:
     differences: list[MetricDifference]  # of all metrics between all pairs of systems
     notes: list[str]  # reasons why metrics could not be compared, or could not be compared pair by pair
     level: float = LEVEL  # significance level for corrected p-values
-    incomparable_sets: frozenset[str] = frozenset()  # some of their metrics could not be compared, as a note states
 
     def is_significant(self, difference: MetricDifference) -> bool | None:
         """Check whether a difference is significant after Holm's correction. Return None if there was no test."""
@@ -266,7 +265,6 @@ class _PairwiseComparison:
         # Letters of the systems by the set and corpus that only they evaluated, or without stored examples.
         self._alone: dict[str, set[str]] = {}
         self._without_examples: dict[str, set[str]] = {}
-        self._incomparable_sets: set[str] = set()
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
     def run(self, level: float) -> Comparison:
@@ -300,8 +298,7 @@ class _PairwiseComparison:
                 f"with {self._resamples:,} bootstrap resamples, p is at least {least:.1g}, which is not significant "
                 f"among {n_tests} tests; compare fewer systems or metrics (--metric)"
             )
-        notes = list(dict.fromkeys(notes))
-        return Comparison(self._systems, differences, notes, level, frozenset(self._incomparable_sets))
+        return Comparison(self._systems, differences, list(dict.fromkeys(notes)), level)
 
     def _iter_matched(
         self, one: ComparedSystem, two: ComparedSystem
@@ -322,7 +319,7 @@ class _PairwiseComparison:
             if first.set in shared:  # both have the set with a different task: match only runs on the same corpus
                 others = [each for each in others if _title(each[0].result) == _title(first)]
             if not others:
-                self._note_alone(first, one)
+                self._alone.setdefault(_title(first), set()).add(one.letter)
                 continue
             other = others[0]
             theirs_only.remove(other)
@@ -341,11 +338,7 @@ class _PairwiseComparison:
             )
             yield runs, other, False
         for runs in theirs_only:
-            self._note_alone(runs[0].result, two)
-
-    def _note_alone(self, result: Result, system: ComparedSystem) -> None:
-        self._alone.setdefault(_title(result), set()).add(system.letter)
-        self._incomparable_sets.add(result.set)
+            self._alone.setdefault(_title(runs[0].result), set()).add(two.letter)
 
     def _iter_differences(
         self,
@@ -366,7 +359,6 @@ class _PairwiseComparison:
             self._without_examples.setdefault(title, set()).update(less)
         for path, (label, direction) in _choose_metrics(first.result, self._metrics).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
-                self._incomparable_sets.add(first.result.set)
                 self._notes.append(f"{title}: skill scores are not compared, because their baselines differ")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
