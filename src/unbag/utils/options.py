@@ -1,7 +1,9 @@
-"""Options of config dataclasses: parsing of text such as `test_size=1000`, type validation and help.
+"""Options of keyword arguments and config dataclasses: declaration, parsing of text, type validation and help.
 
-The command line parses text (`parse_option`); the Python API passes values. `validate_options` validates both with the
-type hints of the dataclass fields. The config itself validates other limits.
+A class of keyword arguments declares its options as `Annotated[type, Option(…)]`; the parameters of Python functions
+and the options of commands derive from it. The fields of a config are described in its docstring. The command line
+parses their text (`parse_option`); the Python API passes values. `validate_options` validates both with the type hints
+of the fields. The config itself validates other limits.
 
 The types are checked here and not by pydantic's `TypeAdapter`: for the same rules (integers of 63 bits, printable text,
 empty column names, NumPy integers), its validators take more lines, and 0.2 s when a command starts.
