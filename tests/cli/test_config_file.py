@@ -181,9 +181,8 @@ def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
         ctx = EVALUATE.make_context("evaluate", ["majority", *line])
         key = next(name for name in param.opts if name.startswith("--")).removeprefix("--")
         given = ctx.params[param.name]
-        (tmp_path / "by_hand.yaml").write_text(
-            yaml.safe_dump({"models": ["majority"], key: config_file._yaml_value(given)})
-        )
+        value = json.loads(json.dumps(given, default=str))  # without paths
+        (tmp_path / "by_hand.yaml").write_text(yaml.safe_dump({"models": ["majority"], key: value}))
         config_file.write_config(ctx, tmp_path)
         confirmation = line if param.name in config_file._CONFIRMED else []
         for file in ("by_hand.yaml", config_file.CONFIG_FILE):
