@@ -5,15 +5,15 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
@@ -45,28 +45,7 @@ from unbag.challenge_sets.requirements import (
     iter_train_split_requirements,
 )
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    mark_phrases,
-)
-from unbag.challenge_sets.views.figures import (
-    Figure,
-    FigurePoint,
-    FigureSeries,
-    ResultGroup,
-    build_group_figure,
-    build_point_estimate,
-)
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    format_interval,
-    format_percentage,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
@@ -79,7 +58,6 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
 from unbag.utils.hashing import hash_file
-from unbag.utils.safe_io import DataError
 
 _PAPER = "Glockner et al. 2018"
 _PLURAL = {
@@ -106,26 +84,6 @@ PAPERS_LEAST_BIGRAMS = 10
 
 _MEMBER = "data/dataset.jsonl"
 _COLUMNS = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Iterate over the rows of the official zip file, with the column names of the file.
-
-    Raises:
-        DataError: If the file has unexpected contents, or a row lacks columns.
-    """
-    columns = {*_COLUMNS.values(), "category", "annotator_labels"}
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(_MEMBER) as lines:
-            for number, line in enumerate(lines, start=1):
-                row = json.loads(line)
-                if missing := sorted(columns - set(row)):
-                    raise DataError(
-                        f"{path}, {_MEMBER}, line {number}: expected the columns {missing}, got {sorted(row)}"
-                    )
-                yield row
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
 
 
 @dataclass
@@ -260,8 +218,8 @@ class BreakingNli(ChallengeSet):
     evaluation_order = 3
     report_order = 7
     example_rule = (
-        f"Up to {PER_KIND} pairs of each kind, at most {_PER_CATEGORY} per category, sorted by the probability of the "
-        "prediction. The replaced words are marked."
+        f"Up to {examples.PER_KIND} pairs of each kind, at most {_PER_CATEGORY} per category, sorted by the "
+        "probability of the prediction. The replaced words are marked."
     )
     mark_meanings = {"replaced": "replaced words"}
 
@@ -276,7 +234,13 @@ class BreakingNli(ChallengeSet):
         """Build the pairs, and count the rejected candidates for the record."""
         options = pairs.options
         if options.is_official:
-            rows = list(self._iter_official_rows(pairs, options))
+            # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
+            with zipfile.ZipFile(self.official.find_file(options)) as archive, archive.open(_MEMBER) as lines:
+                categories = {str(row["pairID"]): row["category"] for row in map(json.loads, lines)}
+            rows = [
+                SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+                for name, premise, hypothesis, label, annotators, _ in pairs
+            ]
             vocabulary = frozenset(word.lower() for row in rows for word in row.words())
             data = _WordData(options, (), vocabulary)
             return substitution.iter_substitution_tables(rows, data.measure)
@@ -284,12 +248,6 @@ class BreakingNli(ChallengeSet):
         more = data.build_text_pairs(pairs.source, pairs.counts) if options.text else lambda premise: ()
         generated = substitution.generate_substitution_rows(pairs, data.substituter, pairs.counts, more)
         return substitution.iter_substitution_tables(generated, data.measure)
-
-    def _iter_official_rows(self, pairs: Pairs, options: Any) -> Iterator[SubstitutionRow]:
-        # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
-        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official.find_file(options))}
-        for name, premise, hypothesis, label, annotators, _ in pairs:
-            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def validate_resources(self, options: Any) -> None:
         """Validate that WordNet is installed if the options need it."""
@@ -348,7 +306,7 @@ class BreakingNli(ChallengeSet):
         """
         scores = result.scores
         human = ["human"] if "human" in scores else []
-        grid = create_result_table(self.title, result, "", "n", "accuracy [95 %]", *human)
+        grid = tables.create_result_table(self.title, result, "", "n", "accuracy [95 %]", *human)
         grid.add_row("all", *_format_cells(scores["n_examples"], scores), end_section=True)
         names = scores["labels"]
         views: list[tuple[str, Any]] = [
@@ -358,39 +316,42 @@ class BreakingNli(ChallengeSet):
             ("by_frequency", lambda row: f"{_format_count_range(row)} training pairs"),
         ]
         for view, name in views:
-            rows = [row for row in scores.get(view, []) if row["accuracy"].n]
-            for number, row in enumerate(rows, start=1):
-                grid.add_row(name(row), *_format_cells(row["accuracy"].n, row), end_section=number == len(rows))
-        n = scores["unanswered"]
-        unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer or with a tie of labels" if n else ""
-        note = f"{summarize_exclusions(result.data)}{unanswered}{_format_kappa(scores)}"
-        return Group(grid, Text(note, style="dim"))
+            for row in scores.get(view, []):
+                if row["accuracy"].n:
+                    grid.add_row(name(row), *_format_cells(row["accuracy"].n, row))
+            grid.add_section()
+        note = tables.summarize_exclusions(result.data)
+        if n := scores["unanswered"]:
+            note += f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer or with a tie of labels"
+        if kappa := scores.get("kappa"):
+            by_label = ", ".join(
+                f"{names[row['label']]} {tables.format_value(row['kappa'])}" for row in kappa["by_label"]
+            )
+            overall = tables.format_value(kappa["overall"])
+            note += f". Fleiss' κ of {kappa['annotators']} annotators: {overall} ({by_label})"
+        return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the accuracy by gold label, and the category with the lowest accuracy."""
         names = result.scores["labels"]
         rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
         right = ", ".join(
-            f"{format_percentage(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}"
+            f"{tables.format_percentage(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}"
             for row in rows
         )
-        nonempty = [row for row in result.scores["by_category"] if row["accuracy"].n]
-        large = [row for row in nonempty if row["accuracy"].n >= _MIN_PAIRS]
-        low = min((row["accuracy"].value for row in large), default=0.0)
-        lowest = [row for row in large if row["accuracy"].value == low]
-        where = ""
-        if len(large) > 1 and len(lowest) == 1:  # a lowest category needs at least two categories and no tie
-            [row] = lowest
-            scope = "" if len(large) == len(nonempty) else f" with {_MIN_PAIRS} pairs or more"
-            accuracy = row["accuracy"]
-            where = f"; lowest category{scope}: {row['category']}, {format_percentage(accuracy)} of {accuracy.n:,}"
+        categories, where = result.scores["by_category"], ""
+        if lowest := tables.find_extreme_row(categories, "accuracy", min, _MIN_PAIRS):
+            is_all = all(row["accuracy"].n >= _MIN_PAIRS for row in categories if row["accuracy"].n)
+            scope = "" if is_all else f" with {_MIN_PAIRS} pairs or more"
+            accuracy = tables.format_percentage(lowest["accuracy"])
+            where = f"; lowest category{scope}: {lowest['category']}, {accuracy} of {lowest['accuracy'].n:,}"
         return f"correct on {right}{where}."
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
         """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
         yield "accuracy", "share of correct pairs", scores["accuracy"]
         # Without an interval, since the share of the most frequent label depends on no prediction.
-        constant = build_point_estimate(scores["majority"], scores["n_examples"])
+        constant = figures.build_point_estimate(scores["majority"], scores["n_examples"])
         yield "majority", "accuracy of the best constant prediction", constant
         for row in scores["by_label"]:
             yield scores["labels"][row["label"]], "share of correct pairs among those of this label", row["accuracy"]
@@ -399,81 +360,67 @@ class BreakingNli(ChallengeSet):
         if "kappa" in scores:
             yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build figures of the accuracy by category and, if available, by word similarity and frequency."""
         # One order for all models, so that the dots of a category are in one row.
         first = group.scored_models[0].result.scores["by_category"]
         best = sorted(first, key=lambda row: -(row["accuracy"].value or 0))
         order = {row["category"]: number for number, row in enumerate(best)}
-        human = tuple(FigurePoint(row["category"], row["human"]) for row in first if "human" in row)
+        human = tuple(figures.FigurePoint(row["category"], row["human"]) for row in first if "human" in row)
 
-        def points(scores: Any) -> list[tuple[str, Estimate]]:
-            rows = sorted(scores["by_category"], key=lambda row: order[row["category"]])
-            return [(row["category"], row["accuracy"]) for row in rows]
-
-        category = build_group_figure(
+        category = figures.build_rows_figure(
             group,
-            points,
-            references=[FigureSeries("one annotator", human, is_reference=True)] if human else [],
+            lambda scores: sorted(scores["by_category"], key=lambda row: order[row["category"]]),
+            itemgetter("category"),
+            references=[figures.FigureSeries("one annotator", human, is_reference=True)] if human else [],
             title="Accuracy by category of word",
             about="Categories are sorted by the accuracy of the first model. Lines are 95 % intervals.",
             x="category",
-            y="accuracy",
-            kind="dots",
         )
-        similarity = build_group_figure(
+        similarity = figures.build_rows_figure(
             group,
-            lambda scores: (
-                (f"{row['low']:g} to {row['high']:g}", row["accuracy"]) for row in scores.get("by_similarity", ())
-            ),
+            lambda scores: scores.get("by_similarity", ()),
+            lambda row: f"{row['low']:g} to {row['high']:g}",
             title="Contradictions by similarity of the words",
             about="Accuracy by the cosine similarity of the two words' embeddings.",
             x="similarity",
-            y="accuracy",
-            kind="dots",
         )
-        frequency = build_group_figure(
+        frequency = figures.build_rows_figure(
             group,
-            lambda scores: ((_format_count_range(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
+            lambda scores: scores.get("by_frequency", ()),
+            _format_count_range,
             title="Contradictions by frequency in the training data",
             about="Accuracy by the number of contradicting training pairs that contain both words, one in each "
             "sentence.",
             x="training pairs",
-            y="accuracy",
-            kind="dots",
         )
         return [category, similarity, frequency]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong predictions, then the most confident correct ones."""
         groups = read_column(pairs.rows, "category").to_pylist()
         return self.iter_wrong_and_right(
             pairs, "most confident", pairs.confidence, per_group=_PER_CATEGORY, groups=groups
         )
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs."""
         return self.iter_shortest(pairs, "one word replaced")
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with marked words."""
         row = pairs.get_row(index)
         words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
-        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [words[side]], "replaced"))
+        lines = examples.build_pair_lines(row, lambda side: examples.mark_phrases(row[side], [words[side]], "replaced"))
         return pairs.build_example(kind, index, lines, f"category {row['category']}")
 
 
 def _format_cells(n: int, row: Mapping[str, Any]) -> list[str]:
-    return [f"{n:,}", format_interval(row["accuracy"]), *([format_value(row["human"])] if "human" in row else [])]
-
-
-def _format_kappa(scores: Mapping[str, Any]) -> str:
-    """Format Fleiss' κ of the annotators; empty without annotators."""
-    if "kappa" not in scores:
-        return ""
-    kappa, names = scores["kappa"], scores["labels"]
-    by_label = ", ".join(f"{names[row['label']]} {format_value(row['kappa'])}" for row in kappa["by_label"])
-    return f". Fleiss' κ of {kappa['annotators']} annotators: {format_value(kappa['overall'])} ({by_label})"
+    return [
+        f"{n:,}",
+        tables.format_interval(row["accuracy"]),
+        *([tables.format_value(row["human"])] if "human" in row else []),
+    ]
 
 
 def _format_count_range(row: Any) -> str:
@@ -509,16 +456,6 @@ class _WordData:
         return open_training_sources(LexicalTrainingOptions(names, self._options.language)) if names else []
 
     @cached_property
-    def _bigrams(self) -> BigramCounts | None:
-        """Bigram counts of the bigram sources; None if the training corpus is used."""
-        if not self._options.bigrams:
-            return None
-        counts = (count_words_and_bigrams(source.iter_examples()).bigrams for source in self.bigram_sources)
-        return corpus_counts.merge_bigram_counts(
-            chain(map(BigramCounts, counts), map(corpus_counts.read_bigrams, self.bigram_texts))
-        )
-
-    @cached_property
     def _corpus_counts(self) -> CorpusCounts:
         single = {word for word in self._vocabulary if word and " " not in word}
         return count_words_and_bigrams(chain.from_iterable(source.iter_examples() for source in self.training), single)
@@ -526,8 +463,12 @@ class _WordData:
     @cached_property
     def substituter(self) -> Substituter:
         """Generator of the sentences with one replaced word."""
-        config = self._options
-        more = None
+        config, more, bigrams = self._options, None, None
+        if config.bigrams:
+            counts = (count_words_and_bigrams(source.iter_examples()).bigrams for source in self.bigram_sources)
+            bigrams = corpus_counts.merge_bigram_counts(
+                chain(map(BigramCounts, counts), map(corpus_counts.read_bigrams, self.bigram_texts))
+            )
         if config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
             from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
@@ -540,7 +481,7 @@ class _WordData:
             config.seed,
             lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
             more=more,
-            bigrams=self._bigrams,
+            bigrams=bigrams,
             prepositions=config.prepositions,
             similarity=self._similarity,
             min_similarity=config.min_similarity,
@@ -551,10 +492,17 @@ class _WordData:
         self, source: PairSource, rejected: Counter[str]
     ) -> Callable[[str], list[SubstitutedSentence]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
-        config = self._options
+        config, pipeline = self._options, self._options.parser_name
         from unbag.challenge_sets.perturbations import numbers  # compiles its many patterns
 
-        with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
+        def annotate() -> Iterator[AnnotatedSentence]:
+            precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
+            # Three passes over the source, since holding the sentences of a large text would need too much memory.
+            parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
+            entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
+            return zip(parses, entities, strict=True)
+
+        with_names = names.build_name_pairs(annotate, config.seed, rejected)
 
         def pairs(premise: str) -> list[SubstitutedSentence]:
             exchanged = [with_names[premise]] if premise in with_names else []
@@ -565,25 +513,12 @@ class _WordData:
 
         return pairs
 
-    def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
-        """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
-        pipeline = self._options.parser_name
-        precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
-        # Three passes over the source, since holding the sentences of a large text would need too much memory.
-        parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
-        entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
-        return zip(parses, entities, strict=True)
-
     def measure(self, old: str, new: str) -> WordPairStatistics:
         """Count the training examples with two words, and compute the similarity of the words."""
-        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None
+        # WordNet has too many words to count all of their pairs.
+        is_counted = self._options.train_data if self._options.is_official else {old, new} <= _LISTED
+        frequency = self._corpus_counts.pairs.get((old, new), 0) if is_counted else None
         return WordPairStatistics(frequency, self._similarity(old, new))
-
-    def _is_counted(self, old: str, new: str) -> bool:
-        """Check whether pair frequencies are available for two words. WordNet has too many words to count all pairs."""
-        if self._options.is_official:
-            return bool(self._options.train_data)
-        return {old, new} <= _LISTED
 
     @cached_property
     def _similarity(self) -> Callable[[str, str], float | None]:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.baselines.lexical.fitting import (
     DEFAULT_SEED,
@@ -35,23 +34,7 @@ from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    mark_phrases,
-)
-from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    describe_accuracy_drop,
-    format_interval,
-    format_percentage,
-    format_points,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS
 from unbag.data.predictions import Columns
@@ -191,8 +174,8 @@ class CsLambda(ChallengeSet):
     evaluation_order = 6
     report_order = 3
     example_rule = (
-        f"Up to {PER_KIND} examples of each kind, sorted by the lexical model's probability of a wrong label (LMS), "
-        "for wrong and for right predictions. The words of the most misleading features are marked."
+        f"Up to {examples.PER_KIND} examples of each kind, sorted by the lexical model's probability of a wrong label "
+        "(LMS), for wrong and for right predictions. The words of the most misleading features are marked."
     )
     mark_meanings = {"misleads": "misleading words"}
 
@@ -245,15 +228,20 @@ class CsLambda(ChallengeSet):
         subsets = result.scores["subsets"]
         human = ["human"] if any("human" in subset for subset in subsets) else []
         columns = ("", "n", "accuracy [95 %]", "drop [95 %]", "constant", *human)
-        grid = create_result_table(self.title, result, *columns)
+        grid = tables.create_result_table(self.title, result, *columns)
         grid.collapse_padding = True  # with intervals, the table fits 80 columns
         for subset in subsets:
             # The subset λ = 0 is the whole set, so that its drop would always be 0.
-            cells = [format_interval(subset["accuracy"]), format_interval(subset["drop"]) if subset["lambda"] else ""]
-            cells += [format_value(subset["majority"]), *(format_value(subset.get(name)) for name in human)]
-            grid.add_row(_get_name(subset), f"{subset['n']:,}", *cells)
-        models = result.config.get("lexical_models", [])
-        return Group(grid, Text(f"{summarize_exclusions(result.data)}. {_describe_models(models)}", style="dim"))
+            drop = tables.format_interval(subset["drop"]) if subset["lambda"] else ""
+            others = (tables.format_value(subset.get(name)) for name in ("majority", *human))
+            accuracy = tables.format_interval(subset["accuracy"])
+            grid.add_row(_get_name(subset), f"{subset['n']:,}", accuracy, drop, *others)
+        note = f"{tables.summarize_exclusions(result.data)}. "
+        if models := result.config.get("lexical_models"):
+            names = ", ".join(f"{part['origin']} {part['split']}".strip() for part in models[0]["training"])
+            folds = f", in {len(models)} folds" if len(models) > 1 else ""
+            note += f"Lexical model: {models[0]['pairs']:,} pairs of {names}{folds}."
+        return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the accuracy on CS_0.7, compared with the best constant prediction and all pairs."""
@@ -268,9 +256,10 @@ class CsLambda(ChallengeSet):
         accuracy, majority = hardest["accuracy"], hardest["majority"]
         label = result.scores["labels"][hardest["majority_label"]]
         return (
-            f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_percentage(accuracy)} of "
-            f"{accuracy.n:,} pairs (always {label}: {format_points(majority.value)} %); compared with all pairs, "
-            f"{describe_accuracy_drop(hardest['drop'])}."
+            f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on "
+            f"{tables.format_percentage(accuracy)} of {accuracy.n:,} pairs (always {label}: "
+            f"{tables.format_points(majority.value)} %); compared with all pairs, "
+            f"{tables.describe_accuracy_drop(hardest['drop'])}."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -284,13 +273,13 @@ class CsLambda(ChallengeSet):
             if "human" in subset:
                 yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figure of accuracy by λ, with human accuracy and the best constant prediction as references."""
         scores = group.scored_models[0].result.scores
         references = [
-            FigureSeries(
+            figures.FigureSeries(
                 name,
-                tuple(FigurePoint(*point) for point in _iter_points(scores, key)),
+                tuple(figures.FigurePoint(*point) for point in _iter_points(scores, key)),
                 is_reference=True,
                 reference_index=number,
             )
@@ -298,7 +287,7 @@ class CsLambda(ChallengeSet):
             if key in scores["subsets"][0]
         ]
         return [
-            build_group_figure(
+            figures.build_group_figure(
                 group,
                 lambda scores: _iter_points(scores, "accuracy"),
                 references=references,
@@ -311,21 +300,22 @@ class CsLambda(ChallengeSet):
             )
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
         lms = read_numeric_column(pairs.rows, "lms").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "most misleading,", lms)
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs of the subset CS_0.7."""
         is_misled = self.counts_for_skill({"lms": read_numeric_column(pairs.rows, "lms")})
         return self.iter_shortest(pairs, "words mislead", is_misled)
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with marked misleading words, and a note on the lexical model."""
         row = pairs.get_row(index)
-        lines = build_pair_lines(
-            row, lambda side: mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
+        lines = examples.build_pair_lines(
+            row,
+            lambda side: examples.mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads"),
         )
         probabilities = {label: row[f"lexical_{label}"] for label in LABELS}
         # A tie goes to the first label in the order of `LABELS`.
@@ -363,15 +353,6 @@ def _get_name(subset: dict[str, Any]) -> str:
 def _iter_points(scores: Any, key: str) -> Iterator[tuple[float | str, Estimate]]:
     # High values of λ may have no pair in a small sample.
     return ((subset["lambda"], subset[key]) for subset in scores["subsets"] if subset["n"])
-
-
-def _describe_models(models: list[dict[str, Any]]) -> str:
-    """Describe the training data of the lexical models; empty without a lexical model."""
-    if not models:
-        return ""
-    names = ", ".join(f"{part['origin']} {part['split']}".strip() for part in models[0]["training"])
-    folds = f", in {len(models)} folds" if len(models) > 1 else ""
-    return f"Lexical model: {models[0]['pairs']:,} pairs of {names}{folds}."
 
 
 def _describe_feature(feature: dict[str, Any]) -> str:

@@ -3,31 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    TextMark,
-    build_pair_lines,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    format_interval,
-    format_percentage,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY, get_gold_id
 from unbag.data.sources import PairSource
@@ -119,8 +105,8 @@ class Negation(ChallengeSet):
     evaluation_order = 5
     report_order = 10
     example_rule = (
-        f"Up to {PER_KIND} wrong predictions of each operation, one per source sentence, by the probability of the "
-        "prediction. Negations are marked."
+        f"Up to {examples.PER_KIND} wrong predictions of each operation, one per source sentence, by the probability "
+        "of the prediction. Negations are marked."
     )
     mark_meanings = {"moved": "negation"}
 
@@ -145,28 +131,24 @@ class Negation(ChallengeSet):
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of the metrics, overall and by operation."""
         scores = result.scores
-        grid = create_result_table(self.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
+        grid = tables.create_result_table(self.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
         parts = [("all", scores), *((part["operation"], part) for part in _sort_operations(scores))]
         for number, (name, part) in enumerate(parts):
-            single = (format_value(part[key]) for key in ("false_entailment_rate", "mirror_consistency"))
-            grid.add_row(name, format_interval(part["accuracy"]), *single, end_section=number == 0)
+            single = (tables.format_value(part[key]) for key in ("false_entailment_rate", "mirror_consistency"))
+            grid.add_row(name, tables.format_interval(part["accuracy"]), *single, end_section=number == 0)
         rows = f"{scores['n_examples']:,} rows, {scores['n_mirrors']:,} mirrors"
-        return Group(grid, Text(f"{rows}, of {summarize_exclusions(result.data)}", style="dim"))
+        return tables.add_notes(grid, f"{rows}, of {tables.summarize_exclusions(result.data)}")
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the accuracy, the hardest operation, and the consistency on premises with the same words."""
         scores = result.scores
-        # Few premises or a tie leave the hardest operation open.
-        parts = [part for part in scores["by_operation"] if part["accuracy"].n >= _ENOUGH]
-        lowest = min((part["accuracy"].value for part in parts), default=None)
-        found = [part for part in parts if part["accuracy"].value == lowest]
         hardest = ""
-        if len(parts) > 1 and len(found) == 1:
-            hardest = f", least on {found[0]['operation']} ({format_percentage(found[0]['accuracy'])})"
+        if lowest := tables.find_extreme_row(scores["by_operation"], "accuracy", min, _ENOUGH):
+            hardest = f", least on {lowest['operation']} ({tables.format_percentage(lowest['accuracy'])})"
         return (
-            f"correct on {format_percentage(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
-            f"{format_percentage(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the "
-            "same words. A model that ignores word order has 50 % and 0 %."
+            f"correct on {tables.format_percentage(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
+            f"{tables.format_percentage(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises "
+            "of the same words. A model that ignores word order has 50 % and 0 %."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -175,47 +157,46 @@ class Negation(ChallengeSet):
         for part in _sort_operations(scores):
             yield f"accuracy, {part['operation']}", "share of correct predictions", part["accuracy"]
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build figures of the accuracy and the false-entailment rate for each operation."""
-
-        def build_figure(metric: str, **texts: Any) -> Figure | None:
-            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-                return ((part["operation"], part[metric]) for part in _sort_operations(scores))
-
-            return build_group_figure(group, points, x="operation", kind="dots", **texts)
-
         return [
-            build_figure(
-                "accuracy",
+            figures.build_rows_figure(
+                group,
+                _sort_operations,
+                itemgetter("operation"),
                 title="Accuracy by operation",
                 about="Share of correct predictions. A model that ignores word order has 50 %.",
-                y="accuracy",
+                x="operation",
             ),
-            build_figure(
+            figures.build_rows_figure(
+                group,
+                _sort_operations,
+                itemgetter("operation"),
                 "false_entailment_rate",
                 title="False entailments by operation",
                 about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
+                x="operation",
                 y="false-entailment rate",
             ),
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong predictions for each operation, one per source sentence."""
         return self.iter_errors_by(pairs, "operation")
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs whose gold label is not_entailment."""
         is_not_entailed = read_numeric_column(pairs.rows, "label") == get_gold_id(NOT_ENTAILMENT)
         return self.iter_shortest(pairs, lambda row: str(row["operation"]), is_not_entailed)
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with marked negations."""
         row = pairs.get_row(index)
 
-        def mark(side: str) -> tuple[TextMark, ...]:
-            return tuple(TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side]))
+        def mark(side: str) -> tuple[examples.TextMark, ...]:
+            return tuple(examples.TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side]))
 
-        return pairs.build_example(kind, index, build_pair_lines(row, mark))
+        return pairs.build_example(kind, index, examples.build_pair_lines(row, mark))
 
 
 def _sort_operations(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_training_sources
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
@@ -29,25 +28,7 @@ from unbag.challenge_sets.perturbations.permutation import (
 from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_set_tables
 from unbag.challenge_sets.requirements import Requirement, iter_train_split_requirements
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    ExampleLine,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    mark_unchanged_sequences,
-    round_probability,
-    select_top_rows,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, build_point_estimate
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    format_interval,
-    format_percentage,
-    format_points,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.data.sources import PairSource
@@ -210,8 +191,8 @@ class Permuted(ChallengeSet):
     evaluation_order = 8
     report_order = 2
     example_rule = (
-        f"Up to {PER_KIND} examples of each kind. Most accepted: right in order, sorted by the share of accepted "
-        "permutations, then by the mean probability of the gold label. The accepted permutation with the most "
+        f"Up to {examples.PER_KIND} examples of each kind. Most accepted: right in order, sorted by the share of "
+        "accepted permutations, then by the mean probability of the gold label. The accepted permutation with the most "
         "confident prediction is shown. Flipped: wrong in order and accepted in some permutation, with the same "
         "sorting. Most refused: right in order, sorted by the share of refused permutations. The permutation refused "
         "with the highest probability is shown. Words that are still adjacent are marked."
@@ -290,18 +271,18 @@ class Permuted(ChallengeSet):
         scores = result.scores
         confident: Mapping[str, Any] = scores.get("confident", {})
         columns = ("", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident))
-        grid = create_result_table(self.title, result, *columns, n_text_columns=2)
+        grid = tables.create_result_table(self.title, result, *columns, n_text_columns=2)
         for name, (symbol, meaning) in _MEANINGS.items():
             if name in scores:
                 cells = [confident[tau].get(name) for tau in confident]
-                grid.add_row(symbol, meaning, format_interval(scores[name]), *map(format_value, cells))
+                grid.add_row(symbol, meaning, tables.format_interval(scores[name]), *map(tables.format_value, cells))
         notes = []
         if bins := [row for row in scores.get("by_minitree", ()) if row["n"] >= _MIN_ORDERS]:
             ratios = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
             notes.append(f"accepted by POS mini-tree ratio, from: {ratios}")
         orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
-        notes.append(f"{orders}, of {summarize_exclusions(result.data)}")
-        return Group(grid, *(Text(note, style="dim") for note in notes))
+        notes.append(f"{orders}, of {tables.summarize_exclusions(result.data)}")
+        return tables.add_notes(grid, *notes)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize Permutation Acceptance and compare it with a bag of words and with chance."""
@@ -309,9 +290,9 @@ class Permuted(ChallengeSet):
         if scores["p_c"].value is None:
             return "no pair is correct in order, so no acceptance of correct pairs can be computed."
         return (
-            f"on the {scores['n_c']:,} pairs that are correct in order, {format_percentage(scores['p_c'])} of the "
-            f"{scores['q']} permutations per pair keep their label (a bag of words or a constant prediction: 100 %; "
-            f"chance: {format_points(1 / scores['n_labels'])} %)."
+            f"on the {scores['n_c']:,} pairs that are correct in order, {tables.format_percentage(scores['p_c'])} of "
+            f"the {scores['q']} permutations per pair keep their label (a bag of words or a constant prediction: "
+            f"100 %; chance: {tables.format_points(1 / scores['n_labels'])} %)."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -328,12 +309,12 @@ class Permuted(ChallengeSet):
                 note = f"{_name_in_paper(symbol)}, with this probability or more"
                 yield f"{meaning}, p ≥ {tau}", note, estimates[name]
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build figures of the Ω_x curve, the entropies, and the acceptance by BLEU, length and mini-tree ratio."""
-        curve = build_group_figure(
+        curve = figures.build_group_figure(
             group,
             lambda scores: (
-                (x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())
+                (x, figures.build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())
             ),
             title="The Ω_x curve",
             about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
@@ -342,7 +323,7 @@ class Permuted(ChallengeSet):
             y="Ω_x, share of examples",
             kind="curve",
         )
-        boxes = build_group_figure(
+        boxes = figures.build_group_figure(
             group,
             _iter_quartiles,
             title="Entropy of accepted permutations",
@@ -357,12 +338,12 @@ class Permuted(ChallengeSet):
         names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
         return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select example pairs. Each is shown with one of its permutations."""
         orders = _Orders(pairs)
         share = orders.accepted
         gold = pairs.predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
-        confidence = round_probability(orders.mean(gold))
+        confidence = examples.round_probability(orders.mean(gold))
         correct = pairs.right[orders.original_of]
         kinds = (
             ("most accepted", correct & (share > 0), (share, confidence), True),
@@ -370,12 +351,12 @@ class Permuted(ChallengeSet):
             ("most refused", correct & (share < 1), (-share, -confidence), False),
         )
         for kind, wanted, keys, accepted in kinds:
-            for source in select_top_rows(np.flatnonzero(wanted), *keys):
+            for source in examples.select_top_rows(np.flatnonzero(wanted), *keys):
                 candidates = orders.permutations_of(source)
                 candidates = candidates[pairs.right[candidates] == accepted]
                 yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs. Each is shown with its first permutation."""
         orders = _Orders(pairs)
         for index in pairs.select_shortest(orders.original_of):
@@ -401,15 +382,15 @@ def _iter_quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
             yield place, Estimate(median, low, high, scores[f"n_{name}"])
 
 
-def _build_bin_figure(group: ResultGroup, name: str) -> Figure | None:
+def _build_bin_figure(group: figures.ResultGroup, name: str) -> figures.Figure | None:
     title, about, x = _BINS[name]
 
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
         for row in scores.get(name, ()):
             if row["n"] >= _MIN_EXAMPLES * scores["q"]:
-                yield row["low"], build_point_estimate(row["acceptance"], row["n"])
+                yield row["low"], figures.build_point_estimate(row["acceptance"], row["n"])
 
-    return build_group_figure(
+    return figures.build_group_figure(
         group,
         points,
         title=title,
@@ -424,7 +405,7 @@ def _build_bin_figure(group: ResultGroup, name: str) -> Figure | None:
 class _Orders:
     """The original pairs, numbered by first occurrence, and the permutations of each."""
 
-    def __init__(self, pairs: PredictedPairs) -> None:
+    def __init__(self, pairs: examples.PredictedPairs) -> None:
         self.pairs, rows = pairs, pairs.rows
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
         is_original = read_numeric_column(rows, "permutation") == ORIGINAL
@@ -448,16 +429,18 @@ class _Orders:
         rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
         return rows
 
-    def example(self, kind: str, source: int, index: int) -> ReportExample:
+    def example(self, kind: str, source: int, index: int) -> examples.ReportExample:
         """Build an example that shows the original pair and one of its permutations."""
         original = int(self.original_of[source])
         first, row = self.pairs.get_row(original), self.pairs.get_row(index)
         # In some modes, only one of the sentences is permuted.
-        lines = build_pair_lines(first)
+        lines = examples.build_pair_lines(first)
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:
                 lines.append(
-                    ExampleLine(f"{name} permuted", row[name], mark_unchanged_sequences(first[name], row[name]))
+                    examples.ExampleLine(
+                        f"{name} permuted", row[name], examples.mark_unchanged_sequences(first[name], row[name])
+                    )
                 )
         note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
         before = self.pairs.get_prediction(original, "in order")

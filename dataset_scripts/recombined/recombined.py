@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
@@ -27,22 +27,7 @@ from unbag.challenge_sets.perturbations.recombined import (
     iter_recombined_rows,
 )
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    mark_phrases,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    format_interval,
-    format_percentage,
-    format_value,
-    summarize_exclusions,
-    summarize_rejections,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns
@@ -162,8 +147,8 @@ class Recombined(ChallengeSet):
     evaluation_order = 7
     report_order = 9
     example_rule = (
-        f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. The "
-        "inserted words are marked."
+        f"Up to {examples.PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. "
+        "The inserted words are marked."
     )
     mark_meanings = {"moved": "words of another sentence"}
 
@@ -206,8 +191,8 @@ class Recombined(ChallengeSet):
 
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of the metrics: overall, by document size, by evidence position and by operation."""
-        scores = result.scores
-        grid = create_result_table(self.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
+        scores, columns = result.scores, ("balanced acc. [95 %]", "false ent.", "paired acc.")
+        grid = tables.create_result_table(self.title, result, "rows", *columns)
         views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
             [("all", scores)],
             [(f"k = {row['k']}", row) for row in scores["by_k"]],
@@ -216,33 +201,28 @@ class Recombined(ChallengeSet):
         )
         for view in views:
             for number, (name, part) in enumerate(view, start=1):
-                single = (format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
-                grid.add_row(name, format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
+                single = (tables.format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
+                grid.add_row(
+                    name, tables.format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view)
+                )
         rows = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents"
-        reasons = summarize_rejections(result, "excluded: ")
-        notes = [f"{rows}, of {summarize_exclusions(result.data)}"]
+        reasons = tables.summarize_rejections(result, "excluded: ")
+        notes = [f"{rows}, of {tables.summarize_exclusions(result.data)}"]
         notes += [f"Most frequent reasons for sentences without a claim: {reasons}"] if reasons else []
-        return Group(grid, *(Text(note, style="dim") for note in notes))
+        return tables.add_notes(grid, *notes)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the false-entailment rate on unsupported claims, and the fraction of documents without errors."""
         scores = result.scores
-        # Few rows or a tie leave the worst exchange open. A constant prediction has the same rate for every exchange.
-        rates = [
-            (row["false_entailment_rate"].value, row)
-            for row in _sort_operations(scores)
-            if row["operation"] in EXCHANGES and row["false_entailment_rate"].n >= _ENOUGH
-        ]
-        highest = max((rate for rate, _ in rates), default=0)
-        worst = [row for rate, row in rates if rate == highest]
         most = ""
-        if len(rates) > 1 and len(worst) == 1:
-            rate = format_percentage(worst[0]["false_entailment_rate"])
-            most = f", most often those with another {worst[0]['operation']} ({rate})"
+        exchanges = [row for row in scores["by_operation"] if row["operation"] in EXCHANGES]
+        if worst := tables.find_extreme_row(exchanges, "false_entailment_rate", max, _ENOUGH):
+            rate = tables.format_percentage(worst["false_entailment_rate"])
+            most = f", most often those with another {worst['operation']} ({rate})"
         return (
-            f"predicts entailment for {format_percentage(scores['false_entailment_rate'])} of the unsupported claims"
-            f"{most}; all rows are correct for {format_percentage(scores['paired_accuracy'])} of the documents "
-            "(a constant prediction, or a model that uses only the claim: 0 %)."
+            f"predicts entailment for {tables.format_percentage(scores['false_entailment_rate'])} of the unsupported "
+            f"claims{most}; all rows are correct for {tables.format_percentage(scores['paired_accuracy'])} of the "
+            "documents (a constant prediction, or a model that uses only the claim: 0 %)."
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -252,19 +232,13 @@ class Recombined(ChallengeSet):
             meaning = "share of documents with the supported claim and this one right"
             yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build figures by document size, evidence position and operation."""
-
-        def build_figure(view: str, name: str, metric: str, **texts: Any) -> Figure | None:
-            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-                return ((str(row[name]), row[metric]) for row in scores[view])
-
-            return build_group_figure(group, points, kind="dots", **texts)
-
         return [
-            build_figure(
-                "by_k",
-                "k",
+            figures.build_rows_figure(
+                group,
+                itemgetter("by_k"),
+                itemgetter("k"),
                 "paired_accuracy",
                 title="Paired accuracy by size of the document",
                 about="Share of the documents with k sentences for which every claim is correct. With k = 1, nothing "
@@ -272,18 +246,20 @@ class Recombined(ChallengeSet):
                 x="sentences, k",
                 y="paired accuracy",
             ),
-            build_figure(
-                "by_position",
-                "third",
+            figures.build_rows_figure(
+                group,
+                itemgetter("by_position"),
+                itemgetter("third"),
                 "balanced_accuracy",
                 title="Balanced accuracy by position of the evidence",
                 about="Third of the document that contains the evidence, in documents with three or more sentences.",
                 x="position",
                 y="balanced accuracy",
             ),
-            build_figure(
-                "by_operation",
-                "operation",
+            figures.build_rows_figure(
+                group,
+                itemgetter("by_operation"),
+                itemgetter("operation"),
                 "false_entailment_rate",
                 title="False entailments by operation",
                 about="Share predicted as entailment among claims with an exchanged subject, object or number, or "
@@ -293,19 +269,21 @@ class Recombined(ChallengeSet):
             ),
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong predictions for each operation, one per claim."""
         return self.iter_errors_by(pairs, "operation", (*_OPERATIONS, SUPPORTED))
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest documents whose claim has a replaced phrase."""
         operations = np.array(read_column(pairs.rows, "operation").to_pylist(), dtype=np.str_)
         return self.iter_shortest(pairs, lambda row: f"another {row['operation']}", np.isin(operations, EXCHANGES))
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with marked words and the position of the evidence."""
         row = pairs.get_row(index)
-        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [row["replacement"]], "moved"))
+        lines = examples.build_pair_lines(
+            row, lambda side: examples.mark_phrases(row[side], [row["replacement"]], "moved")
+        )
         place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
         is_removed = row["operation"] == REMOVED
         evidence = "without the evidence" if is_removed else f"evidence in number {row['position'] + 1}"

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.predictors import BASELINES
@@ -28,22 +27,7 @@ from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError, build_embeddings_requirement
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    describe_accuracy_drop,
-    format_interval,
-    format_percentage,
-    format_points,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import PAIR, declare_float_field, read_column, read_numeric_column, round_to_field
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
@@ -190,7 +174,9 @@ class Resnli(ChallengeSet):
     sample = 2000  # a hundred in each partition
     evaluation_order = 7
     report_order = 4
-    example_rule = f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
+    example_rule = (
+        f"Up to {examples.PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
+    )
 
     def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
         """Open the splits to merge: training data first, test data last."""
@@ -240,7 +226,7 @@ class Resnli(ChallengeSet):
                         read[ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
-        counts = table.count_tokens(pairs()).matrix
+        counts = table.count_tokens(pairs())
         builder.save_row_counts({**read, LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
@@ -276,25 +262,28 @@ class Resnli(ChallengeSet):
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of accuracy, overall and per difficulty partition (easiest first). Bars show the accuracy."""
         scores = result.scores
-        grid = create_result_table(self.title, result, "", "accuracy [95 %]", "")
+        grid = tables.create_result_table(self.title, result, "", "accuracy [95 %]", "")
         grid.columns[-1].justify = "left"
-        grid.add_row("all", format_interval(scores["accuracy"]), _draw_bar(scores["accuracy"]))
+        grid.add_row("all", tables.format_interval(scores["accuracy"]), _draw_bar(scores["accuracy"]))
         if "unseen" in scores:
             unseen = scores["unseen"]
-            grid.add_row("… not from train", format_interval(unseen), _draw_bar(unseen), end_section=True)
-        last = scores["n_partitions"] - 1
+            grid.add_row("… not from train", tables.format_interval(unseen), _draw_bar(unseen), end_section=True)
+        n = scores["n_partitions"]
         for row in scores["by_partition"]:
             number, accuracy = row["partition"], row["accuracy"]
-            end = "  easiest" if number == 0 else "  hardest" if number == last else ""
-            cells = (f"{number:>2}{end}", format_interval(accuracy), _draw_bar(accuracy))
-            grid.add_row(*cells, end_section=number == last)
-        grid.add_row("drop, easiest to hardest", format_interval(scores["drop"]))
-        trend = Estimate(scores["rank_correlation"], None, None, scores["n_partitions"])
-        grid.add_row("rank correlation", format_value(trend))
-        partitions = _describe_partitions(scores)
-        counts = f"{scores['n_examples']:,} examples in {partitions}, of {summarize_exclusions(result.data)}"
-        trained_on = result.model.get("training")
-        return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
+            end = "  easiest" if number == 0 else "  hardest" if number == n - 1 else ""
+            grid.add_row(f"{number:>2}{end}", tables.format_interval(accuracy), _draw_bar(accuracy))
+        grid.add_section()
+        grid.add_row("drop, easiest to hardest", tables.format_interval(scores["drop"]))
+        grid.add_row("rank correlation", tables.format_value(Estimate(scores["rank_correlation"], None, None, n)))
+        joined = ""
+        if total := scores.get("set_partitions"):
+            joined = f" (each joins {total // n} of the set's {total}, since there are too few examples)"
+        partitions = f"{n} partition{'' if joined and n == 1 else 's'}{joined}"
+        note = f"{scores['n_examples']:,} examples in {partitions}, of {tables.summarize_exclusions(result.data)}."
+        if trained_on := result.model.get("training"):
+            note += f" Trained on {trained_on}."
+        return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the accuracy outside the training split, and the change from easiest to hardest partition."""
@@ -303,8 +292,8 @@ class Resnli(ChallengeSet):
         pairs = f"the {accuracy.n:,} pairs not from train" if "unseen" in scores else f"all {accuracy.n:,} pairs"
         easiest, hardest = scores["easiest"], scores["hardest"]
         ends = (
-            f"{format_points(easiest.value)} % on the easiest partition and {format_points(hardest.value)} % on the "
-            "hardest"
+            f"{tables.format_points(easiest.value)} % on the easiest partition and "
+            f"{tables.format_points(hardest.value)} % on the hardest"
         )
         # In a complete set the sizes differ by at most one pair, in a sample by more.
         is_even = abs(easiest.n - hardest.n) <= 1
@@ -312,14 +301,14 @@ class Resnli(ChallengeSet):
         # The training data of our baselines are known, even if there are none.
         is_known = bool(result.model.get("training")) or result.model["name"] in BASELINES
         return (
-            f"correct on {format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): "
-            f"{describe_accuracy_drop(scores['drop'])}.{'' if is_known else ' ' + _UNKNOWN}"
+            f"correct on {tables.format_percentage(accuracy)} of {pairs}; {ends} ({sizes}): "
+            f"{tables.describe_accuracy_drop(scores['drop'])}.{'' if is_known else ' ' + _UNKNOWN}"
         )
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figure of accuracy by difficulty partition."""
         return [
-            build_group_figure(
+            figures.build_group_figure(
                 group,
                 lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
                 title="Accuracy by partition",
@@ -330,12 +319,12 @@ class Resnli(ChallengeSet):
             )
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
         uncertainty = read_numeric_column(pairs.rows, "uncertainty").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "hardest,", uncertainty)
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs from the harder half of the partitions, without those known to be from train."""
         partition = read_numeric_column(pairs.rows, "partition")
         # A sample joins partitions, so that their number is only known from the rows.
@@ -347,20 +336,11 @@ class Resnli(ChallengeSet):
         }
         return self.iter_shortest(pairs, "words give little away", harder & self.counts_for_skill(columns))
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with its uncertainty and its partition."""
         row = pairs.get_row(index)
         note = f"u' {row['uncertainty']:.3f}, partition {row['partition']}"
-        return pairs.build_example(kind, index, build_pair_lines(row), note)
-
-
-def _describe_partitions(scores: Mapping[str, Any]) -> str:
-    """Describe the number of partitions, and how many partitions of the complete set each one joins."""
-    n, total = scores["n_partitions"], scores.get("set_partitions")
-    if total is None:
-        return f"{n} partitions"
-    few = f"{n} partition{'' if n == 1 else 's'}"
-    return f"{few} (each joins {total // n} of the set's {total}, since there are too few examples)"
+        return pairs.build_example(kind, index, examples.build_pair_lines(row), note)
 
 
 def _draw_bar(accuracy: Estimate) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
@@ -17,23 +16,7 @@ from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    TextMark,
-    build_pair_lines,
-    mark_phrases,
-    select_top_rows,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    create_table,
-    format_interval,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
@@ -178,8 +161,8 @@ class Sicck(ChallengeSet):
     evaluation_order = 4
     report_order = 8
     example_rule = (
-        f"Up to {PER_KIND} pairs of each kind, at most {_PER_MODIFIER} per modifier, sorted by the probability of the "
-        "three-way prediction that determines the four-way one. The modifier is marked."
+        f"Up to {examples.PER_KIND} pairs of each kind, at most {_PER_MODIFIER} per modifier, sorted by the "
+        "probability of the three-way prediction that determines the four-way one. The modifier is marked."
     )
     mark_meanings = {"modifier": "the modifier"}
 
@@ -236,26 +219,26 @@ class Sicck(ChallengeSet):
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of metrics by modifier type and modified part, and that of predictions for neutral pairs."""
         scores = result.scores
-        grid = create_result_table(self.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
+        grid = tables.create_result_table(self.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
         overall = [scores[name] for name in MEASURES]
-        grid.add_row("all", *map(format_value, overall), f"{scores['n_examples']:,}")
+        grid.add_row("all", *map(tables.format_value, overall), f"{scores['n_examples']:,}")
         for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):
             grid.add_section()
             groups = scores["by"][column]
             for name, words in names.items():
                 if name in groups:
-                    values = (format_value(groups[name][measure]) for measure in MEASURES)
+                    values = (tables.format_value(groups[name][measure]) for measure in MEASURES)
                     grid.add_row(words, *values, f"{groups[name]['accuracy'].n:,}")
-        intervals = f"F1 {format_interval(scores['f1'])}, accuracy {format_interval(scores['accuracy'])}"
-        about = f"{intervals}, with 95 % intervals over the seeds. Seeds: {summarize_exclusions(result.data)}"
-        return Group(grid, *_iter_neutral_tables(scores["by"]), Text(about, style="dim"))
+        intervals = f"F1 {tables.format_interval(scores['f1'])}, accuracy {tables.format_interval(scores['accuracy'])}"
+        about = f"{intervals}, with 95 % intervals over the seeds. Seeds: {tables.summarize_exclusions(result.data)}"
+        return tables.add_notes(grid, *_iter_neutral_tables(scores["by"]), about)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize macro F1, that of the best constant prediction, and the best and worst type of modifier."""
         scores = result.scores
         constant = _compute_constant_f1(scores["by_label"])
         pairs = f"{scores['n_examples']:,} pairs (the best constant prediction: {constant:.2f})"
-        f1 = f"macro F1 {format_interval(scores['f1'])} on {pairs}"
+        f1 = f"macro F1 {tables.format_interval(scores['f1'])} on {pairs}"
         groups = {name: scores["by"]["modifier_type"].get(name) for name in _TYPES}
         large = {
             name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _MIN_PAIRS
@@ -269,17 +252,17 @@ class Sicck(ChallengeSet):
         )
         return f"{f1}; {', '.join(kinds)}."
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build figures of macro F1 by type of modifier and by modified part, and of accuracy by modifier."""
 
-        def build_figure(column: str, name: str) -> Figure | None:
+        def build_figure(column: str, name: str) -> figures.Figure | None:
             # The pairs of one modifier have one or two of the labels, and the macro F1 over few labels is unstable.
             metric, title = ("accuracy", "accuracy") if column == "modifier" else ("f1", "macro F1")
 
             def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
                 return ((key, values[metric]) for key, values in scores["by"][column].items() if key != _NONE)
 
-            return build_group_figure(
+            return figures.build_group_figure(
                 group,
                 points,
                 title=f"{title[0].upper()}{title[1:]} by {name}",
@@ -291,16 +274,18 @@ class Sicck(ChallengeSet):
 
         return [build_figure(column, name) for column, name in _GROUPS.items()]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong and correct four-way predictions, which combine both orders of a pair."""
         both_ways = _BothWays(pairs)
         forth, modifiers = both_ways.forth, read_column(pairs.rows, "modifier").to_pylist()
         right = both_ways.predictions[forth] == both_ways.gold[forth]
         for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
-            for index in select_top_rows(forth[wanted], pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers):
+            for index in examples.select_top_rows(
+                forth[wanted], pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers
+            ):
                 yield both_ways.example(kind, index)
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs that have a four-way label."""
         both_ways = _BothWays(pairs)
         for index in pairs.select_shortest(both_ways.forth):
@@ -309,7 +294,7 @@ class Sicck(ChallengeSet):
 
 def _iter_neutral_tables(by: Mapping[str, Any]) -> Iterator[Table]:
     """Build the table of the predictions for neutral pairs, if there are neutral pairs."""
-    grid = create_table(
+    grid = tables.create_table(
         "Neutral pairs and their predicted labels (Table 10, section 5)",
         *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
     )
@@ -339,7 +324,7 @@ def _compute_constant_f1(by_label: Mapping[str, Any]) -> float:
 class _BothWays:
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
-    def __init__(self, pairs: PredictedPairs) -> None:
+    def __init__(self, pairs: examples.PredictedPairs) -> None:
         self.pairs, rows = pairs, pairs.rows
         reverse = read_numeric_column(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
@@ -353,15 +338,15 @@ class _BothWays:
         self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
         self.gold = np.array([map_four_way_label(str(label), pairs.predictions) for label in gold], dtype=object)
 
-    def example(self, kind: str, index: int) -> ReportExample:
+    def example(self, kind: str, index: int) -> examples.ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
         row = self.pairs.get_row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
 
-        def mark(side: str) -> tuple[TextMark, ...]:
-            return mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
+        def mark(side: str) -> tuple[examples.TextMark, ...]:
+            return examples.mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
 
-        lines = build_pair_lines(row, mark)
+        lines = examples.build_pair_lines(row, mark)
         predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
         note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
         return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.predictions[index])))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
@@ -26,21 +25,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
 from unbag.challenge_sets.requirements import Requirement, iter_corpus_requirements
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    mark_phrases,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    format_interval,
-    format_percentage,
-    summarize_exclusions,
-    summarize_rejections,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column
 from unbag.data.labels import ENTAILMENT
 from unbag.data.sources import PairSource
@@ -142,8 +127,8 @@ class SoswapAddamod(ChallengeSet):
     evaluation_order = 5
     report_order = 6
     example_rule = (
-        f"Up to {PER_KIND} pairs of each kind, sorted by the probability of the prediction. Marks show the phrases "
-        "that changed places, or the adjective and its noun."
+        f"Up to {examples.PER_KIND} pairs of each kind, sorted by the probability of the prediction. Marks show the "
+        "phrases that changed places, or the adjective and its noun."
     )
     mark_meanings = {"moved": "moved words"}
 
@@ -191,24 +176,24 @@ class SoswapAddamod(ChallengeSet):
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of accuracy and predicted label fractions, for SOSwap and for AddAmod pairs."""
         parts = _select_parts(result.scores)
-        grid = create_result_table(self.title, result, "predicted [95 %]", *(_TITLES[kind] for kind in parts))
+        grid = tables.create_result_table(self.title, result, "predicted [95 %]", *(_TITLES[kind] for kind in parts))
         for label in result.scores["shares"]:
-            grid.add_row(label, *(format_interval(part["shares"][label]) for part in parts.values()))
-        grid.add_row("right", *(format_interval(part["accuracy"]) for part in parts.values()))
+            grid.add_row(label, *(tables.format_interval(part["shares"][label]) for part in parts.values()))
+        grid.add_row("right", *(tables.format_interval(part["accuracy"]) for part in parts.values()))
         pairs = ", ".join(f"{part['n_examples']:,} {_TITLES[kind]}" for kind, part in parts.items())
-        notes = [f"{pairs} pairs, of {summarize_exclusions(result.data)}"]
+        notes = [f"{pairs} pairs, of {tables.summarize_exclusions(result.data)}"]
         for kind, title in _TITLES.items():  # a text may yield too few pairs of a kind for a skill score
             n = parts[kind]["n_examples"] if kind in parts else 0
-            reasons = summarize_rejections(result, f"{kind}: ")
+            reasons = tables.summarize_rejections(result, f"{kind}: ")
             if n < MIN_LABEL_ROWS and reasons:
                 notes.append(f"Few {title} pairs ({n:,}). Most frequent reasons: {reasons}")
-        return Group(grid, *(Text(note, style="dim") for note in notes))
+        return tables.add_notes(grid, *notes)
 
     def summarize_result(self, result: Result) -> str:
         """Summarize the accuracy and the fraction of entailment predictions on SOSwap and on AddAmod pairs."""
         parts = _select_parts(result.scores)
         right = " and ".join(
-            f"{format_percentage(part['accuracy'])} of {part['n_examples']:,} {_TITLES[kind]} pairs"
+            f"{tables.format_percentage(part['accuracy'])} of {part['n_examples']:,} {_TITLES[kind]} pairs"
             for kind, part in parts.items()
         )
         # A single kind has a single gold label, so a constant prediction is perfect on it.
@@ -216,7 +201,7 @@ class SoswapAddamod(ChallengeSet):
         entailed = result.scores["shares"].get(ENTAILMENT)
         wrong = ""
         if entailed is not None:
-            wrong = f"; entailment, never the gold label, is predicted for {format_percentage(entailed)}"
+            wrong = f"; entailment, never the gold label, is predicted for {tables.format_percentage(entailed)}"
         return f"correct on {right}{alone}{wrong}."
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -226,11 +211,11 @@ class SoswapAddamod(ChallengeSet):
             for label, share in part["shares"].items():
                 yield f"{_TITLES[kind]}: {label}", "share of predictions", share
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build two figures of the distribution of predicted labels: one for SOSwap, one for AddAmod."""
 
-        def build_figure(kind: str, label: str) -> Figure | None:
-            return build_group_figure(
+        def build_figure(kind: str, label: str) -> figures.Figure | None:
+            return figures.build_group_figure(
                 group,
                 lambda scores: scores["by_subset"].get(kind, {}).get("shares", {}).items(),
                 title=f"Predictions for {_TITLES[kind]}",
@@ -243,7 +228,7 @@ class SoswapAddamod(ChallengeSet):
 
         return [build_figure("soswap", "contradiction"), build_figure("addamod", "neutral")]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong and correct predictions for SOSwap and for AddAmod pairs."""
         kinds = np.array(read_column(pairs.rows, "kind").to_pylist(), dtype=np.str_)
         for kind, title in _TITLES.items():
@@ -251,16 +236,18 @@ class SoswapAddamod(ChallengeSet):
                 pairs, f"{title}, most confident", pairs.confidence, among=kinds == kind
             )
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs."""
         return self.iter_shortest(pairs, lambda row: _TITLES[row["kind"]])
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example with marked phrases."""
         row = pairs.get_row(index)
         # A row has the phrases of one kind only, and None for the other kind.
         moved = [row["subject"], row["object"], row["adjective"]]
-        lines = build_pair_lines(row, lambda side: mark_phrases(row[side], [*moved, row[f"{side}_noun"]], "moved"))
+        lines = examples.build_pair_lines(
+            row, lambda side: examples.mark_phrases(row[side], [*moved, row[f"{side}_noun"]], "moved")
+        )
         return pairs.build_example(kind, index, lines)
 
 

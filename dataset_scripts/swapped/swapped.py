@@ -5,31 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    round_probability,
-    select_top_rows,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    create_result_table,
-    describe_accuracy_drop,
-    format_interval,
-    format_percentage,
-    format_points,
-    format_value,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import ENTAILMENT, get_label_id
 from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
@@ -101,8 +83,8 @@ class Swapped(ChallengeSet):
     evaluation_order = 2
     report_order = 5
     example_rule = (
-        f"Up to {PER_KIND} examples of each kind, sorted by the mean probability of the two predictions. The exchanged "
-        "pair is shown with both predictions."
+        f"Up to {examples.PER_KIND} examples of each kind, sorted by the mean probability of the two predictions. The "
+        "exchanged pair is shown with both predictions."
     )
 
     def rows(self, pairs: Pairs) -> Iterator[dict[str, Any]]:
@@ -140,20 +122,21 @@ class Swapped(ChallengeSet):
         """Build the table of accuracy by label, before and after the sentences are exchanged, as in Table 1."""
         scores = result.scores
         columns = ("accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
-        grid = create_result_table(self.title, result, *columns)
+        grid = tables.create_result_table(self.title, result, *columns)
         grid.collapse_padding = True  # with intervals, the table fits 80 columns
         parts = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
         for name, part in parts.items():
-            before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
-            grid.add_row(
-                name, format_value(before), format_value(after), format_interval(drop), format_value(part["agreement"])
+            before, after, agreement = (
+                tables.format_value(part[key]) for key in ("accuracy_before", "accuracy_after", "agreement")
             )
-        whole = (format_value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
+            grid.add_row(name, before, after, tables.format_interval(part["drop"]), agreement)
+        whole = (tables.format_value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
         note = (
-            f"{summarize_exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged. "
-            "Accuracy on all pairs, with these in the original order (Table 1): {} before, {} after, drop {}."
+            f"{tables.summarize_exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not "
+            "exchanged. Accuracy on all pairs, with these in the original order (Table 1): {} before, {} after, drop "
+            "{}."
         )
-        return Group(grid, Text(note.format(*whole), style="dim"))
+        return tables.add_notes(grid, note.format(*whole))
 
     def summarize_result(self, result: Result) -> str:
         """Summarize how the accuracy changes when premise and hypothesis are exchanged."""
@@ -162,16 +145,16 @@ class Swapped(ChallengeSet):
             return "no pair is neutral or a contradiction."
         before, after = scores["accuracy_before"], scores["accuracy_after"]
         return (
-            f"correct on {format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
-            f"{format_percentage(after)} with premise and hypothesis exchanged: "
-            f"{describe_accuracy_drop(scores['drop'])}; "
-            f"{format_points(scores['agreement'].value)} % have the same prediction both times."
+            f"correct on {tables.format_percentage(before)} of {after.n:,} neutral pairs and contradictions as given, "
+            f"and on {tables.format_percentage(after)} with premise and hypothesis exchanged: "
+            f"{tables.describe_accuracy_drop(scores['drop'])}; "
+            f"{tables.format_points(scores['agreement'].value)} % have the same prediction both times."
         )
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figure of accuracy by label, before and after premise and hypothesis are exchanged."""
         return [
-            build_group_figure(
+            figures.build_group_figure(
                 group,
                 _iter_accuracies,
                 title="Accuracy as given and exchanged",
@@ -183,23 +166,23 @@ class Swapped(ChallengeSet):
             )
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select pairs whose prediction became wrong, became correct, or stayed wrong after the exchange."""
         originals = _find_originals(pairs.rows)
         after, before = (np.array(list(indices), dtype=np.int64) for indices in (originals, originals.values()))
         # Rows without an exchanged copy are never selected, so that their key has no effect.
         key = np.zeros(len(pairs.right))
-        key[after] = round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
+        key[after] = examples.round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
         kinds = (
             ("right, then wrong", pairs.right[before] & ~pairs.right[after]),
             ("wrong, then right", ~pairs.right[before] & pairs.right[after]),
             ("wrong both times", ~pairs.right[before] & ~pairs.right[after]),
         )
         for kind, wanted in kinds:
-            for index in select_top_rows(after[wanted], key):
+            for index in examples.select_top_rows(after[wanted], key):
                 yield _build_example(pairs, kind, index, originals[index])
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs with premise and hypothesis exchanged."""
         originals = _find_originals(pairs.rows)
         for index in pairs.select_shortest(np.array(list(originals), dtype=np.int64)):
@@ -214,8 +197,8 @@ def _find_originals(rows: Any) -> dict[int, int]:
     return {index: as_given[names[index]] for index in np.flatnonzero(swapped).tolist()}
 
 
-def _build_example(pairs: PredictedPairs, kind: str, index: int, was: int) -> ReportExample:
-    lines = build_pair_lines(pairs.get_row(index))
+def _build_example(pairs: examples.PredictedPairs, kind: str, index: int, was: int) -> examples.ReportExample:
+    lines = examples.build_pair_lines(pairs.get_row(index))
     return pairs.build_example(kind, index, lines, before=pairs.get_prediction(was, "as given"), where="exchanged")
 
 

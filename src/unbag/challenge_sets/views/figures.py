@@ -159,5 +159,25 @@ def build_group_figure(
     return Figure(series=(*series, *references), **attributes) if series else None
 
 
+def build_rows_figure(
+    group: ResultGroup,
+    get_rows: Callable[[Any], Iterable[Mapping[str, Any]]],
+    get_name: Callable[[Mapping[str, Any]], Any],
+    metric: str = "accuracy",
+    *,
+    y: str = "accuracy",
+    **attributes: Any,
+) -> Figure | None:
+    """Build a dot plot of a metric for the rows of a table in the scores, such as `by_operation`.
+
+    `get_rows` selects the rows from a model's scores, and `get_name` computes the position of a row.
+    """
+
+    def points(scores: Any) -> Iterable[tuple[str, Estimate]]:
+        return ((str(get_name(row)), row[metric]) for row in get_rows(scores))
+
+    return build_group_figure(group, points, y=y, kind="dots", **attributes)
+
+
 def _text(tick: float | str) -> str:
     return tick if isinstance(tick, str) else f"{tick:g}"

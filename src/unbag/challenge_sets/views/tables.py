@@ -1,12 +1,12 @@
 """Components of result tables: values with intervals, headings, exclusion counts, and accuracy changes in words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, Final
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +47,24 @@ def create_table(title: str, *columns: str, n_text_columns: int = 1, caption: st
     for column in table.columns[n_text_columns:]:
         column.justify = "right"
     return table
+
+
+def add_notes(*parts: RenderableType) -> Group:
+    """Put tables and dim notes, given as text, below each other."""
+    return Group(*(Text(part, style="dim") if isinstance(part, str) else part for part in parts))
+
+
+def find_extreme_row(
+    rows: Iterable[Mapping[str, Any]], metric: str, pick: Callable[..., Any], min_count: int
+) -> Mapping[str, Any] | None:
+    """Find the row with the extreme value of a metric by `pick` (`min` or `max`), of those with enough examples.
+
+    None for a tie, and for fewer than two such rows.
+    """
+    large = [row for row in rows if row[metric].n >= min_count]
+    extreme = pick((row[metric].value for row in large), default=None)
+    found = [row for row in large if row[metric].value == extreme]
+    return found[0] if len(large) > 1 and len(found) == 1 else None
 
 
 def format_interval(estimate: Estimate) -> str:
