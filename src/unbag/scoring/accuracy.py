@@ -88,9 +88,8 @@ def compute_annotator_agreement(
 ) -> AnnotatorAgreement:
     """Compute the fraction of annotators who give the gold label, for each example.
 
-    The mean over examples is the expected accuracy of one annotator drawn at random. Nie et al. 2019 (footnote 10) use
-    this mean as the human estimate. The human performance in Table 2 of Glockner et al. 2018 is the same mean: 94.1 %
-    on their pairs and 87.7 % on SNLI test. They cite the method of Gong et al. 2018.
+    The mean over examples is the expected accuracy of one annotator drawn at random, the human estimate of Nie et al.
+    2019 (footnote 10) and of Table 2 of Glockner et al. 2018.
 
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
@@ -115,12 +114,9 @@ def fleiss_kappa(
 ) -> dict[str, Any] | None:
     """Compute Fleiss' κ between annotators, overall and per label. Return None if no example has two labels.
 
-    κ is the agreement corrected for chance: 1 for full agreement, 0 for agreement by chance. It is None if all labels
-    are the same, since chance agreement is then 1.
-
-    Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. The formula needs the
-    same number of labels for every example. Examples with fewer labels than the maximum are therefore excluded, as in
-    Table 2 of Glockner et al. 2018: its 9,815 pairs of SNLI test have a gold label and all five annotator labels.
+    κ is the agreement corrected for chance, or None if all labels are the same (Fleiss 1971, "Measuring nominal scale
+    agreement among many raters", equations 1 to 7 and 12). The formula needs the same number of labels for every
+    example. Examples with fewer labels than the maximum are therefore excluded, as in Table 2 of Glockner et al. 2018.
 
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.

@@ -68,8 +68,7 @@ def estimate_named_ratios(
 
     Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
     means have limits from the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
-    replacement, and all means share the same resamples. Both methods keep the values of one example, such as its
-    permutations, together.
+    replacement, and all means share the same resamples.
 
     Args:
         ratios: Numerators and denominators of each ratio by name, shape (n,) each. The denominator is 1 for a mean over
@@ -79,8 +78,8 @@ def estimate_named_ratios(
         resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
 
     Returns:
-        Estimates by name. `n` counts the examples with a positive denominator; for a difference, it is the smaller of
-        the two counts. If a subset is empty in a resample, the resample is ignored for that subset.
+        Estimates by name. `n` counts the examples with a positive denominator; for a difference, it is the smaller
+        count.
 
     >>> right = np.array([True, False, True, True])
     >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}

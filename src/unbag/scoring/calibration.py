@@ -34,20 +34,19 @@ def compute_calibration(
 
     The bins have equal mass. Pairs with equal log odds share a bin, so there may be fewer bins than requested. In each
     bin, the bias correction subtracts the amount by which the expected absolute difference of a normal sample exceeds
-    the observed difference (Kumar, Liang & Ma 2019, https://arxiv.org/abs/1909.10155, section 5). This expectation has
-    a closed form here: the mean of the folded normal distribution.
+    the observed difference (Kumar, Liang & Ma 2019, https://arxiv.org/abs/1909.10155, section 5): the mean of the
+    folded normal distribution, in closed form.
 
     Args:
         probabilities: Probability of the label, shape (n,).
         source: Source index of each pair, shape (n,).
         log_odds: Log odds of the label (`scoring.log_odds`), shape (n,). Default: those of `probabilities`.
-        bins: Maximum number of bins (default: 10).
 
     Returns:
         - brier: Mean squared difference between score and label, in [0, 1]; lower is better.
         - reliability: Mean squared distance between the mean score of a bin and its share of pairs with the label.
-        - resolution: How well the bins separate the labels. It includes the spread of scores within the bins
-          (Stephenson, Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
+        - resolution: How well the bins separate the labels, with the spread of scores within the bins (Stephenson,
+          Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
         - uncertainty: Variance of the labels.
         - ece: Expected calibration error, in [0, 1]; lower is better.
         - ece_corrected: `ece` minus an estimate of its bias, which is positive even for a calibrated model.

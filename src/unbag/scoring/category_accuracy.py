@@ -40,12 +40,9 @@ def category_accuracy(
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids, shape (n,).
         category: Category of each example, shape (n,).
-        similarity: Cosine similarity of the two words in [-1, 1], shape (n,). None or NaN excludes an example. The
-            paper excludes multi-word phrases and all pairs that are not contradictions.
-        pair_frequency: Number of training examples with the word pair, at least 0, shape (n,). None or NaN excludes an
-            example.
-        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators). None and -1 are
-            missing labels.
+        similarity: Cosine similarity of the two words in [-1, 1], shape (n,). None or NaN excludes an example.
+        pair_frequency: Number of training examples with the word pair, shape (n,). None or NaN excludes an example.
+        annotator_labels: Label ids of the annotators, n rows of any length. None and -1 are missing labels.
         premise: Premise of each example, shape (n,). Examples with the same premise are not independent (default: all
             examples are independent).
         resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
@@ -55,18 +52,14 @@ def category_accuracy(
 
         - n_examples: Number of examples.
         - accuracy: Share of all examples predicted correctly (Table 3).
-        - majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction; 0.874
-          on the official pairs.
+        - majority: Share of the most frequent gold label: the accuracy of the best constant prediction.
         - by_category: Accuracy by category, in alphabetical order (Table 4).
-        - by_label: Accuracy by gold label. The paper does not report it; overall accuracy says little if most examples
-          have the same label.
+        - by_label: Accuracy by gold label.
         - by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
-        - by_frequency: Accuracy by number of contradicting training examples with one word in the premise and the other
-          in the hypothesis (section 5.3), if frequencies are given.
-        - human: Human accuracy (Table 2): the share of annotators who give the gold label, averaged over the examples
-          that have annotators, if annotator labels are given.
-        - kappa: Fleiss' κ between annotators (Table 2), if an example has at least two annotator labels: overall, and
-          of each label against the others. The value is None if all labels are the same.
+        - by_frequency: Accuracy by `pair_frequency` (section 5.3), if frequencies are given.
+        - human: Share of annotators who give the gold label, averaged over the examples that have annotators (Table 2).
+        - kappa: Fleiss' κ between annotators (Table 2): overall, and of each label against the others, if an example
+          has at least two annotator labels. The value is None if all labels are the same.
 
     >>> scores = category_accuracy([2, 2, 0, 1], [2, 2, 0, 0], ["colors", "colors", "synonyms", "synonyms"])
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]

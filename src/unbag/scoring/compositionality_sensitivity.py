@@ -30,16 +30,14 @@ def compositionality_sensitivity(
 
     LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model assigns to a
     wrong label (Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867, equation 6). CS_λ is the set of examples
-    with LMS ≥ λ (section 5.4), so CS_0 is the whole set. Table 5 reports CS_0 and λ = 0.5, 0.6, 0.7. A model that is
-    always correct has accuracy 1 and drop 0 on every non-empty subset.
+    with LMS ≥ λ (section 5.4), so CS_0 is the whole set. Table 5 reports CS_0 and λ = 0.5, 0.6, 0.7.
 
     Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong, and
             outside CS_λ as correct in the drop, so that it never improves a score.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
         lms: Lexically-misleading scores in [0, 1], shape (n,).
-        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators). None and -1 are
-            missing labels.
+        annotator_labels: Label ids of the annotators, n rows of any length. None and -1 are missing labels.
         thresholds: Thresholds λ in [0, 1] in addition to 0, in any order; duplicates are removed.
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
@@ -48,15 +46,13 @@ def compositionality_sensitivity(
         except `drop`, which is in [-1, 1]. If CS_λ is empty, the value is None and n is 0.
 
         - lambda: Threshold λ.
-        - n: Number of examples in CS_λ; it never increases with λ.
+        - n: Number of examples in CS_λ.
         - majority_label: Most frequent gold label in CS_λ; ties resolve to the lowest id. None if CS_λ is empty.
         - accuracy: Share of CS_λ predicted correctly; higher is better.
         - drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
-        - majority: Share of `majority_label` in CS_λ, which is the accuracy of a model that always predicts this label.
-          The interval is that of the share of this label.
-        - human: Human accuracy, if annotator labels are given: the share of an example's annotators who give the gold
-          label, averaged over the examples that have annotators. It is the expected accuracy of one annotator drawn at
-          random (footnote 10). `n` counts these examples.
+        - majority: Share of `majority_label` in CS_λ, which is the accuracy of the best constant prediction.
+        - human: Share of an example's annotators who give the gold label, averaged over the `n` examples that have
+          annotators, if annotator labels are given (footnote 10).
 
     >>> scores = compositionality_sensitivity([0, 1, 2, 0], [0, 1, 1, 2], [0.1, 0.6, 0.7, 0.9], thresholds=[0.6])
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]

@@ -42,7 +42,6 @@ def document_consistency(
         k: Number of sentences in the document of each row, shape (n,).
         position: Index of the evidence among these sentences, from 0 to k - 1, shape (n,).
         operation: Name of the operation on the claim or document of each row, shape (n,).
-        entailment: Label id of entailment (default: 0).
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
@@ -53,8 +52,8 @@ def document_consistency(
         - balanced_accuracy: Mean of two shares: entailed rows predicted as entailment, and other rows predicted as not
           entailed. Chance and every constant prediction score 0.5.
         - false_entailment_rate: Share of the not-entailed rows that are predicted as entailment. Lower is better.
-        - paired_accuracy: Share of the groups (one claim and one document) in which every row is predicted correctly.
-          Only groups with both an entailed and a not-entailed row count. Every constant prediction scores 0.
+        - paired_accuracy: Share of the groups with both labels in which every row is predicted correctly. Every
+          constant prediction scores 0.
         - by_k: These scores for each document size, in ascending order.
         - by_position: For each third, for documents with at least three sentences.
         - by_operation: For each operation with not-entailed rows, in order of first occurrence.

@@ -60,23 +60,19 @@ Flags = NDArray[np.bool_]
 
 
 def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
-    """Compute the effective sample size (number of independent rows) of each proportion.
+    """Compute the effective sample size (number of independent rows) of proportions sum(numerator) / sum(denominator).
 
-    A proportion is sum(numerator) / sum(denominator). There are three cases:
+    There are three cases:
 
     - All examples have the same weight, and each counts fully or not at all: the number of examples.
     - Otherwise: p (1 - p), divided by the variance of p between examples (ratio linearization: Cochran 1977, "Sampling
-      Techniques", section 6.3) and by the squared `compute_widening_factor`, which corrects for few examples. If
-      numerators count rows, the result is at most the number of rows.
+      Techniques", section 6.3) and by the squared `compute_widening_factor`. If numerators count rows, the result is at
+      most the number of rows.
     - No variance between examples, for example if all are correct: one row per example, because the data cannot show
       whether rows from one source are correlated. With unequal weights this is Kish's (sum D)² / sum D².
 
-    Args:
-        numerators: One row per example, one column per proportion, from 0 to the denominator, shape (n, k).
-        denominators: Same shape (n, k).
-
-    Returns:
-        Effective numbers of rows, shape (k,); 0 for a proportion without examples.
+    Numerators, from 0 to their denominators, and denominators have shape (n, k): one row per example. The result has
+    shape (k,), with 0 for a proportion without examples.
 
     >>> one_row_each = np.array([[1.0], [0.0], [1.0]])
     >>> compute_effective_sizes(one_row_each, np.ones((3, 1))).tolist()
@@ -122,16 +118,12 @@ def compute_contrast_limits(numerators: Floats, denominators: Floats, signs: Flo
     As in Bonett & Price (2012), two pseudo-examples are added. The first one supports the difference as strongly as
     possible: proportions with sign + are 1, and those with sign - are 0. The second one is the opposite. In each
     proportion, a pseudo-example has the weight of one effective row. For two systems whose examples count fully or not
-    at all, the result is the interval of Bonett & Price. For two groups without common examples, it is slightly wider
-    than the interval of Agresti & Caffo (2000).
+    at all, the result is the interval of Bonett & Price.
 
     Args:
         numerators: One row per example, one column per proportion, shape (n, k).
         denominators: Same shape (n, k); each column has a sum above 0.
         signs: 1 or -1 for each proportion, shape (k,).
-
-    Returns:
-        Lower and upper limit, within [-(number of minus signs), number of plus signs].
 
     >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, correct on the same nine of twelve
     >>> low, high = compute_contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))

@@ -39,10 +39,8 @@ def label_distribution(
         Scores are `Estimate`s in [0, 1]; `n` counts sources.
 
         - n_examples: Number of pairs.
-        - shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"). The
-          shares sum to 1.
-        - accuracy: Share of pairs predicted correctly; higher is better. If all pairs have the same gold label, it
-          equals the share of that label.
+        - shares: Share of pairs with each prediction, by label name (Table 2: "% of predictions").
+        - accuracy: Share of pairs predicted correctly; higher is better.
         - by_subset: These scores for each subset, such as SOSwap and AddAmod, if `kind` is given.
 
     >>> scores = label_distribution([0, 0, 1, 2], [2, 2, 2, 2], ["a", "b", "c", "d"])

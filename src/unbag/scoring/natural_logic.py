@@ -72,9 +72,8 @@ def natural_logic(
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4, Tables 8 and 11-17. For m labels, a model
     that always predicts the same label has accuracy a (the share of that label), precision a / m, recall 1 / m and F1
-    2a / (1 + a) / m. The third row of Table 8 is such a model (a = 259 / 1304, m = 4). The `confusion` of the groups,
-    with modifier type and part `crossed`, contains Table 10 and the shares of section 5. These are the shares of
-    neutral pairs with a negation, or with a universal quantifier at the verb, that are predicted with another label.
+    2a / (1 + a) / m. The `confusion` of groups with modifier type and part `crossed` contains Table 10 and the shares
+    of section 5.
 
     Args:
         predictions: Predicted label names, shape (n,): four-way (`data.labels.FOUR_WAY`) or any others. With `pair` and
@@ -85,16 +84,14 @@ def natural_logic(
         reverse: Whether premise and hypothesis are exchanged in each row, shape (n,).
         groups: Columns by name, shape (n,) each; scores are also computed for each value of each column.
         crossed: Tuples of column names of `groups`; scores are also computed for each combination of their values.
-        source_id: Source example of each pair, shape (n,); the intervals treat sources as independent (default: one
-            source per pair).
+        source_id: Source example of each pair, shape (n,) (default: one source per pair).
         missing: Name that stands for a missing prediction. It counts as a wrong prediction of every other label, so
             that it never improves a score (default: no such name).
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]; higher is better. TP, FP and FN count one label against all others. F1,
-        precision and recall of a label are 0 if their denominator is 0. The macro average gives equal weight to all
-        labels that occur in the references or the predictions.
+        Scores are `Estimate`s in [0, 1]; higher is better. Each label counts against all others, and 0 / 0 is 0. The
+        macro average gives equal weight to all labels that occur in the references or the predictions.
 
         - n_examples: Number of scored pairs.
         - f1: Mean of 2 TP / (2 TP + FP + FN).
@@ -103,8 +100,8 @@ def natural_logic(
         - accuracy: Share of pairs predicted correctly.
         - confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
         - by_label: F1, precision and recall of each label, and how often it is the gold and the predicted label.
-        - by: All scores of a group of pairs, by column of `groups` and by value. A plus sign joins the names and the
-          values of `crossed` columns, as in `modifier_type+part` and `negation+verb`.
+        - by: All scores of a group of pairs, by column of `groups` and by value, such as `modifier_type+part` and
+          `negation+verb` for `crossed` columns.
 
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]

@@ -29,10 +29,9 @@ def negation_consistency(
 ) -> dict[str, Any]:
     """Compute accuracy, false-entailment rate and contrast consistency (`mirror_consistency`) on pairs with negations.
 
-    A mirror is two pairs with one hypothesis and different labels, whose premises have the same words.
-
-    Mirror consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with
-    mirrors as contrast sets.
+    A mirror is two pairs with one hypothesis and different labels, whose premises have the same words. Mirror
+    consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with mirrors as
+    contrast sets.
 
     Args:
         predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
@@ -41,7 +40,6 @@ def negation_consistency(
         source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
         mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
         operation: Operation of each row, shape (n,).
-        entailment: Label id of entailment (default: 0).
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
@@ -51,8 +49,7 @@ def negation_consistency(
         - n_mirrors: Number of mirrors.
         - accuracy: Share of rows predicted correctly; higher is better.
         - false_entailment_rate: Share of the not-entailed pairs that are predicted as entailment; lower is better.
-        - mirror_consistency: Share of mirrors in which every pair is predicted correctly; higher is better. A constant
-          prediction scores 0.
+        - mirror_consistency: Share of mirrors in which every pair is predicted correctly; 0 for a constant prediction.
         - by_operation: These scores for each operation, in order of first occurrence.
 
     >>> scores = negation_consistency([0, 2, 0, 0], [0, 1, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)

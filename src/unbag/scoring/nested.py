@@ -66,11 +66,7 @@ def format_metric_output(scores: Mapping[str, Any], *, structured: bool) -> dict
         scores: Scores of a metric; each estimate has a value, a 95 % interval (`low`, `high`) and a number of examples
             (`n`).
         structured: Whether to keep the nesting, with each estimate as a dict of `value`, `low`, `high` and `n`.
-            Otherwise the output is flat, with one number per key: `accuracy`, `accuracy_low`, `accuracy_high`,
-            `accuracy_n`.
-
-    Returns:
-        A dict of JSON values.
+            Otherwise the output is flat: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
 
     >>> format_metric_output({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
     {'accuracy': 0.5, 'accuracy_low': 0.4, 'accuracy_high': 0.6, 'accuracy_n': 9}

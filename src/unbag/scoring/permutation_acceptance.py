@@ -46,28 +46,21 @@ def permutation_acceptance(
 
     For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
     2021, https://aclanthology.org/2021.acl-long.569, equation 1). There is one row per source example and permutation,
-    in any order.
-
-    For a bag-of-words model, p_c is 1 and D^f is empty, so omega_max equals accuracy. For a model that always predicts
-    the same label, every omega equals the share of that label.
+    in any order. For a bag-of-words model, p_c is 1 and omega_max equals accuracy.
 
     Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction, which never improves a
-            score. Without it, a permutation counts as accepted, and an unpermuted pair as wrong. Such a pair belongs to
-            D^c or D^f only where it raises the mean.
+            score: a permutation counts as accepted, an unpermuted pair as wrong, in D^c or D^f only where it raises the
+            mean.
         references: Gold label ids, shape (n,), equal in all rows of a source.
-        source_id: Source example of each row, shape (n,).
         permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
         probabilities: Predicted distributions by label id, shape (n, n_labels); required for τ > 0 and for entropies.
-        bleu: BLEU-2 of each row against its original, in [0, 1], shape (n,), for `by_bleu`.
-        bleu_3: BLEU-3 of each row against its original, in [0, 1], shape (n,), for `by_bleu_3`.
-        bleu_4: BLEU-4 of each row against its original, in [0, 1], shape (n,), for `by_bleu_4`.
+        bleu, bleu_3, bleu_4: BLEU of each row against its original, in [0, 1], shape (n,), for the bins of the same
+            name.
         lengths: Number of words of each row, shape (n,), for `by_length`.
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
-            (n,), for `by_minitree`; NaN where undefined.
-        n_labels: Number of labels that the model chooses from.
-        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
-            examples have equal weight. `permutations` weights an example by its number of accepted permutations.
+            (n,); NaN where undefined.
+        entropy_over: Unit of the mean entropies: `examples` have equal weight, or `permutations` have.
         curve: Whether to compute `curve`.
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
 
@@ -77,37 +70,30 @@ def permutation_acceptance(
 
         - n_examples: Number of examples.
         - q: Number of permutations per example.
-        - n_labels: Number of labels that the model chooses from. Its natural logarithm is the maximum entropy.
-        - n_c: Number of examples in D^c, the examples predicted correctly in the original order.
+        - n_labels: Number of labels that the model chooses from.
+        - n_c: Number of examples in D^c, those predicted correctly in the original order.
         - n_f: Number of examples in D^f, those predicted incorrectly in the original order but with Pr_i > 0.
         - accuracy: Share of examples predicted correctly in the original order.
         - omega_max: Share of examples with Pr_i > 0 (equation 2).
         - omega_rand: Share of examples with Pr_i > 1 / n_labels.
         - omega_all: Share of examples with Pr_i = 1.
-        - acceptance: Mean Pr_i over all examples (Figure 9 shows q times this value).
+        - acceptance: Mean Pr_i over all examples.
         - p_c: Mean Pr_i over D^c (equation 3).
-        - p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0. This is P^c in the authors' code and in the
-          paper's tables. It excludes the examples on which word order matters most.
+        - p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0, which is P^c in the authors' code and tables.
         - p_f: Mean Pr_i over D^f.
-        - entropy_c: Mean entropy, in nats, of the predicted distributions on the accepted permutations of D^c (Figure
-          2), if probabilities are given. By default it is averaged within each example and then over examples, as in
-          the authors' code.
-        - entropy_f: Mean entropy over D^f, computed in the same way.
-        - entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
-        - entropy_quartiles_f: Quartiles over D^f, computed in the same way.
+        - entropy_c: Mean entropy of the predicted distributions on the accepted permutations of D^c (Figure 2).
+        - entropy_f: The same over D^f.
+        - entropy_quartiles_c: Quartiles over D^c of the mean entropy per example.
+        - entropy_quartiles_f: The same over D^f.
         - confident: The omegas, `acceptance` and the means of Pr_i at each τ > 0 of `CONFIDENCES`, where a permutation
-          is accepted only if the gold label is predicted with probability τ or more, if probabilities are given. D^c
-          stays the same. The paper has no such threshold; without it, even the argmax of a near-uniform distribution
-          counts.
-        - curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1, the paper's
-          Ω_1.0, if `curve` is true.
-        - by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3), if `bleu` is given. A bin [low, high) has
-          the number of permutations and the share that is accepted, for all examples (`n`, `acceptance`), for D^c
-          (`n_c`, `acceptance_c`) and for D^f (`n_f`, `acceptance_f`). A share is None without permutations.
-        - by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
-        - by_bleu_4: Acceptance by bin of BLEU-4.
-        - by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
-        - by_length: Acceptance by bin of the length in words (Figure 6).
+          is accepted only if the gold label is predicted with probability τ or more.
+        - curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1.
+        - by_bleu: Acceptance by bin [low, high) of BLEU-2 (Figure 3): number of permutations and accepted share of all
+          examples (`n`, `acceptance`), of D^c (`n_c`, `acceptance_c`) and of D^f (`n_f`, `acceptance_f`).
+        - by_bleu_3: The same by BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
+        - by_bleu_4: The same by BLEU-4.
+        - by_minitree: The same by POS mini-tree ratio (Figure 4).
+        - by_length: The same by length in words (Figure 6).
 
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value

@@ -107,11 +107,7 @@ def compute_signatures(
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
 ) -> NDArray[np.float64]:
-    """Compute the POS mini-tree overlap β^k of each sentence in a batch, as defined in the text of the paper.
-
-    β^k compares the neighbors of a word in the sentence with its neighbors in training. For a word it is |top-k of ψ in
-    the sentence ∩ top-k of ψ in training| / k; for a sentence, the mean over its words. Words that do not occur in
-    training are excluded.
+    """Compute β^k of each sentence in a batch, as defined in the text of the paper (`compute_sentence_signature`).
 
     Args:
         tags: Tag indices of the words, shape (…, n).
@@ -119,8 +115,7 @@ def compute_signatures(
         is_in_training: Whether each word occurs in training, shape (…, n).
 
     Returns:
-        Fractions in [0, 1], shape (…); higher means more similar neighbors. NaN for a sentence without a word that
-        occurs in training.
+        Fractions in [0, 1], shape (…). NaN for a sentence without a word that occurs in training.
     """
     top = find_top_tags(count_neighbor_tags(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(training_tags, dtype=np.uint32)) / k
@@ -138,10 +133,9 @@ def compute_type_signature(
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
 ) -> float:
-    """Compute the POS mini-tree overlap β^k of one sentence as in the code published with the paper.
+    """Compute β^k of one sentence as in the code published with the paper: the mean over word types, NaN without words.
 
-    It is the mean over the word types of the sentence. Unknown words count as 0. It is NaN without words.
-    `training_tags` contains `find_top_tags` of ψ in training by lowercase word.
+    Unknown words count as 0. `training_tags` contains `find_top_tags` of ψ in training by lowercase word.
     """
     if not words:
         return float("nan")
@@ -172,12 +166,12 @@ def compute_sentence_signature(
 
     Args:
         words: Words of the sentence, shape (n,).
-        tags: Universal part-of-speech tags of the words, shape (n,). For a permuted sentence: the tags that a tagger
-            predicts in the permuted order (`code`), or the tags of the words in the original order (`text`).
-        training_distributions: ψ in training by lowercase word, shape (17,) each.
+        tags: Universal part-of-speech tags of the words, shape (n,). For a permuted sentence: those predicted in the
+            permuted order (`code`), or those in the original order (`text`).
+        training_distributions: ψ in training by lowercase word, shape (17,) each, of the same definition.
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags, from 1 to 17 (default: 4).
-        definition: `code` or `text` (`Definition`), the same as for `training_distributions` (default: `code`).
+        definition: `code` or `text` (`Definition`).
 
     Returns:
         A fraction in [0, 1]; higher means more similar neighbors. NaN without words (`code`) or without words that
@@ -219,8 +213,7 @@ def pos_minitree(
     """Compute the ratios β^k(permuted) / β^k(original) of mini-tree overlap and, optionally, acceptance by ratio.
 
     Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code, the ratio of a
-    pair is a ratio of means. For pairs, pass the mean β^k of permuted premise and hypothesis, and the mean of the
-    original ones.
+    pair is a ratio of means. For pairs, pass the mean β^k of premise and hypothesis.
 
     Args:
         permuted: β^k of each permuted sentence (`compute_sentence_signature`), in [0, 1], shape (n,).
@@ -229,11 +222,9 @@ def pos_minitree(
         width: Width of the ratio bins, above 0 (default: 0.1).
 
     Returns:
-        A ratio of 1 means that the neighbors are as similar to those in training as in the original sentence. A ratio
-        above 1 means that they are more similar.
-
         - n: Number of permutations with a defined ratio.
-        - ratio: Mean ratio, at least 0; None without ratios.
+        - ratio: Mean ratio, at least 0; None without ratios. 1 means that the neighbors are as similar to those in
+          training as in the original sentence.
         - ratios: One ratio per permutation; None if β^k of the original is 0 or one of the two values is NaN.
         - by_ratio: For each non-empty bin [low, high) of ratios, the number of permutations and the share that is
           accepted (Figure 4), if `accepted` is given.

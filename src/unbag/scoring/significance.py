@@ -94,15 +94,9 @@ def compute_difference_from_draws(
 
     For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
     other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
-    section 13.3; Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation",
-    https://aclanthology.org/W04-3250). For the skill score, `skill.compute_skill_difference_limits` adds the
-    contribution of two pseudo-rows per gold label. If all draws are equal, there are no limits.
-
-    The p value inverts the percentile interval (`bootstrap.compute_bootstrap_p_value`). With fewer than about thirty
-    examples (such as the seeds of SICCK), it is too small.
-
-    Returns:
-        Difference in the unit of the statistic, and its p value in (0, 1]; None if the difference is undefined.
+    section 13.3; Koehn 2004, https://aclanthology.org/W04-3250), for the skill score with the pseudo-rows of
+    `skill.compute_skill_difference_limits`. If all draws are equal, there are no limits. With fewer than about thirty
+    examples (such as the seeds of SICCK), the p value (`bootstrap.compute_bootstrap_p_value`) is too small.
     """
     gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
@@ -133,10 +127,8 @@ def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     """Compute the difference of two independent estimates (second minus first) with its confidence interval.
 
     The interval combines the intervals of the two estimates (Newcombe 1998; Zou & Donner 2008, "Construction of
-    confidence limits about effect measures", https://doi.org/10.1002/sim.3095). The distance between the difference and
-    its lower limit is the root of the sum of two squared distances: the second value to its lower limit, and the first
-    value to its upper limit. The upper limit mirrors this. For estimates on the same examples, the interval is too
-    wide.
+    confidence limits about effect measures", https://doi.org/10.1002/sim.3095). For estimates on the same examples, it
+    is too wide.
 
     >>> gap = compute_unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
     >>> [round(bound, 12) for bound in gap[:3]], gap.n
@@ -178,17 +170,14 @@ class McNemarResult(NamedTuple):
 def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     """Run the mid-p version of McNemar's test, which tests whether two systems have the same accuracy.
 
-    McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, each discordant example is correct
-    for either system with probability 1/2. The count of each system is then binomial(d, 1/2) for d discordant examples.
-    The two-sided mid-p value is twice the sum of two terms: the probability of a count below the smaller one, and half
-    the probability of the smaller one itself. It is at most 1.
+    McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, the count of examples that only one
+    system predicts correctly is binomial(d, 1/2) for d discordant examples. The two-sided mid-p value is twice the sum
+    of the probability of a count below the smaller one, and half the probability of the smaller one itself, at most 1.
+    It has about the nominal size, while the exact test is conservative: Fagerland, Lydersen & Laake (2013),
+    https://doi.org/10.1186/1471-2288-13-91.
 
-    The binomial distribution is exact for any number of examples; the chi-squared approximation fails for small d. The
-    exact test is conservative: its true size is often below half the nominal size. The mid-p version has about the
-    nominal size in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test for binary matched-pairs data: mid-p
-    and asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91. The values say whether
-    each system is correct on each example, shape (n,). Examples must be independent: one per source, without
-    permutations.
+    The values say whether each system is correct on each example, shape (n,). Examples must be independent: one per
+    source, without permutations.
 
     >>> only_first, only_second, p = mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
     >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64
@@ -235,9 +224,8 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p values for multiple testing by Holm's method.
 
     Holm (1979), "A simple sequentially rejective multiple test procedure" (https://www.jstor.org/stable/4615733). The
-    smallest p value is multiplied by the number of tests m, the next one by m - 1, and so on. Corrected values do not
-    decrease in this order and are at most 1. The probability of any false positive is then at most the significance
-    level, for any dependence between the tests. Holm's method is never less powerful than Bonferroni's.
+    smallest p value is multiplied by the number of tests m, the next one by m - 1, and so on. The probability of any
+    false positive is then at most the significance level, for any dependence between the tests.
 
     >>> correct_p_values([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]

@@ -1,17 +1,11 @@
 """Skill score: 0 is the best score without word order on the same rows, 1 is a perfect model.
 
-The metrics of the papers are hard to interpret in isolation. A random prediction has a lower P^c than any model, a
-constant prediction is correct on most of Breaking NLI, and a bag of words is correct on two thirds of SNLI. The skill
-score puts all sets on one scale, whose ends have the same meaning on every set:
-
     skill = (s - reference) / (1 - reference)
     reference = max(0, s of the lexical baseline, s of the model's shuffled control)
 
 s is the mean over gold labels of the mean row score of the rows with this label, on a linear scale: 0 for chance and
-for the best constant prediction, 1 for a perfect model. (A constant that is not the gold label of any row, such as
-entailment on swapped pairs, scores below 0.) With row score 1 for a correct prediction and K gold labels, s = (balanced
-accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction does not benefit from a frequent
-label.
+for the best constant prediction, 1 for a perfect model. With row score 1 for a correct prediction and K gold labels, s
+= (balanced accuracy - 1/K) / (1 - 1/K).
 
 The shuffled control is the same model on the same rows, with the words of both sentences shuffled
 (`challenge_sets.perturbations.shuffled`). A model that ignores word order predicts the same on both, so its skill is at
@@ -69,30 +63,25 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any] | None:
-    """Compute the skill score of a model from its per-example scores and those of the baselines.
+    """Compute the skill score of a model from its per-row scores and those of the baselines.
 
     Args:
-        model_scores: Row scores of the model.
         lexical_scores: Row scores of the lexical baseline on the same rows (default: none).
         shuffled_scores: Row scores of the model on the same rows with shuffled words (default: none).
-        annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label with low agreement
-            between annotators is excluded (default: none).
+        annotators: Annotator labels of each row, n lists of integers as in `model_scores.label`. A label with low
+            agreement between annotators is excluded (default: none).
         resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
 
     Returns:
-        The skill score and its components. None with fewer than two gold labels, because a constant prediction would
-        then be perfect.
+        None with fewer than two gold labels, because a constant prediction would then be perfect.
 
-        - score: Skill score, at most 1; higher is better, and negative values mean that the reference is better. The
-          interval comes from resampled sources, with the predictions of the model, its shuffled control and the lexical
-          baseline on the same rows.
-        - p: Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
-          resamples.
-        - model: s of the model.
-        - baseline: s of the lexical baseline; None if there is none.
-        - shuffled: s of the shuffled control; None if there is none.
+        - score: Skill score, at most 1; higher is better. The interval comes from resampled sources, with the
+          predictions of the model, its shuffled control and the lexical baseline on the same rows.
+        - p: Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples.
+        - model, baseline, shuffled: s of the model, the lexical baseline and the shuffled control; None if there is
+          none.
         - reference: Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or
-          `chance` if neither is better than chance.
+          `chance`.
         - n_labels: Number of gold labels that count (K).
         - n_sources: Number of sources.
         - excluded: Excluded gold labels (`label`) with their number of rows (`rows`) and the `reason`.
@@ -195,15 +184,11 @@ def _find_excluded_labels(
 
 
 def compute_skill_from_sums(sums: Floats) -> Floats:
-    """Compute skill scores from sums of the per-row scores, one skill score per row of `sums`.
+    """Compute skill scores from sums of the per-row scores, one per row of `sums`; NaN if a label has no rows.
 
-    Args:
-        sums: Sums by gold label of four columns, shape (r, 4K): the scaled row scores of the model, of the lexical
-            baseline and of the shuffled control, and the number of rows.
-
-    Returns:
-        Skill scores, at most 1, shape (r,). NaN if a label has no rows, and 0 if the reference is 1. Higher values are
-        clipped to 1; a model reaches them if it never predicts the gold label for shuffled text.
+    `sums` are those of four columns by gold label, shape (r, 4K): the scaled row scores of the model, of the lexical
+    baseline and of the shuffled control, and the number of rows. Values above 1 are clipped; a model reaches them if it
+    never predicts the gold label for shuffled text.
     """
     model, lexical, shuffled = _average_labels(sums)
     floor = np.maximum(0.0, np.maximum(lexical, shuffled))

@@ -26,11 +26,9 @@ def swap_consistency(
     """Compute the accuracy before and after premise and hypothesis are swapped, and the agreement of the predictions.
 
     There is one row per pair and direction. Contradiction and neutral pairs keep their label when the two sentences are
-    swapped; entailment pairs may not (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the
-    "swapping evaluation" of the ReSNLI paper, section 5.2 and Table 1). The scores are therefore over pairs whose gold
-    label is contradiction or neutral.
-
-    A model that ignores which sentence comes first has drop 0 and agreement 1.
+    swapped; entailment pairs may not (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; ReSNLI
+    paper, section 5.2 and Table 1). The scores are therefore over pairs whose gold label is contradiction or neutral. A
+    model that ignores which sentence comes first has drop 0 and agreement 1.
 
     Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong and as
@@ -39,8 +37,7 @@ def swap_consistency(
         source_id: Pair of each row, shape (n,). Rows may be in any order.
         swapped: Whether premise and hypothesis are swapped in each row, shape (n,). Only contradiction and neutral
             pairs need a swapped row.
-        neutral: Label id of neutral (default: 1).
-        contradiction: Label id of contradiction (default: 2).
+        neutral, contradiction: Ids of these labels (default: 1 and 2).
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
@@ -51,12 +48,10 @@ def swap_consistency(
         - accuracy_before: Share of pairs predicted correctly in the original order; higher is better.
         - accuracy_after: Share of pairs predicted correctly after the swap; higher is better.
         - drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
-        - agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
-          consistent. The paper does not report it, but the drop is 0 if errors cancel out.
+        - agreement: Share of pairs with the same prediction before and after; shows errors that cancel out in the drop.
         - by_label: These scores of `neutral` and of `contradiction` pairs.
-        - overall: Accuracies and drop over *all* pairs, with entailment pairs in their original order both times.
-          Table 1 of the paper most likely shows this score, because its column "Before Swap" equals the accuracies on
-          the whole SNLI test set in Table 3. The drop is `drop` times the share of swapped pairs.
+        - overall: Accuracies and drop over all pairs, with entailment pairs in their original order both times. Table 1
+          most likely shows this score: its column "Before Swap" equals the accuracies on SNLI test in Table 3.
 
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
     >>> scores = swap_consistency(predicted, gold, list("abcdbcd"), [0, 0, 0, 0, 1, 1, 1])

@@ -56,12 +56,11 @@ def find_safe_thresholds(
 ) -> list[dict[str, Any]]:
     """Find the lowest threshold that keeps the false-positive rate at or below each target.
 
-    The sources are split into two halves by a hash of their names, so that no source is in both. On the first half,
-    thresholds are tested from high to low until the upper limit of the false-positive rate exceeds the target. This
-    limit is the one-sided Clopper-Pearson limit at the effective number of pairs (`scoring.intervals`). The order of
-    the tests is fixed and testing stops at the first failure, so no correction for multiple tests is needed
-    (fixed-sequence testing; Angelopoulos et al. 2021, "Learn then Test", https://arxiv.org/abs/2110.01052). The
-    threshold is then confirmed on the second half.
+    The sources are split into two halves by a hash of their names. On the first half, thresholds are tested from high
+    to low until the one-sided Clopper-Pearson limit of the false-positive rate, at the effective number of pairs
+    (`scoring.intervals`), exceeds the target. The order of the tests is fixed and testing stops at the first failure,
+    so no correction for multiple tests is needed (fixed-sequence testing; Angelopoulos et al. 2021, "Learn then Test",
+    https://arxiv.org/abs/2110.01052). The threshold is then confirmed on the second half.
 
     Args:
         scores: Log odds of the label (`scoring.log_odds`), shape (n,).

@@ -27,10 +27,7 @@ def uncertainty_partitions(
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word
-    Statistics", anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). The partitions are part of the data set. Any
-    other order of difficulty can also be used.
-
-    A model that is always correct has accuracy 1 on every partition, drop 0, and no rank correlation.
+    Statistics", anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). Any other order of difficulty can also be used.
 
     Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction. It counts as wrong, and in
@@ -49,10 +46,9 @@ def uncertainty_partitions(
         - easiest: Accuracy on the first partition.
         - hardest: Accuracy on the last partition.
         - drop: `easiest` minus `hardest`, which have no examples in common; lower is better.
-        - rank_correlation: Spearman's ρ between partition number and accuracy, with average ranks for ties. The paper
-          does not report it. -1 means that accuracy falls at every step, and 0 means no trend. None with one partition,
-          or if all partitions have the same accuracy. It has no interval: resampling adds noise to every partition and
-          moves ρ toward 0, so that a percentile interval may not contain ρ itself.
+        - rank_correlation: Spearman's ρ between partition number and accuracy; -1 means that accuracy falls at every
+          step. None if all partitions have the same accuracy. It has no interval: resampling adds noise and moves ρ
+          toward 0.
         - by_partition: Accuracy by partition, from the easiest to the hardest (Figure 2).
 
     >>> scores = uncertainty_partitions([0, 1, 2, 0, 1, 1], [0, 1, 2, 1, 0, 2], [0, 0, 1, 1, 2, 2])
@@ -101,20 +97,15 @@ def _compute_trend(accuracies: NDArray[np.float64]) -> float | None:
 def score_resnli(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute the accuracy overall and by uncertainty partition.
+    """Compute the accuracy by uncertainty partition, from the columns `label`, `partition` and `source_split`.
 
     Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has
-    seen them. The score `unseen` is therefore the accuracy on the pairs from the other splits. It is missing if there
-    are no such pairs, or none from a training split, e.g. for data with unknown splits.
+    seen them. `unseen` is the accuracy on the pairs from the other splits, if both kinds occur. A sample of examples
+    may leave partitions empty. Neighbouring partitions are then joined (`merge_sparse_partitions`), and
+    `set_partitions` is the number of partitions of the complete set.
 
-    A sample of examples may leave partitions empty. Neighbouring partitions are then joined
-    (`merge_sparse_partitions`), and `set_partitions` is the number of partitions of the complete set.
-
-    Args:
-        columns: Columns of n rows: `label` and `partition`, and optionally `source_split`.
-        partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
-            and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
-            fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
+    For a part of the rows of a set (`partial`), the scores are the accuracy on all pairs, on the easiest and on the
+    hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has no hardest one.
     """
     gold = predictions.to_label_positions(columns["label"])
     right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
@@ -134,14 +125,9 @@ def merge_sparse_partitions(partition_ids: NDArray[Any]) -> tuple[NDArray[np.int
     """Merge neighbouring partitions until each has at least one example.
 
     The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
-    on through the divisors of the number of partitions, so that each joined partition covers the same share of the
-    complete set.
+    on through the divisors of the number of partitions, so that all joined partitions cover equal shares of the set.
 
-    Args:
-        partition_ids: Partition of each sampled example in the complete set, shape (n,).
-
-    Returns:
-        The partition numbers after joining, shape (n,), and the number of partitions of the complete set.
+    Returns the new partition numbers, shape (n,), and the number of partitions of the complete set.
 
     >>> merge_sparse_partitions(np.array([0, 4, 5, 12, 19]))
     (array([0, 0, 1, 2, 3]), 20)

@@ -1,15 +1,8 @@
 """Metrics of a verifier: ranking, decisions, calibration, selective prediction and safe thresholds.
 
 A verifier predicts whether the premise (a document) supports the hypothesis (a claim). Its score is the probability of
-entailment. The metrics in this module require the scores, the gold labels, and the source of each pair. They rank pairs
-by the log odds of the scores (`scoring.log_odds`). `compute_binary_scores` computes the same metrics for any label.
-
-- Ranking: AUROC (Hanley & McNeil 1982) with the variance of DeLong et al. (1988), and average precision.
-- Decisions at a threshold: balanced accuracy, false-entailment rate and false-contradiction rate.
-- Calibration: Brier score with the decomposition of Murphy (1973), and the expected calibration error.
-- Selective prediction: the risk-coverage curve and the area under it (Geifman & El-Yaniv 2017).
-- Safe thresholds: they keep the false-entailment rate at or below a target. They are chosen on one half of the sources
-  and confirmed on the other half.
+entailment. The metrics rank pairs by the log odds of the scores (`scoring.log_odds`). `compute_binary_scores` computes
+the same metrics for any label.
 """
 
 from collections.abc import Hashable, Sequence
@@ -98,21 +91,16 @@ def verification(
         - n_entailed: Number of pairs with the gold label entailment.
         - n_not_entailed: Number of all other pairs.
         - n_sources: Number of sources, such as documents, of all pairs.
-        - auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
-          better.
+        - auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores.
         - average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed
           pairs.
-        - balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
-          prediction.
+        - balanced_accuracy: Mean of recall and specificity at the decision threshold; 0.5 for a constant prediction.
         - recall: Share of entailed pairs that are predicted as entailed.
         - false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
         - false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for
           labels or models without contradiction. Lower is better.
-        - calibration: Brier score (`brier`, the mean squared difference between score and label; lower is better) =
-          `reliability` (0 means calibrated) - `resolution` + `uncertainty` (variance of the labels), the expected
-          calibration error `ece` and the same without its bias, `ece_corrected`, and the reliability diagram in `bins`.
-        - risk_coverage: Error rate (`risk`) on each share of the most confident pairs (`coverage`), the area under this
-          curve (`aurc`; lower is better), and the area for a perfect order (`oracle`) and a random one (`random`).
+        - calibration: Scores of `calibration.compute_calibration`, with the reliability diagram in `bins`.
+        - risk_coverage: Scores of `compute_risk_coverage`.
         - thresholds: False entailment, recall and precision at up to 100 thresholds.
         - safe_thresholds: Per target false-entailment rate, the lowest threshold whose rate is at most the target.
 
@@ -161,11 +149,8 @@ def compute_verification_scores(
 ) -> dict[str, Any] | None:
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
-    Return None if all pairs are entailed or none is.
-
-    Args:
-        sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
-        contradictions: Gold labels and predictions of contradiction; None for labels or models without contradiction.
+    Return None if all pairs are entailed or none is. `sources` are the sources of the pairs, n hashable values, which
+    intervals treat as independent. `contradictions` are None for labels or models without contradiction.
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
@@ -303,8 +288,7 @@ def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> dict[
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,
     https://arxiv.org/abs/1705.08500; named AURC by Geifman, Uziel & El-Yaniv 2019). Errors are distributed evenly among
-    pairs with equal confidence, which is equivalent to the mean over all orders of these pairs. Only the order of the
-    confidence matters.
+    pairs with equal confidence. Only the order of the confidence matters.
 
     Returns:
         - aurc: Area under the curve, in [0, 1]; lower is better.
@@ -346,14 +330,10 @@ def compute_verifier_scores(
     *,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> dict[str, Any] | None:
-    """Compute the scores of a model as a verifier on n rows. Return None if they are undefined.
+    """Compute the scores of a model as a verifier on n rows, by its own decisions. Return None if they are undefined.
 
     They are undefined if the rows are all entailed or all not entailed, or if the model detects only contradictions.
-    The decisions are the model's own: the most probable label, or the label that the threshold decides.
-
-    Args:
-        labels: Gold label ids, shape (n,).
-        sources: Source of each row, n hashable values. Rows of one source are resampled together.
+    `labels` are gold label ids, shape (n,), and `sources` the sources of the rows, n hashable values.
     """
     if ENTAILMENT not in predictions.label_space:
         return None
