@@ -84,7 +84,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     table = embeddings.load_embeddings(args.embeddings)
     gold = np.fromiter((label for _, _, label in repaired(pairs, n)), dtype=np.int64, count=n)
     begin = time.perf_counter()
-    counts = table.count_tokens((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix
+    counts = table.count_tokens((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n))
     counted, before = time.perf_counter(), peak_mb()
     if engine == "ours":
         model = rearrangement.fit_mean_embedding_model(counts, table.vectors, gold)

@@ -82,7 +82,7 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
 def test_rows_equal_output_of_library(pairs, words):
     labelled = _read_labelled_rows(pairs)
     table = embeddings.load_embeddings(str(words))
-    counts = table.count_tokens((row["premise"], row["hypothesis"]) for row in labelled).matrix
+    counts = table.count_tokens((row["premise"], row["hypothesis"]) for row in labelled)
     gold = np.array([get_label_id(row["label"]) for row in labelled])
     uncertainty = np.round(fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold), 7)
     split, partition = rearrange_examples(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)

@@ -84,6 +84,6 @@ def test_model_without_record_field_is_rejected(model, sixty_pairs, capsys, name
     )
     for command in (score, evaluate):
         said = " ".join(run_rejected(capsys, *command).split())
-        assert f"expected a record with {', '.join(FIELDS)}, got one without {name}" in said
+        assert f"expected the record of a lexical model, got record.{name}: field required" in said
         assert "fit the model again with `unbag lexical fit`" in said
     assert not sixty_pairs.with_name("out").exists()

@@ -144,7 +144,7 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     texts = [tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids]
     again = tokenizer(texts, add_special_tokens=False)["input_ids"]
     words = {number: text.strip() for number, text, made in zip(ids, texts, again, strict=True) if made == [number]}
-    has_vector = table.count_tokens((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
+    has_vector = table.count_tokens((text,) for text in words.values()).getnnz(axis=1) > 0
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(

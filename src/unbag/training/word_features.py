@@ -51,7 +51,7 @@ def build_vocabulary_embeddings(
     scale = 1.0
     if embeddings is not None:
         texts = [(word,) for word in words]
-        has_vector = embeddings.count_tokens(texts).matrix.getnnz(axis=1) > 0
+        has_vector = embeddings.count_tokens(texts).getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
                 f"expected embeddings for at least one of the {len(words):,} words of the vocabulary, got none; check "

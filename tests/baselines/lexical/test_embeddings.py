@@ -62,14 +62,13 @@ def test_special_tokens_padding_and_truncation_are_ignored(tmp_path):
     counts = load_embeddings(str(_save_transformer(tmp_path))).count_tokens(
         [("the dog runs . the dog runs .",), ("the [SEP] dog",)]
     )
-    assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
+    assert counts.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
 
 
-def test_unknown_tokens_are_excluded_and_counted(tmp_path):
+def test_unknown_tokens_are_excluded(tmp_path):
     table = load_embeddings(str(_save_transformer(tmp_path)))
     counts = table.count_tokens([("the zebra", "zebra dog"), ("zebra",), ()])
-    assert counts.unknown.tolist() == [2, 1, 0]
-    assert counts.matrix.sum(axis=1).tolist() == [[2], [0], [0]]
+    assert counts.sum(axis=1).tolist() == [[2], [0], [0]]
     assert table.compute_means([("zebra",)]).tolist() == [[0, 0]]
 
 
@@ -106,17 +105,11 @@ def test_model2vec_mapping_and_weights_are_applied(tmp_path):
 
 def test_damaged_spacy_vectors_are_rejected(tmp_path):
     import spacy
-    import srsly
 
     nlp = spacy.blank("en")
     for i, word in enumerate(WORDS):
         nlp.vocab.set_vector(word, np.array([i, -i], dtype=np.float32))
     nlp.to_disk(tmp_path)
-    rows = srsly.read_msgpack(tmp_path / "vocab/key2row")
-    for damaged in ({key: 10**6 for key in rows}, {key: "x" for key in rows}, list(rows), "x"):
-        srsly.write_msgpack(tmp_path / "vocab/key2row", damaged)
-        with pytest.raises(ValueError, match=r"expected (the vectors of a spaCy pipeline|a row of the vectors)"):
-            load_embeddings(str(tmp_path))
     (tmp_path / "vocab/vectors").write_bytes(b"torn")
     with pytest.raises(ValueError, match="expected the vectors of a spaCy pipeline, got unreadable files"):
         load_embeddings(str(tmp_path))
@@ -147,9 +140,8 @@ def test_words_are_looked_up_as_written_then_lowercase(tmp_path):
     path = tmp_path / "ten.txt"
     path.write_text(_format_vectors())
     counts = load_embeddings(str(path)).count_tokens([("The Dog runs.", "the ROME")])
-    names = [WORDS[column] for column in counts.matrix.indices]
-    assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
-    assert counts.unknown.tolist() == [1]  # ROME: the table contains Rome, but not rome
+    names = [WORDS[column] for column in counts.indices]
+    assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])  # the table contains Rome, but not ROME or rome
 
 
 def test_text_formats_give_same_vectors(tmp_path):
@@ -178,14 +170,14 @@ def test_words_with_spaces_are_parsed_from_the_right(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"the 1 2\ndog 1 x\n", "line 2: expected a word and 2 numbers"),
-        (b"the 1 2\ndog 1\n", "line 2: expected a word and 2 numbers"),
-        (b"the 1 2\ndog 1 nan\n", "line 2: expected finite numbers"),
+        (b"the 1 2\ndog 1 x\n", "line 2: expected a word in UTF-8 and 2 finite numbers"),
+        (b"the 1 2\ndog 1\n", "line 2: expected a word in UTF-8 and 2 finite numbers"),
+        (b"the 1 2\ndog 1 nan\n", "line 2: expected a word in UTF-8 and 2 finite numbers"),
         (b"the 1 2\n\xff 1 2\n", "line 2: expected a word in UTF-8"),
-        (b"the dog\n", "line 1: expected a word and its numbers"),
+        (b"the dog\n", "line 1: expected a word in UTF-8 and its numbers"),
         (b"", "line 1: expected a word and its numbers"),
         (b"3 2\nthe 1 2\ndog 1 2\n", "expected 3 words according to the first line, got 2"),
-        (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word and 2 numbers"),
+        (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word in UTF-8 and 2 finite numbers"),
     ],
 )
 def test_invalid_text_file_error_names_line(tmp_path, content, said):
@@ -199,10 +191,9 @@ def test_invalid_text_file_error_names_line(tmp_path, content, said):
     ("tensors", "said"),
     [
         ({"embedding": VECTORS}, "expected the tensor 'embeddings', got embedding"),
-        ({"embeddings": VECTORS[0]}, "expected numbers with 2 dimensions in 'embeddings', got F32 [2]"),
-        ({"embeddings": VECTORS.astype(bool)}, "in 'embeddings', got BOOL"),
+        ({"embeddings": VECTORS[0]}, "expected numbers with 2 dimensions in 'embeddings', got the shape [2]"),
         ({"embeddings": VECTORS, "mapping": np.array([0, 10])}, "expected rows of the 10 embeddings in 'mapping'"),
-        ({"embeddings": VECTORS, "mapping": np.zeros((2, 2), dtype=np.int64)}, "in 'mapping', got I64"),
+        ({"embeddings": VECTORS, "mapping": np.zeros((2, 2), dtype=np.int64)}, "in 'mapping', got the shape [2, 2]"),
         ({"embeddings": VECTORS, "weights": VECTORS[:, 0][:3].copy()}, "expected 10 weights, one per embedding, got 3"),
         ({"embeddings": VECTORS + np.float32(np.inf)}, "expected finite values"),
     ],

@@ -22,9 +22,9 @@ from unbag.baselines.lexical.words import (
     PENN,
     PIPELINES,
     UNIVERSAL,
-    AllWordsSelector,
     ContextWordSelector,
     TypeWordSelector,
+    WordSelector,
     build_model_word_selector,
     build_word_selector,
     select_content_words,
@@ -63,7 +63,7 @@ def test_permuted_sentence_has_same_words(pieces, random):
     sentence = " ".join(pieces)
     tokens = list(tokenize(sentence).texts)
     random.shuffle(tokens)
-    reader = AllWordsSelector("en")
+    reader = WordSelector("en")
     assert set(reader.select_words([" ".join(tokens)]).values()) == set(reader.select_words([sentence]).values())
 
 
@@ -83,7 +83,7 @@ def test_type_model_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
     record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
     assert build_model_word_selector(record).select_words(["The dog."]) == {"The dog.": ("dog", "the")}
-    assert isinstance(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"}), AllWordsSelector)
+    assert type(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"})) is WordSelector
 
 
 def test_pipeline_without_penn_tags_raises(monkeypatch):
@@ -99,13 +99,11 @@ def test_selector_by_tags_in_context_needs_no_segmenter(monkeypatch):
     assert isinstance(build_word_selector("any", "zh"), ContextWordSelector)
 
 
-def test_word_selector_with_invalid_options_raises():
+def test_words_by_type_require_english():
     with pytest.raises(
         ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
         TypeWordSelector("any", "zh")
-    with pytest.raises(ValueError, match="got 'usual'"):
-        build_word_selector(None, "en", "usual")
 
 
 def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):

@@ -4,8 +4,10 @@ An embedding table is the input layer of a transformer, a model2vec model, the v
 file such as GloVe. The files in the given location determine the type of the table.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
@@ -46,7 +48,6 @@ _INPUT_LAYERS: Final = (
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
-_DTYPES: Final = frozenset({"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8"})  # of safetensors
 _UNKNOWN: Final = -1
 _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
@@ -59,13 +60,6 @@ class EmbeddingTableLocation(NamedTuple):
     identity: str  # Hub id and commit, or the SHA-256 of the files with the embeddings
 
 
-class TokenCounts(NamedTuple):
-    """Token counts of n texts."""
-
-    matrix: "scipy.sparse.csr_matrix"  # count of each table row in each text, float32, shape (n, rows)
-    unknown: NDArray[np.int64]  # number of tokens without an embedding in each text, shape (n,)
-
-
 @dataclass(frozen=True)
 class EmbeddingTable:
     """Embedding table with its tokenizer, in memory."""
@@ -75,39 +69,29 @@ class EmbeddingTable:
     vectors: NDArray[np.float32] = field(repr=False)  # shape (rows, dimensions)
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
-    def count_tokens(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
-        """Count the tokens of each text. A text consists of one or more sentences; a pair is (premise, hypothesis).
+    def count_tokens(self, texts: Iterable[Sequence[str]]) -> "scipy.sparse.csr_matrix":
+        """Count the tokens of each text, float32, shape (n, rows).
 
-        Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
-        of a tokenizer) are counted in `unknown` only.
+        A text consists of one or more sentences; a pair is (premise, hypothesis). Special tokens and tokens without an
+        embedding are not counted.
         """
-        columns: list[NDArray[np.int32]] = []
-        lengths: list[NDArray[np.int64]] = []
-        unknown: list[NDArray[np.int64]] = []
+        indices, ends = array("i"), [0]
         stream = iter(texts)
         while batch := list(islice(stream, _BATCH_SIZE)):
-            by_sentence = list(self._rows(list(chain.from_iterable(batch))))
-            sizes = np.array([len(rows) for rows in by_sentence])
-            text = np.repeat(np.repeat(np.arange(len(batch)), [len(sentences) for sentences in batch]), sizes)
-            rows = np.fromiter(chain.from_iterable(by_sentence), dtype=np.int32, count=int(sizes.sum()))
-            has_vector = rows != _UNKNOWN
-            columns.append(rows[has_vector])
-            lengths.append(np.bincount(text[has_vector], minlength=len(batch)))
-            unknown.append(np.bincount(text[~has_vector], minlength=len(batch)))
-        ends = np.concatenate([[0], *lengths]).cumsum()
-        indices = np.concatenate([np.empty(0, dtype=np.int32), *columns])
+            by_sentence = iter(self._rows(list(chain.from_iterable(batch))))
+            for sentences in batch:
+                for rows in islice(by_sentence, len(sentences)):
+                    indices.extend(row for row in rows if row != _UNKNOWN)
+                ends.append(len(indices))
         ones = np.ones(len(indices), dtype=np.float32)
-        matrix = scipy.sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
+        columns = np.array(indices, dtype=np.int32)
+        matrix = scipy.sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, len(self.vectors)))
         matrix.sum_duplicates()  # also sorts the indices, so that floating-point sums do not depend on word order
-        return TokenCounts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
+        return matrix
 
     def compute_means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
-        """Compute the mean token embedding of each text, shape (n, dimensions).
-
-        Texts are those of `count_tokens`. Repeated tokens are counted each time. A text without known tokens gets
-        zeros.
-        """
-        return compute_mean_embeddings(self.count_tokens(texts).matrix, self.vectors)
+        """Compute the mean token embedding of each text of `count_tokens`, or zeros, shape (n, dimensions)."""
+        return compute_mean_embeddings(self.count_tokens(texts), self.vectors)
 
 
 def compute_mean_embeddings(
@@ -218,22 +202,17 @@ def _fetch(repository: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
+    what = f"the embeddings {repository}"
     try:
-        return Path(
-            read_from_hub(
-                f"the embeddings {repository}",
-                lambda: snapshot_download(repository, revision=revision, allow_patterns=list(_FROM_HUB)),
-            )
-        )
+        download = partial(snapshot_download, repository, revision=revision, allow_patterns=list(_FROM_HUB))
+        return Path(read_from_hub(what, download))
     except HubReadError:
         raise
     except (HfHubHTTPError, OSError, ValueError) as error:
-        at = f" at {revision}" if revision else ""
-        reason = extract_first_line(error)
         absent = describe_missing_repo(error, "embeddings", repository)
         # A table that does not exist is a mistake of the user, a table that cannot be reached is not.
         raise (MissingFileError if isinstance(error, LocalEntryNotFoundError) else ValueError)(
-            absent or f"embeddings {repository}{at}: expected a download from the Hub, got an error ({reason})"
+            absent or f"{what}: expected a download from the Hub, got an error ({extract_first_line(error)})"
         ) from error
 
 
@@ -268,10 +247,8 @@ def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequenc
     """Build a function from sentences to table rows, which looks up each word as written, then in lowercase."""
 
     def look_up(word: str) -> int:
-        index = row(word)
-        if index is None:
-            index = row(word.lower())
-        return _UNKNOWN if index is None else index
+        found = (row(form) for form in (word, word.lower()))
+        return next((index for index in found if index is not None), _UNKNOWN)
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         return [[look_up(word) for word in tokenize(sentence, language).texts] for sentence in sentences]
@@ -301,8 +278,7 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         for encoded in tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False):
-            ids = encoded.ids
-            yield ids if excluded.isdisjoint(ids) else [_UNKNOWN if i in excluded else i for i in ids]
+            yield [i for i in encoded.ids if i not in excluded]
 
     return rows
 
@@ -346,10 +322,10 @@ def _read_tensor(path: Path, name: str) -> NDArray[np.float32] | None:
         if name not in file.keys():
             return None
         stored = file.get_slice(name)
-        dtype, shape, n_dims = stored.get_dtype(), stored.get_shape(), 1 if name in ("mapping", "weights") else 2
-        if dtype not in _DTYPES or len(shape) != n_dims:
-            raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got {dtype} {shape}")
-        if dtype != "BF16":
+        shape, n_dims = stored.get_shape(), 1 if name in ("mapping", "weights") else 2
+        if len(shape) != n_dims:
+            raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got the shape {shape}")
+        if stored.get_dtype() != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
     # NumPy does not support bfloat16.
@@ -375,12 +351,4 @@ def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
             ) from error
     if not table.data.size or table.mode != "default":
         raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), got none")
-    rows = table.key2row
-    if (
-        table.data.ndim != 2
-        or table.data.dtype.kind != "f"
-        or not all(isinstance(row, int) and -1 <= row < len(table.data) for row in rows.values())
-    ):
-        raise ValueError(f"{folder}: expected a row of the vectors for each key, got other numbers; download it again")
-    vectors: NDArray[np.float32] = np.asarray(table.data, dtype=np.float32)
-    return rows, vectors
+    return table.key2row, np.asarray(table.data, dtype=np.float32)

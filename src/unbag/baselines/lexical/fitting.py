@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
@@ -175,8 +175,25 @@ def fit_or_load_lexical_model(
         return folder
     # A second process waits and then loads the result, because a fit can take hours.
     with locks.hold_lock(folder, "fitting a lexical model", wait=True):
-        if not _is_stored(folder):
-            _fit(options, sources, reader, fold, folder, cache=cache, progress=progress)
+        if _is_stored(folder):
+            return folder
+        l2 = options.l2
+        # All folds use the penalty of the model of all pairs, so that they differ only in their training pairs.
+        if fold is not None and l2 is None:
+            l2 = load_lexical_model(fit_or_load_lexical_model(options, cache=cache)).record["l2"]
+        pairs, labels = _read_training_pairs(options, sources, reader, fold, progress)
+        model = fit_lexical_model(pairs, labels, l2=l2, seed=options.seed)
+        model.record.update(
+            training=build_sources_record(sources),
+            words=reader.identity,
+            pipeline=options.pipeline,
+            tags=_tags(options),
+            language=options.language,
+            hypothesis_only=options.hypothesis_only,
+        )
+        if fold is not None:
+            model.record["without_fold"] = f"{fold.index} of {fold.n_folds}"
+        model.save(folder)
     return folder
 
 
@@ -186,35 +203,7 @@ def _is_stored(folder: Path) -> bool:
         return False
     if damage := checksums.find_corruption(folder):
         checksums.remove_damaged(folder, damage)
-        return False
-    return True
-
-
-def _fit(
-    recipe: LexicalTrainingOptions,
-    sources: Sequence[PairSource],
-    reader: WordSelector,
-    fold: TrainingFold | None,
-    folder: Path,
-    *,
-    cache: Path | None,
-    progress: Progress | None,
-) -> None:
-    l2 = recipe.l2
-    # All folds use the penalty of the model of all pairs, so that they differ only in their training pairs.
-    if fold is not None and l2 is None:
-        l2 = load_lexical_model(fit_or_load_lexical_model(recipe, cache=cache)).record["l2"]
-    pairs, labels = _read_training_pairs(recipe, sources, reader, fold, progress)
-    model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
-    model.record["training"] = build_sources_record(sources)
-    model.record["words"] = reader.identity
-    model.record["pipeline"] = recipe.pipeline
-    model.record["tags"] = _tags(recipe)
-    model.record["language"] = recipe.language
-    model.record["hypothesis_only"] = recipe.hypothesis_only
-    if fold is not None:
-        model.record["without_fold"] = f"{fold.index} of {fold.n_folds}"
-    model.save(folder)
+    return not damage
 
 
 @lru_cache(maxsize=8)  # five folds of one recipe, and three other models
@@ -278,7 +267,7 @@ def _chunks(
 
 
 def _texts(examples: Sequence[Example]) -> list[str]:
-    return [text for example in examples for text in (example.premise, example.hypothesis)]
+    return [text for example in examples for text in example[1:3]]
 
 
 def _tags(recipe: LexicalTrainingOptions) -> str | None:
@@ -394,27 +383,22 @@ class CrossFittedModel:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
                 raise ValueError(
                     f"cross-fitting: expected training pairs of every label outside fold {fold}, got none labelled "
-                    f"{', '.join(sorted(lacking))} (there are {len(examples):,} pairs in "
-                    f"{len(set(folds.tolist()))} of {self._folds} folds); train on more pairs, or use another bias"
+                    f"{', '.join(sorted(lacking))} in {len(examples):,} pairs; train on more pairs, or use another bias"
                 )
-        l2 = self._penalty(pairs, labels)
+        # Stored as a model of all pairs, so that a restarted fit does not select the penalty again.
+        penalty = self._folder / "penalty"
+        if not _is_stored(penalty):
+            fit_lexical_model(pairs, labels, seed=self._seed).save(penalty)
+        l2 = float(LexicalModel.load(penalty).record["l2"])
         for fold in missing:
             rows = np.flatnonzero(folds != fold).tolist()
             fit_lexical_model([pairs[row] for row in rows], [labels[row] for row in rows], l2=l2).save(self._path(fold))
 
-    def _penalty(self, pairs: Sequence[tuple[Words, Words]], labels: Sequence[str]) -> float:
-        # Stored as a model of all pairs, so that a restarted fit does not select the penalty again.
-        folder = self._folder / "penalty"
-        if not _is_stored(folder):
-            fit_lexical_model(pairs, labels, seed=self._seed).save(folder)
-        return float(LexicalModel.load(folder).record["l2"])
-
     def _path(self, fold: int) -> Path:
         return self._folder / f"without-{fold}"
 
-    def _read(self, examples: Iterable[Example]) -> None:
-        texts = {text for example in examples for text in (example.premise, example.hypothesis)}
-        self._words |= self._reader.select_words(texts - self._words.keys())
+    def _read(self, examples: Sequence[Example]) -> None:
+        self._words |= self._reader.select_words(set(_texts(examples)) - self._words.keys())
 
     def _pair(self, example: Example) -> tuple[Words, Words]:
         return () if self._hypothesis_only else self._words[example.premise], self._words[example.hypothesis]

@@ -1,11 +1,12 @@
 """Loading of lexical models from folders and Hub repositories."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal
+
+from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.baselines.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
+from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import PairSource
 from unbag.utils.files import read_json_object
@@ -19,21 +20,24 @@ KNOWN_PIPELINES: Final = tuple(
 )
 """Trusted pipelines by the authors of spaCy, on the Hub or installed. A model may use them without user consent."""
 
-_PART: Final = ("origin", "split", "revision")
-_FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
-    "pipeline": lambda value: value is None or isinstance(value, str),
-    "tags": lambda value: value in (None, BY_TYPE, BY_CONTEXT),
-    "language": lambda value: isinstance(value, str),
-    "words": lambda value: isinstance(value, str),
-    "hypothesis_only": lambda value: isinstance(value, bool),
-    "pairs": lambda value: type(value) is int,
-    "l2": lambda value: type(value) in (int, float),
-    "training": lambda value: (
-        isinstance(value, list)
-        and all(isinstance(part, dict) and all(isinstance(part.get(name), str) for name in _PART) for part in value)
-    ),
-}
-"""Required fields in the record of a model and their checks, because records from the Hub are untrusted input."""
+
+class _Source(TypedDict):
+    origin: str
+    split: str
+    revision: str
+
+
+class _Record(TypedDict):
+    """Required fields in the record of a model, which is untrusted input."""
+
+    pipeline: str | None
+    tags: Literal["type", "context"] | None
+    language: str
+    words: str
+    hypothesis_only: bool
+    pairs: int
+    l2: float
+    training: list[_Source]
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
@@ -52,7 +56,10 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
             return False
     else:
         config = Path(name) / CONFIG_FILE
-    return config.is_file() and _read(config).get("model_type") == MODEL_TYPE
+    try:
+        return config.is_file() and read_json_object(config).get("model_type") == MODEL_TYPE
+    except ValueError:  # loading another type of model then reports the error
+        return False
 
 
 def locate_lexical_model(
@@ -97,25 +104,16 @@ def locate_lexical_model(
     return folder
 
 
-def _read(config: Path) -> dict[str, Any]:
-    """Load a config. Empty if unreadable, because loading another model type then reports the error."""
+def _record(config: Path) -> _Record:
+    """Load and validate the record of a model."""
+    from pydantic import TypeAdapter, ValidationError  # slow to import
+
     try:
-        return read_json_object(config)
-    except ValueError:
-        return {}
-
-
-def _record(config: Path) -> dict[str, Any]:
-    """Load and validate the record of a model, which is untrusted input."""
-    record = read_json_object(config).get("record")
-    if not isinstance(record, dict):
-        raise ValueError(f"{config}: expected a JSON object for the key 'record', got {record!r:.100}")
-    if missing := [name for name in _FIELDS if name not in record]:
+        return TypeAdapter(_Record).validate_python(read_json_object(config).get("record"), strict=True)
+    except ValidationError as error:
+        fault = error.errors(include_input=False)[0]
+        place = ".".join(map(str, ("record", *fault["loc"])))
         raise ValueError(
-            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}; fit the "
-            "model again with `unbag lexical fit`"
-        )
-    for name, fits in _FIELDS.items():
-        if not fits(record[name]):
-            raise ValueError(f"{config}: expected a valid {name!r} in the record, got {record[name]!r:.100}")
-    return record
+            f"{config}: expected the record of a lexical model, got {place}: {fault['msg'].lower()}; fit the model "
+            "again with `unbag lexical fit`"
+        ) from None

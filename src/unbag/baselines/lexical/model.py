@@ -106,47 +106,35 @@ class LexicalModel:
         # Downloads have no checksums file, because the Hub client verifies them.
         if checksums.has_checksums(folder) and (damage := checksums.find_corruption(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of the model")
-        return _load_weights(folder, config)
+        return _load_weights(folder / WEIGHTS_FILE, config)
 
 
-def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
-    """Load the weights for a valid config, and check their consistency, because they are untrusted input."""
+def _load_weights(weights_file: Path, config: dict[str, Any]) -> LexicalModel:
+    """Load the weights, and check that they are consistent with the config, because they are untrusted input."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    weights_file = folder / WEIGHTS_FILE
+    expected = f"{weights_file}: expected the weights of a lexical model"
     try:
         tensors = load_file(validate_file(weights_file))
         codes, weights, bias = (tensors[name] for name in ("codes", "weights", "bias"))
-    except DataError as error:
-        raise ValueError(f"{folder}: expected the weights of a lexical model, got an error ({error})") from None
-    except (OSError, KeyError, SafetensorError) as error:
-        raise ValueError(
-            f"{weights_file}: expected the weights of a lexical model, got an unreadable file "
-            f"({type(error).__name__}: {error})"
-        ) from None
+    except (OSError, KeyError, SafetensorError, DataError) as error:
+        raise ValueError(f"{expected}, got an unreadable file ({type(error).__name__}: {error})") from None
     words, record = config.get("words"), config.get("record")
-    if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and isinstance(record, dict)):
-        raise ValueError(
-            f"{folder / CONFIG_FILE}: expected a list in 'words' and an object in 'record', got other types"
-        )
-    if (
-        codes.dtype != np.int64
-        or codes.ndim != 1
-        or not (np.issubdtype(weights.dtype, np.floating) and np.issubdtype(bias.dtype, np.floating))
-        or (weights.shape, bias.shape) != ((len(codes), len(LABELS)), (len(LABELS),))
-        or not (np.isfinite(weights).all() and np.isfinite(bias).all())
+    if not (
+        isinstance(words, list)
+        and all(isinstance(word, str) for word in words)
+        and isinstance(record, dict)
+        and codes.dtype == np.int64
+        and codes.ndim == 1
+        and (weights.shape, bias.shape) == ((len(codes), len(LABELS)), (len(LABELS),))
+        and {weights.dtype.kind, bias.dtype.kind} == {"f"}
+        and np.isfinite(weights).all()
+        and np.isfinite(bias).all()
+        and FeatureVocabulary(words, codes).is_valid
     ):
-        raise ValueError(
-            f"{weights_file}: expected {len(LABELS)} finite weights per feature, got codes of shape {codes.shape}, "
-            f"weights of shape {weights.shape} and biases of shape {bias.shape}, or invalid types or values"
-        )
-    vocabulary = FeatureVocabulary(words, codes)
-    if not vocabulary.is_valid:
-        raise ValueError(
-            f"{folder}: expected feature codes for {len(words)} distinct words in ascending order, got invalid codes"
-        )
-    return LexicalModel(vocabulary, SoftmaxRegression(weights, bias, steps=0), record)
+        raise ValueError(f"{expected} with the words in {CONFIG_FILE}, got other types, shapes or values")
+    return LexicalModel(FeatureVocabulary(words, codes), SoftmaxRegression(weights, bias, steps=0), record)
 
 
 def fit_lexical_model(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -14,7 +15,7 @@ from unbag.baselines.lexical.fitting import (
     load_lexical_model,
     open_training_sources,
 )
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, build_model_word_selector
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, build_model_word_selector
 from unbag.data import labels
 from unbag.inference.predictor import LabelSource, validate_pairs
 
@@ -37,7 +38,8 @@ class LexicalPredictor:
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "recipe": self._model.record_hash,
-            "words": _words(record["words"], self._reader.identity),
+            # How the words were selected for fitting, and how they are selected now if this differs.
+            "words": "; read as ".join(dict.fromkeys((record["words"], self._reader.identity))),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
             "pairs": str(record["pairs"]),
@@ -53,11 +55,6 @@ class LexicalPredictor:
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
         pairs = list(zip(sides, (words[text] for text in hypotheses), strict=True))
         return self._model.probabilities(pairs).astype(np.float32)
-
-
-def _words(fitted_by: str, read_by: str) -> str:
-    """Format how the words were selected for fitting, and how they are selected now if this differs."""
-    return read_by if read_by == fitted_by else f"{fitted_by}; read as {read_by}"
 
 
 class MajorityPredictor:
@@ -91,14 +88,7 @@ def _lexical(recipe: LexicalTrainingOptions) -> LexicalPredictor:
 
 def _hypothesis_only(recipe: LexicalTrainingOptions) -> LexicalPredictor:
     # All words are used, because "not" and "nobody" are the strongest hypothesis artifacts (Gururangan et al. 2018).
-    words = LexicalTrainingOptions(
-        recipe.train_data,
-        recipe.language,
-        ALL,
-        hypothesis_only=True,
-        max_train_pairs=recipe.max_train_pairs,
-        seed=recipe.seed,
-    )
+    words = replace(recipe, pipeline=ALL, tags=BY_TYPE, hypothesis_only=True, l2=None)
     return LexicalPredictor(fit_or_load_lexical_model(words))
 
 

@@ -57,17 +57,13 @@ def _parse(lines: Iterator[tuple[int, bytes]], path: Path) -> tuple[dict[str, in
         word, *values = line.rstrip().rsplit(b" ", dimensions)
         try:
             vector = np.array(values, dtype=np.float32)
-        except ValueError:
-            vector = np.empty(0, dtype=np.float32)
-        if len(vector) != dimensions or not dimensions:
-            count = f"{dimensions} numbers" if dimensions else "its numbers, separated by spaces"
-            raise ValueError(f"{path}, line {number}: expected a word and {count}, got {line[:60]!r}")
-        if not np.isfinite(vector).all():
-            raise ValueError(f"{path}, line {number}: expected finite numbers, got NaN or infinity")
-        try:
+            is_vector = len(vector) == dimensions > 0 and np.isfinite(vector).all()
             words.setdefault(word.decode(), row)
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}, line {number}: expected a word in UTF-8, got {word!r}") from None
+        except ValueError:  # text instead of numbers, or bytes that are not UTF-8
+            is_vector = False
+        if not is_vector:
+            count = f"{dimensions} finite numbers" if dimensions else "its numbers, separated by spaces"
+            raise ValueError(f"{path}, line {number}: expected a word in UTF-8 and {count}, got {line[:60]!r}")
         numbers.frombytes(vector.tobytes())
         row += 1
     if expected not in (None, row):

@@ -7,7 +7,6 @@ included, because *not* and *there* are features in Figure 2 of the paper. In un
 and pronouns.
 """
 
-from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -44,30 +43,22 @@ BY_TYPE: Final = "type"
 """Select words by their most frequent tag in the training pairs, which does not depend on word order."""
 
 
-class WordSelector(ABC):
-    """Base class of the selectors, which choose the words of a sentence that become features."""
+class WordSelector:
+    """Selector of the words of a sentence that become features: all except punctuation, in any order.
 
-    identity: str
-    """Identifier of the tokenizer and the tagger, which affect the words."""
-
-    @abstractmethod
-    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence: lowercase, unique, sorted."""
-
-    def precompute_tags(self, sentences: Iterable[str]) -> None:  # noqa: B027  (optional)
-        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
-
-
-class AllWordsSelector(WordSelector):
-    """Selector of all words except punctuation. The result does not depend on word order."""
+    The attribute `identity` names the tokenizer and the tagger, which affect the words.
+    """
 
     def __init__(self, language: str) -> None:
         self._language = language
         self.identity = f"all words by {build_tokenizer_identity(language)}"
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence."""
+        """Select the words of each distinct sentence: lowercase, unique, sorted."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
+
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
 
 
 class ContextWordSelector(WordSelector):
@@ -92,7 +83,7 @@ class ContextWordSelector(WordSelector):
         return {sentence: select_content_words(tags, self._content_tags) for sentence, tags in tagged.items()}
 
     def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
+        """Tag sentences in advance."""
         precompute_tags(self._pipeline, sentences, is_fine_grained=self._is_english)
 
     def _tag(self, sentences: Iterable[str]) -> dict[str, Tagged]:
@@ -102,9 +93,7 @@ class ContextWordSelector(WordSelector):
 class TypeWordSelector(ContextWordSelector):
     """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
 
-    Call `count_tags` with all training sentences before the first `select_words`. The vocabulary of a fitted model
-    contains only such words, so `AllWordsSelector` can process new sentences without a tagger. See
-    `build_model_word_selector`.
+    Call `count_tags` with all training sentences before the first `select_words`.
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -115,7 +104,7 @@ class TypeWordSelector(ContextWordSelector):
                 f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
             )
         super().__init__(pipeline, language)
-        self._all = AllWordsSelector(language)
+        self._all = WordSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags_identity}"
@@ -141,19 +130,13 @@ class TypeWordSelector(ContextWordSelector):
 
 
 def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
-    """Build the word selector for a spaCy pipeline, a language and a tagging method (by context or by word type).
+    """Build the word selector for a spaCy pipeline, a language and a tagging method, `BY_CONTEXT` or `BY_TYPE`.
 
-    Args:
-        pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
-            default of the language.
-        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
-            effect if all words are selected.
+    The pipeline is `ALL` for all words, regardless of the tags, or None for the default of the language.
     """
-    if tags not in (BY_CONTEXT, BY_TYPE):
-        raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")
     pipeline = pipeline or PIPELINES.get(language, ALL)
     if pipeline == ALL:
-        return AllWordsSelector(language)
+        return WordSelector(language)
     return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline, language)
 
 
