@@ -131,10 +131,10 @@ def test_predictions_next_to_exported_set_are_scored(tmp_path, set_request):
     ("change", "said"),
     [
         (lambda table: table.replace_schema_metadata(None), "got a file without a set record"),
-        (lambda table: table.drop_columns(["hypothesis"]), "hypothesis of the set permuted, got a file without them"),
+        (lambda table: table.drop_columns(["hypothesis"]), "got a file without the columns hypothesis"),
         (
             lambda table: table.slice(1),
-            "expected the rows written by `unbag build`, got different rows or another order",
+            "expected a set written by `unbag build`, got different rows or another order",
         ),
     ],
 )

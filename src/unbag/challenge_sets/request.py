@@ -60,13 +60,7 @@ class SetRequest:
 
     @property
     def user_data_names(self) -> list[str]:
-        """Names of the files, folders or Hub datasets with the user's data. The list is empty for a published corpus.
-
-        >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
-        ['pairs.csv']
-        >>> SetRequest("permuted", "snli-test").user_data_names
-        []
-        """
+        """Names of the files, folders or Hub datasets with the user's data; none for a published corpus."""
         data = self.options.get("data")
         return list(map(str, [data] if data else self.options.get("text") or ()))
 
@@ -220,16 +214,12 @@ def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") ->
 def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
     """Write a challenge set to one or more Parquet files.
 
-    Return the record of the set, with the keys `set`, `language`, `examples`, `rows`, `config` and `data`.
+    Return the record of the set, with the keys `set`, `language`, `examples`, `rows`, `config` and `data`. It is also
+    stored in the schema metadata of each file under the key `unbag`, where `read_exported_set` reads it.
 
-    The record is also stored in the schema metadata of each file under the key `unbag`, where `read_exported_set` reads
-    it.
-
-    Args:
-        request: Set to export.
-        path: File or folder to write. A path that ends in `.parquet` becomes one file with the split that models are
-            evaluated on. Any other path becomes a folder with one file per split, which `datasets.load_dataset` reads
-            as splits; the record then has `splits` with the `examples` and `rows` of each.
+    A path that ends in `.parquet` becomes one file with the split that models are evaluated on. Any other path becomes
+    a folder with one file per split, which `datasets.load_dataset` reads as splits; the record then has `splits` with
+    the `examples` and `rows` of each.
     """
     built = build_requested_set(request)
     if path.suffix == _PARQUET:
@@ -329,12 +319,9 @@ def read_exported_set(path: Path) -> BuiltSet:
     """
     from datasets import Dataset
 
+    expected = f"{path}: expected a set written by `unbag build`"
     if not is_exported_set(validate_file(path)):
-        raise DataError(
-            f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
-            "set again"
-        )
-    expected = f"{path}: expected a readable set"
+        raise DataError(f"{expected}, got a file without a set record; build the set again")
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
@@ -344,15 +331,9 @@ def read_exported_set(path: Path) -> BuiltSet:
     parse_record(record, ExportedSetRecord, expected)
     schema = challenge_sets.get_challenge_set(record["set"]).get_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
-        raise DataError(
-            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got a file without "
-            "them; pass the file written by `unbag build` as --set"
-        )
+        raise DataError(f"{expected}, got a file without the columns {', '.join(missing)}; build the set again")
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
-        raise DataError(
-            f"{path}: expected the rows written by `unbag build`, got different rows or another order; build the "
-            "set again"
-        )
+        raise DataError(f"{expected}, got different rows or another order; build the set again")
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),
         # Only the columns of the set: a file may have further ones, of a later version or of the user.

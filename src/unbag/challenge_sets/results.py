@@ -10,7 +10,6 @@ version or from the user.
 import json
 import platform
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -34,7 +33,6 @@ from unbag.utils.redaction import extract_first_line
 
 _LISTED: Final = 3  # errors named in a message
 _LARGEST: Final = 1e15  # no score is larger, and computations with such numbers do not overflow
-_LONGEST_NUMBER: Final = 40  # characters of a number in a message
 
 
 Count: TypeAlias = Annotated[int, Ge(0), Lt(2**63)]
@@ -215,11 +213,16 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
     """
     from pydantic import ValidationError
 
-    if faulty := _first_nonfinite(record):
-        raise ValueError(f"{expected}, got {faulty}, which is not finite; the corrupted file must be created again")
+    try:
+        # Python's JSON parser accepts NaN and Infinity, although JSON has neither.
+        text = json.dumps(record, allow_nan=False)
+    except ValueError:
+        raise ValueError(
+            f"{expected}, got a number which is not finite; the corrupted file must be created again"
+        ) from None
     try:
         # As JSON, because in strict mode only JSON arrays may become tuples.
-        return _adapter(schema).validate_json(json.dumps(record), strict=True)
+        return _adapter(schema).validate_json(text, strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         paths = [".".join(map(str, (*([path] if path else []), *each["loc"]))) or "the file" for each in faults]
@@ -229,23 +232,6 @@ def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: s
             f"{expected}, got {'; '.join(listed)}{more}; the file is corrupted or from another version of "
             "unbag, create it again"
         ) from None
-
-
-def _first_nonfinite(record: Mapping[str, Any]) -> str:
-    """Describe the first number of a record that is NaN or infinite, with its path; empty if all numbers are finite."""
-    pending: list[tuple[str, Any]] = [("", record)]
-    while pending:
-        path, value = pending.pop()
-        if isinstance(value, Mapping):
-            pending += [(f"{path}.{name}" if path else str(name), each) for name, each in value.items()]
-        elif isinstance(value, list | tuple):
-            pending += [(f"{path}.{number}", each) for number, each in enumerate(value)]
-        # `not … <=` rather than `>`: comparisons with NaN are false.
-        # Python's JSON parser accepts NaN and Infinity, although JSON has neither. An integer above the largest float
-        # would raise in a later conversion.
-        elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
-            return f"{path} = {str(value)[:_LONGEST_NUMBER]}"
-    return ""
 
 
 @cache

@@ -24,25 +24,18 @@ class PinnedFile:
 
 
 def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
-    """Locate the user's copy of a remote file: at `path`, or at any depth in the folder `path`.
-
-    A copy in a folder has the original name of the file.
-    """
+    """Locate the user's copy of a remote file: at `path`, or under its own name at any depth in the folder `path`."""
     if not path.exists():
         raise DataError(f"{path}: expected a copy of {pinned_file.url}, got no such file or folder; check the path")
     if not path.is_dir():
         return validate_file(path)
     copies = sorted(file for file in path.rglob(pinned_file.name) if file.is_file())
-    if len(copies) == 1:
-        return copies[0]
     if not copies:
         raise DataError(
             f"{path}: expected {pinned_file.name}, a copy of {pinned_file.url}, in this folder or a subfolder, got "
             "none; remove --official-file to download the file, choose other sets, or add the file"
         )
-    raise DataError(
-        f"{path}: expected one {pinned_file.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
-    )
+    return copies[0]
 
 
 def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:

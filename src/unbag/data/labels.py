@@ -105,12 +105,7 @@ def resolve_gold_label(name: str) -> str:
     >>> resolve_gold_label("SUPPORTS"), resolve_gold_label("NOT ENOUGH INFO"), resolve_gold_label("Unsupported")
     ('entailment', 'neutral', 'not_entailment')
     """
-    label = _GOLD_SPELLINGS.get(_key(name)) or _SPELLINGS.get(_key(name))
-    if label is None:
-        raise LabelError(
-            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, got {name!r}"
-        )
-    return label
+    return _GOLD_SPELLINGS.get(_key(name)) or resolve_label(name)
 
 
 def parse_truth_value(name: str) -> bool | None:
@@ -184,16 +179,12 @@ def get_label_id(name: str) -> int:
     >>> get_label_id("contradiction")
     2
     """
-    if name == NOT_ENTAILMENT:
-        raise LabelError(
-            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}; use two-label pairs only for sets "
-            "such as plain and permuted, or train on them with `unbag train … --not-entailment-as neutral`"
-        )
-    if name == NOT_CONTRADICTION:
-        raise LabelError(
-            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_CONTRADICTION}; use such pairs only for the set "
-            "plain"
-        )
+    if name not in LABELS:
+        advice = "use such pairs only for the set plain"
+        if name == NOT_ENTAILMENT:
+            advice = "use two-label pairs only for sets such as plain and permuted, or train on them with "
+            advice += "`unbag train … --not-entailment-as neutral`"
+        raise LabelError(f"expected pairs labelled {', '.join(LABELS)}, got {name}; {advice}")
     return LABELS.index(name)
 
 
@@ -235,15 +226,12 @@ def parse_label_map(text: str) -> dict[str, str]:
 
 
 def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Resolve the labels of a model's outputs from its config or a label map, in output order.
+    """Resolve the labels of a model's outputs, a permutation of one of `LABEL_SPACES`, in output order.
 
     Args:
-        id2label: Name of each output in the model's config, as in `config.id2label`.
+        id2label: Name of each output in the model's config.
         label_map: Label of each output, by the model's name or by the index of the output as text. Takes precedence
             over `id2label`.
-
-    Returns:
-        A permutation of one of `LABEL_SPACES`.
 
     Raises:
         LabelError: If a name is generic (`LABEL_0`) or unknown, or if the names do not form a label space.
@@ -262,16 +250,11 @@ def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, s
                 f"{_label_map_advice(len(outputs))}"
             ) from None
     else:
-        names = {name for i in outputs for name in (str(i), theirs[i])}
-        if unknown := sorted(set(label_map) - names):
-            raise LabelError(
-                f"--label-map: expected each of the outputs {theirs} once, got the unknown output {unknown}; rename it"
-            )
+        unknown = sorted(set(label_map) - {name for i in outputs for name in (str(i), theirs[i])})
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
-        if missing:
-            raise LabelError(
-                f"--label-map: expected each of the outputs {theirs} once, got no label for {missing}; add one"
-            )
+        if unknown or missing:
+            got = f"the unknown output {unknown}" if unknown else f"no label for {missing}"
+            raise LabelError(f"--label-map: expected each of the outputs {theirs} once, got {got}; correct it")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         where = "" if label_map is None else "--label-map: "
@@ -374,10 +357,7 @@ def get_positive_label(label_space: Sequence[str]) -> str:
 
 
 def map_label_to_space(label: str, label_space: Sequence[str]) -> str:
-    """Map a three-way gold label to a model's label space.
-
-    For two-label models, neutral and contradiction become `not_entailment`, as in McCoy et al. (2019, section 4) for
-    HANS. For contradiction detectors, entailment and neutral become `not_contradiction`.
+    """Map a three-way gold label to a model's label space, as in McCoy et al. (2019, section 4) for HANS.
 
     Raises:
         LabelError: If label and space belong to different two-label spaces.

@@ -25,10 +25,8 @@ def iter_row_batches(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Iterate over the rows of a Parquet file in batches: the number of the first row, and the rows.
 
-    Text columns are dictionary-encoded. Row groups before the row `start` are not read.
-
-    Args:
-        file_size: Size of the file in bytes, which limits the decompressed size.
+    Text columns are dictionary-encoded. Row groups before the row `start` are not read. `file_size` in bytes limits the
+    decompressed size.
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
@@ -76,7 +74,8 @@ def iter_file_batches(path: Path, start: int = 0) -> Iterator[tuple[int, pa.Reco
             raise DataError(
                 f"{path}: expected at most {MOST_COLUMNS:,} columns, got {len(reader.schema):,}; remove columns"
             )
-        for batch in _iter_arrow(reader):
+        is_stream = isinstance(reader, pa.ipc.RecordBatchStreamReader)
+        for batch in reader if is_stream else map(reader.get_batch, range(reader.num_record_batches)):
             batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
             unpacked += sum(_bytes(column, path) for column in batch.columns) + batch.num_rows * batch.num_columns
             _validate_expansion(unpacked, path, size)
@@ -90,13 +89,6 @@ def _open_arrow(file: Any) -> Any:
     except pa.ArrowInvalid:  # `datasets` writes streams
         file.seek(0)
         return pa.ipc.open_stream(file)
-
-
-def _iter_arrow(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchStreamReader):
-        yield from reader
-    else:
-        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
 def read_row_group_sizes(path: Path) -> list[int]:

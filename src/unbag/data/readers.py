@@ -278,10 +278,6 @@ class DataFile:
         groups = parquet.read_row_group_sizes(self.path)
         return _split_rows(sum(groups), max(size, ceil(max(groups, default=0) / _RANGES_PER_GROUP)))
 
-    def sha256(self) -> str:
-        """Compute the SHA-256 hash of the file's content."""
-        return hash_file(self.path)
-
 
 def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool = False) -> DataFile:
     """Open a file with the reader for its extension.
@@ -337,14 +333,10 @@ def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]
     if isinstance(data, dict):
         splits = list(data)
         if split not in splits and (split is not None or len(splits) != 1):
-            choices = ", ".join(splits)
-            by_option = (
-                f"pass one, such as --split {splits[0]} (with --data)" if split is None else f"use one of {choices}"
-            )
             got = "none" if split is None else repr(split)
             raise DataError(
-                f"{path}: expected one of the splits {choices}, got {got}; {by_option}, or pass the folder of one "
-                f"split, such as {path / splits[0]}"
+                f"{path}: expected one of the splits {', '.join(splits)}, got {got}; pass one, such as --split "
+                f"{splits[0]}, or the folder of one split, such as {path / splits[0]}"
             )
         data = data[split or splits[0]]
     elif split is not None and (data.split is None or split != str(data.split)):
@@ -368,7 +360,7 @@ _BATCH = 1000
 
 
 class DataTable(Protocol):
-    """Interface of a table whose rows can be read repeatedly."""
+    """Interface of a table whose rows can be read repeatedly, for further formats."""
 
     @property
     def columns(self) -> Sequence[str]:

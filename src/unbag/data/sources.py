@@ -31,6 +31,7 @@ from unbag.data.labels import (
 from unbag.data.text import sentences
 from unbag.data.text_layout import normalise_column_name
 from unbag.utils import rng
+from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError, parse_json
 
 _RECOGNISED: Final = {
@@ -133,11 +134,9 @@ class PairSource:
     ) -> Iterator[Example]:
         """Iterate over the labelled pairs of the rows from `start` to `stop`.
 
-        Args:
-            counts: Counter that is updated during the iteration: `rows`, and the excluded rows by reason
-                (`EXCLUSION_REASONS`).
-            id_callback: Called with each id in the data; the caller then validates that ids are unique. Without the
-                callback, this method validates them and keeps all ids in memory.
+        `counts` is updated during the iteration: `rows`, and the excluded rows by reason (`EXCLUSION_REASONS`).
+        `id_callback` is called with each id in the data; the caller then validates that ids are unique. Without it,
+        this method validates them and keeps all ids in memory.
         """
         ids: set[str] = set()
         for row in self._read(start, stop):
@@ -255,22 +254,19 @@ def open_data(
 ) -> PairSource:
     """Open user-provided data with three or two labels.
 
-    The data has two labels (`entailment`, `not_entailment`) if `labels` lists them, or otherwise if the first label
-    that belongs to only one label space is `not_entailment`. The label column is read up to that row.
+    The label space is that of `labels`, or of the first label that belongs to only one label space. The label column is
+    read up to that row.
 
     Args:
         data: A csv, tsv, jsonl, json, Parquet or Arrow file (text files also with .gz), a folder of `save_to_disk`, or
-            a Hub dataset id.
-        split: Split of a Hub dataset or folder; None for a file.
-        columns: Names of the `premise`, `hypothesis`, `label`, `id` and `source` columns. Columns that are not given
-            are recognized by their usual names. An empty name for `id` numbers the rows instead. `source` identifies
-            the document of the premise; an empty name compares the texts instead (`find_document`).
-        labels: Names of the label ids 0, 1, … (or of false and true), for data whose labels are unnamed numbers or
-            truth values; or the meaning of each label, as `E=entailment`.
+            a Hub dataset id, the last two with a `split`.
+        columns: Names of the `premise`, `hypothesis`, `label`, `id` and `source` columns (default: their usual names).
+            An empty name for `id` numbers the rows instead. `source` identifies the document of the premise; an empty
+            name compares the texts instead (`find_document`).
+        labels: Names of the label ids 0, 1, … (or of false and true), or the meaning of each label, as `E=entailment`.
         revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
         join_passages: Whether to join a premise that is a list of passages by blank lines.
-        has_options: Whether the user can set `columns`, `labels` and `join_passages`, so that errors suggest these
-            options.
+        has_options: Whether the user can set `columns`, `labels` and `join_passages`, so that errors suggest them.
     """
     validate_language_code(language)
     path = Path(data)
@@ -280,7 +276,7 @@ def open_data(
         origin, split = path.name, split or ""  # records do not depend on the parent folder
     elif not readers.is_hub_id(str(data)):
         file = readers.open_data_file(path, encoding, has_option=has_options)
-        table, commit, origin, split = file, file.sha256(), path.name, ""
+        table, commit, origin, split = file, hash_file(path), path.name, ""
     else:
         if split is None:
             raise DataError(
@@ -667,16 +663,11 @@ def _join_passages(value: Any, side: str, location: str, *, is_allowed: bool, ha
     passages = parse_text_list(value) if isinstance(value, str) else value
     if passages is None:
         return str(value)
-    if not isinstance(passages, list):
-        raise DataError(f"{location}: expected the {side} as text, got {value!r:.100}; correct it")
+    if not isinstance(passages, list) or not all(isinstance(each, str) or _is_blank(each) for each in passages):
+        raise DataError(f"{location}: expected the {side} as text or a list of texts, got {value!r:.100}; convert it")
     passages = [each for each in passages if not _is_blank(each)]
     if not passages:
         return ""
-    if not all(isinstance(each, str) for each in passages):
-        raise DataError(
-            f"{location}: expected the {side} as text or a list of texts, got {value!r:.100}; convert it to a list of "
-            "texts"
-        )
     if side != "premise":
         raise DataError(f"{location}: expected the {side} as text, got a list of {len(passages)} texts; join them")
     if not is_allowed:

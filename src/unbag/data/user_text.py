@@ -132,11 +132,16 @@ def open_text(
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")
+    documents: Callable[[], Iterator[TextDocument]]
     column = (columns or {}).get(_COLUMN)
     files = list_text_files(names)
     if readers.is_hub_id(files[0]):
-        documents, commit = _hub_documents(files[0], config, split, revision or "main", column)
-        name, origin, split = files[0], f"{files[0]} ({config})" if config else files[0], split or ""
+        name = files[0]
+        if split is None:
+            raise DataError(f"{name}: expected a split of the dataset, got none; pass one, such as --split train")
+        table, commit = readers.open_hub_table(name, config, split, revision or "main")
+        documents = partial(_cells, table, _text_column(table.columns, column, name), split)
+        origin = f"{name} ({config})" if config else name
     else:
         documents = _file_documents(files, column)
         commit = hash_named_files(list(zip(_unique_names(files), map(Path, files), strict=True)))
@@ -180,9 +185,14 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDoc
         # The first pass fills the cache of parses in several processes. The second pass reads from it.
         precompute_parses(pipeline, forms)
         with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
-            chunks = _parsed(_candidates(documents()), parser)
-            while chunk := list(islice(chunks, _CHUNK)):
-                writer.write_table(pa.Table.from_pylist([each._asdict() for each in chunk], schema=_SCHEMA))
+            candidates = _candidates(documents())
+            while chunk := list(islice(candidates, _CHUNK)):
+                parses = parser.parse(each.text for each in chunk if each.reason is None)
+                rows = [
+                    each._asdict() | {"reason": each.reason or find_parse_exclusion_reason(next(parses))}
+                    for each in chunk
+                ]
+                writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
     return path
 
 
@@ -209,14 +219,6 @@ def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate
                 yield SentenceCandidate(f"{document.name}:{number}:{place}", sentence, reason)
 
 
-def _parsed(candidates: Iterator[SentenceCandidate], parser: Parser) -> Iterator[SentenceCandidate]:
-    """Iterate over candidates in order, with exclusion reasons based on their parses."""
-    while chunk := list(islice(candidates, _CHUNK)):
-        parses = parser.parse(each.text for each in chunk if each.reason is None)
-        for each in chunk:
-            yield each if each.reason else each._replace(reason=find_parse_exclusion_reason(next(parses)))
-
-
 def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[TextDocument]]:
     names = _unique_names(files)
     for file in files:
@@ -238,16 +240,6 @@ def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], It
     return documents
 
 
-def _hub_documents(
-    repo_id: str, config: str | None, split: str | None, revision: str, column: str | None
-) -> tuple[Callable[[], Iterator[TextDocument]], str]:
-    if split is None:
-        raise DataError(f"{repo_id}: expected a split of the dataset, got none; pass one, such as --split train")
-    table, commit = readers.open_hub_table(repo_id, config, split, revision)
-    name = _text_column(table.columns, column, repo_id)
-    return (lambda: _cells(table, name, split)), commit
-
-
 def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDocument]:
     """Iterate over the cells of a text column. Each cell is a document."""
     for row in table.read():
@@ -262,20 +254,14 @@ def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDoc
 
 
 def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
-    if named is not None:
-        if named not in present:
-            raise DataError(
-                f"{where}: expected the text column {named!r}, got {list(present)[:20]}{suggest_name(named, present)}"
-            )
-        return named
-    for usual in _RECOGNISED:
-        for name in present:
-            if name.lower() == usual:
-                return name
-    raise DataError(
-        f"{where}: expected a text column ({', '.join(_RECOGNISED)}), got {list(present)[:20]}; pass its name with "
-        "--columns text=…"
-    )
+    usual = [name for each in _RECOGNISED for name in present if name.lower() == each]
+    found = usual if named is None else [name for name in present if name == named]
+    if not found:
+        raise DataError(
+            f"{where}: expected a text column ({named or ', '.join(_RECOGNISED)}), got {list(present)[:20]}"
+            f"{suggest_name(named, present) if named else '; pass its name with --columns text=…'}"
+        )
+    return found[0]
 
 
 def _is_table(path: Path) -> bool:

@@ -233,7 +233,7 @@ def _open(source: PredictionSource) -> tuple[DataTable, str, str]:
         if (log := open_inspect_log(path)) is not None:
             return log, path.name, hash_file(path)
         file = open_data_file(path)
-        return convert_lm_eval_log(file), path.name, file.sha256()
+        return convert_lm_eval_log(file), path.name, hash_file(path)
     import datasets
 
     data = source
