@@ -97,7 +97,7 @@ def test_drop_is_resampled_jointly():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lms": [0.5]}, "lms: expected one value per example, shape (6,), got shape (1,)"),
+        ({"lms": [0.5]}, "expected columns of equal length, got {'references': 6, 'lms': 1}"),
         ({"lms": [*LMS[:5], 1.1]}, "lms: expected values from 0 to 1, got 1.1 in row 5"),
         ({"lms": [-0.1, *LMS[1:]]}, "lms: expected values from 0 to 1, got -0.1 in row 0"),
         ({"lms": [0.1, float("nan"), *LMS[2:]]}, "lms: expected values from 0 to 1, got nan in row 1"),

@@ -217,9 +217,9 @@ def test_length_bins_have_width_five():
     [
         (
             {"permutation": [0, *INDEX[1:]]},
-            "expected one unpermuted pair (index -1) per source, got 0 for source 'a'",
+            "exactly once per source, got -1 of source 'a' 0 times",
         ),
-        ({"permutation": [*INDEX[:-1], 2]}, "got permutation 2 of source 'd' 2 times"),
+        ({"permutation": [*INDEX[:-1], 2]}, "got 2 of source 'd' 2 times"),
         ({"references": [E] * 19 + [N]}, "in all rows of a source, got different labels for source 'd'"),
         ({"permutation": [*INDEX[:-1], -2]}, "of at least -1, got -2"),
         ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected no NaN, got NaN in row 0"),
@@ -239,7 +239,7 @@ def test_invalid_input_error_names_argument(change, words):
 
 def test_missing_permutation_is_reported():
     rows = slice(0, -1)
-    with pytest.raises(ValueError, match=re.escape("got permutation 3 of source 'd' 0 times")):
+    with pytest.raises(ValueError, match=re.escape("got 3 of source 'd' 0 times")):
         permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
 
 

@@ -143,11 +143,6 @@ def test_rows_of_one_source_are_resampled_together():
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
-def test_row_scores_of_other_rows_raise():
-    with pytest.raises(ValueError, match="the same rows"):
-        skill_score(build_row_scores(GOLD), build_row_scores(GOLD[:-1], GOLD[:-1]))
-
-
 def test_coin_on_few_sources_is_rarely_significant():
     """Fifteen sources, as in SICCK. With the plain bootstrap, at least 8 of 100 coins would be significant."""
     alarms = 0

@@ -243,11 +243,6 @@ def test_threshold_sweep_is_monotone_and_bounded():
     ("decisions", "sources", "message"),
     [
         (
-            BinaryPredictions(np.array([True, False]), np.array([True])),
-            range(2),
-            "equal length, got lengths \\[1, 2\\]",
-        ),
-        (
             BinaryPredictions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])),
             range(2),
             "from 0 to 1",

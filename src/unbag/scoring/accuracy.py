@@ -25,8 +25,7 @@ def accuracy(
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
-        source_id: Source of each example, such as its document, shape (n,). Examples with the same source are not
-            independent (default: one source per example).
+        source_id: Source of each example, such as its document, shape (n,) (default: one source per example).
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:

@@ -9,20 +9,12 @@ from numpy.typing import NDArray
 def compute_reordering_bleu(
     original: Sequence[int], reordered: NDArray[np.int64], ngram_orders: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Compute sentence BLEU of each reordering against the original sentence.
+    """Compute sentence BLEU-n of q reorderings of a sentence against the original, shape (q, len(ngram_orders)).
 
     BLEU-n (Papineni et al. 2002, https://aclanthology.org/P02-1040) with uniform weights on the n-gram precisions 1 … n
-    and no smoothing. A reordering has the same words and the same length as the original. Its brevity penalty and
-    unigram precision are therefore 1, and only the longer n-grams are counted.
-
-    Args:
-        original: Word ids of the sentence, shape (l,).
-        reordered: The same ids in other orders, shape (q, l).
-        ngram_orders: The n of each requested BLEU-n, each at least 1.
-
-    Returns:
-        Fractions in [0, 1], shape (q, len(ngram_orders)); higher means closer to the original. The value is 0 if some
-        n-gram length up to n has no match, and if the sentence is shorter than n words.
+    and no smoothing. The brevity penalty and unigram precision of a reordering are 1. The value is 0 if some n-gram
+    length up to n has no match, and if the sentence is shorter than n words. The reorderings, shape (q, l), have the
+    word ids of the original, shape (l,), in other orders.
 
     >>> orders = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]])
     >>> compute_reordering_bleu([0, 1, 2, 3], orders, [2]).round(3).tolist()

@@ -168,8 +168,7 @@ def estimate_ratio(
     Args:
         values: Values of the rows, e.g. whether each prediction is correct, shape (n,).
         weights: Weights of the rows, e.g. whether each row is in a subset, shape (n,).
-        source: Source index of each row, shape (n,). Rows with the same source are not independent (default: one source
-            per row).
+        source: Source index of each row, shape (n,) (default: one source per row).
         is_count_of_rows: Whether `n` counts the rows in the subset and not their sources.
         resamples: 0 disables the interval, which has a closed form.
 
@@ -205,11 +204,10 @@ def estimate_proportion(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArra
 
 
 def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
-    """Compute the two-sided bootstrap p value of the null hypothesis that a statistic is 0.
+    """Compute the two-sided p value of the null hypothesis that a statistic is 0, from its value in each resample.
 
     The p value inverts the percentile interval. It is twice the smaller of two shares, the draws at or below 0 and the
-    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3). It is at most 1. `draws`
-    has the value of the statistic in each resample.
+    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3).
 
     >>> compute_bootstrap_p_value(np.array([0.1, 0.2, 0.3]))
     0.5

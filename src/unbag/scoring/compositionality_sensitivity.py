@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, estimate_named_ratios
-from unbag.scoring.validation import validate_columns, validate_label_ids
+from unbag.scoring.validation import validate_columns, validate_label_ids, validate_lengths
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
@@ -61,11 +61,7 @@ def compositionality_sensitivity(
     gold, predicted = validate_columns(references, predictions=predictions)
     validate_label_ids("references", gold, n_labels)
     misleading = np.asarray(lms, dtype=np.float64)
-    if misleading.shape != gold.shape:
-        raise ValueError(
-            f"lms: expected one value per example, shape {gold.shape}, got shape {misleading.shape}; pass the column "
-            "lms of the set"
-        )
+    validate_lengths("compositionality_sensitivity", "example", references=gold, lms=misleading)
     if (invalid := ~((misleading >= 0) & (misleading <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(invalid.argmax())
         raise ValueError(

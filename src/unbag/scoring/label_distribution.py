@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids, validate_lengths
 
 
 def label_distribution(
@@ -49,12 +49,7 @@ def label_distribution(
     """
     gold, predicted = validate_columns(references, predictions=predictions)
     for what, ids in (("references", gold), ("predictions", predicted)):
-        if (unknown := (ids < 0) | (ids >= len(names))).any():
-            row = int(unknown.argmax())
-            raise ValueError(
-                f"{what}: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), got {ids[row]} in "
-                f"row {row}"
-            )
+        validate_label_ids(what, ids, len(names))
     validate_lengths("label_distribution", "pair", references=gold, source_id=source_id, kind=kind)
     source = encode_names(source_id)[0]
 

@@ -25,14 +25,10 @@ _DIGITS: Final = 30  # of a threshold, beyond the leading zeros or nines that it
 
 
 def compute_log_odds(probabilities: ArrayLike, complements: ArrayLike | None = None) -> Floats:
-    """Compute the log odds of a label in float64, rounded to six decimals.
+    """Compute the log odds of a label in float64, rounded to six decimals, shape (n,).
 
-    Args:
-        probabilities: Probability of the label, shape (n,).
-        complements: Probability of all other labels, shape (n,). Default: 1 - p, which is exact in decimals.
-
-    Returns:
-        Log odds, shape (n,). Infinite for probabilities of exactly 0 and 1.
+    `complements` is the probability of all other labels (default: 1 - p, which is exact in decimals). The log odds are
+    infinite for probabilities of exactly 0 and 1.
 
     >>> compute_log_odds([0.5, 1.0, 1.0], [0.5, 1e-12, 0.0]).tolist()
     [0.0, 27.631021, inf]

@@ -46,9 +46,7 @@ def build_metric(
     urls: Sequence[str] = (),
     names: Sequence[str] = LABELS,
 ) -> type:
-    """Build the `evaluate` module of a metric.
-
-    The module is a subclass of `evaluate.Metric`, or of `evaluate.Measurement` for a function without predictions.
+    """Build the `evaluate` module of a metric: an `evaluate.Metric`, or a `Measurement` without predictions.
 
     Args:
         metric: Function of the columns, passed by name, and of options. It returns nested scores.

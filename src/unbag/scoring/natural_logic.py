@@ -44,11 +44,6 @@ def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -
     ['forward_entailment', 'reverse_entailment', 'neutral']
     """
     forward, back = np.asarray(predictions, dtype=np.str_), np.asarray(reverse_predictions, dtype=np.str_)
-    if forward.shape != back.shape or forward.ndim != 1:
-        raise ValueError(
-            f"reverse_predictions: expected a one-dimensional array of the same shape as predictions "
-            f"({forward.shape}), got shape {back.shape}"
-        )
     is_neutral = (forward == NEUTRAL) | (forward == NOT_ENTAILMENT)
     labels = np.where(forward == ENTAILMENT, FORWARD_ENTAILMENT, forward)
     turned: NDArray[np.str_] = np.where(is_neutral & (back == ENTAILMENT), REVERSE_ENTAILMENT, labels)
@@ -157,12 +152,7 @@ def match_reversed_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find the rows to score, and match each of them with the row of the reversed pair.
 
-    Args:
-        reverse: Whether premise and hypothesis are exchanged in each row, shape (n,).
-        gold: Label of each row, shape (n,); labels of reversed rows are ignored.
-
-    Returns:
-        Indices of the original rows that have a label, and indices of their reversed rows, shape (k,) each.
+    The scored rows, shape (k,), are those in the original order (`reverse` is false) that have a label in `gold`.
     """
     reversed_ = np.asarray(reverse, dtype=np.bool_)
     names = list(pair)
@@ -302,14 +292,12 @@ def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: 
 def score_sicck(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute accuracy, macro F1, precision and recall of four-way labels.
-
-    The bootstrap resamples all pairs that are built from the same seed pair together.
+    """Compute accuracy, macro F1, precision and recall of four-way labels, with intervals over seed pairs.
 
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
-    neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
-    predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which is wrong and
-    lowers the precision of every other label. If the rows are a part of the set, only pairs with both orders count.
+    neither. A model that only detects contradictions has two, and the reverse rule does not change its predictions. A
+    row without an answer counts as the predicted label `data.predictions.NONE`, which is wrong and lowers the precision
+    of every other label. If the rows are a part of the set, only pairs with both orders count.
     """
     scored, predicted, gold = build_four_way_labels(columns, predictions, partial=partial)
     if not len(scored):
@@ -329,14 +317,10 @@ def score_sicck(
 def build_four_way_labels(
     columns: Columns, predictions: SetPredictions, *, partial: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.str_], NDArray[np.str_]]:
-    """Build the four-way predictions and gold labels of the scored pairs.
+    """Find the scored rows, and build their four-way predictions and gold labels, shape (m,) each.
 
-    Args:
-        columns: Columns of n rows: `pair`, `reverse` and `four_way`.
-        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
-
-    Returns:
-        Rows of the scored pairs, predictions, and gold labels in the model's label space, shape (m,) each.
+    The columns are `pair`, `reverse` and `four_way`. If the rows are a part of the set (`partial`), only pairs with
+    both orders count.
     """
     pairs, four = columns["pair"], columns["four_way"]
     if partial:

@@ -94,11 +94,9 @@ def _iter_entries(scores: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(scores, Mapping):
         yield from ((str(name), value) for name, value in scores.items())
     elif isinstance(scores, list):
-        yield from ((_entry(index, value), value) for index, value in enumerate(scores))
-
-
-def _entry(index: int, value: Any) -> str:
-    if not isinstance(value, Mapping) or not value:
-        return str(index)
-    name, first = next(iter(value.items()))
-    return f"{name}={first:g}" if isinstance(first, float) else f"{name}={first}"
+        for index, value in enumerate(scores):
+            entry = str(index)
+            if isinstance(value, Mapping) and value:
+                name, first = next(iter(value.items()))
+                entry = f"{name}={first:g}" if isinstance(first, float) else f"{name}={first}"
+            yield entry, value

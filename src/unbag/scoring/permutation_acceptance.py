@@ -110,6 +110,9 @@ def permutation_acceptance(
         source_id=source_id,
         permutation=index,
         probabilities=distributions,
+        bleu=bleu,
+        lengths=lengths,
+        minitree=minitree,
     )
     if len(predicted) == 0:
         raise ValueError("permutation_acceptance: expected at least one example, got no rows; pass the rows of the set")
@@ -228,11 +231,6 @@ class _ScoredRows:
 
     def compute_bins(self, values: NDArray[np.float64], width: float) -> list[dict[str, Any]]:
         """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""
-        if len(values) != len(self.source):
-            raise ValueError(
-                f"permutation_acceptance: expected bin columns of the same length as predictions ({len(self.source)}), "
-                f"got a column of length {len(values)}"
-            )
         permuted = ~self.is_original & ~np.isnan(values)
         # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
         index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
@@ -310,20 +308,14 @@ def _count_permutations(source: NDArray[np.int64], index: NDArray[np.int64], nam
     q = int(index.max()) + 1
     # Column 0 counts the unpermuted pair, whose index is -1.
     times = np.bincount(source * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
-    if (wrong := times[:, 0] != 1).any():
-        number = int(wrong.argmax())
-        raise ValueError(
-            f"permutation: expected one unpermuted pair (index {ORIGINAL}) per source, got {times[number, 0]} for "
-            f"source {names[number]!r}; pass all rows of the set"
-        )
     if q == 0:
         raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set")
     if (wrong := times != 1).any():
         number, permutation = divmod(int(wrong.argmax()), q + 1)
         raise ValueError(
-            f"permutation: expected each permutation from 0 to {q - 1} exactly once per source, got permutation "
-            f"{permutation - 1} of source {names[number]!r} {times[number, permutation]} times; "
-            "pass all rows of the set exactly once"
+            f"permutation: expected each index from {ORIGINAL} (unpermuted) to {q - 1} exactly once per source, got "
+            f"{permutation - 1} of source {names[number]!r} {times[number, permutation]} times; pass all rows of the "
+            "set exactly once"
         )
     return q
 

@@ -48,11 +48,10 @@ def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
 
 
 def compute_neighbor_distributions(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
-    """Compute ψ^r of each word: the distribution of POS tags over the neighbors within `radius` words.
+    """Compute ψ^r of each word, shape (…, n, 17): the distribution of POS tags of neighbors within `radius` words.
 
-    The word itself is not one of its neighbors. Words near the ends of a sentence have fewer neighbors. The words of a
-    sentence are along the last axis of the tag indices (`encode_tags`), shape (…, n). The shares have shape (…, n, 17).
-    Each row sums to 1, or to 0 for a word without neighbors.
+    The words of a sentence are along the last axis of the tag indices (`encode_tags`). A word without neighbors has
+    zeros.
 
     >>> compute_neighbor_distributions(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
@@ -82,11 +81,10 @@ def count_neighbor_tags(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArra
 
 
 def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
-    """Find the k tags with the largest weights in each row, encoded as a bit mask.
+    """Find the k tags with the largest weights in each row of shape (…, 17), encoded as a bit mask, shape (…).
 
-    Ties, including those among weights of 0, are broken in the order of `TAGS`. Equal rows therefore have the same k
-    tags on every processor. `numpy.argpartition`, which the authors' code uses, guarantees no order among ties. The
-    weights have shape (…, 17), and the bit masks shape (…). Bit t is set if tag t is one of the k tags.
+    Ties, including those among weights of 0, are broken in the order of `TAGS`, unlike `numpy.argpartition`, which the
+    authors' code uses. Bit t is set if tag t is one of the k tags.
 
     >>> int(find_top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
     10

@@ -18,12 +18,11 @@ AUROC: Final = "auroc"
 
 
 def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
-    """Compute the area under the ROC curve (AUROC).
+    """Compute the area under the ROC curve (AUROC); None without positives or without negatives.
 
-    The area is the probability that a random positive scores above a random negative, with ties counted as half. It is
+    The area is the probability that a random positive scores above a random negative, with ties counted as half,
     computed from the Mann-Whitney U statistic (Hanley and McNeil 1982,
-    https://doi.org/10.1148/radiology.143.1.7063747). It is 1 for a perfect ranking, 0.5 for a constant score, and on
-    average 0.5 for a random score; None without positives or without negatives.
+    https://doi.org/10.1148/radiology.143.1.7063747).
 
     >>> compute_auroc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
@@ -39,11 +38,10 @@ def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
 
 def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> float:
-    """Compute the break-even threshold, at which the number of predicted positives equals the number of positives.
+    """Compute the lowest score of as many predicted positives as there are positives; infinity without positives.
 
-    At this threshold, precision and recall are equal, except if several pairs tie at the threshold. All tied pairs are
-    predicted positive, so that the result does not depend on the order of the pairs. The threshold is the lowest score
-    that is predicted positive; infinity without positives.
+    At this break-even threshold, precision and recall are equal, except if several pairs tie at it. All tied pairs are
+    predicted positive, so that the result does not depend on the order of the pairs.
 
     >>> compute_break_even_threshold([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
@@ -85,19 +83,19 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64]) -
         lows, highs = compute_proportion_limits(np.array([area]), np.array([size]))
         low, high = float(lows[0]), float(highs[0])
     else:
-        low, high = _logit_limits(area, math.sqrt(variance))
+        # By the delta method. The exponent is limited, because math.exp overflows above 709.
+        reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance) / (area * (1 - area))
+        sides = (math.log(area / (1 - area)) + side for side in (-reach, reach))
+        low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, side)))) for side in sides)
     return Estimate(area, low, high, len(scores)).copy_with_sample(Sample(AUROC, columns))
 
 
 def compute_auroc_from_sums(sums: Floats) -> Floats:
-    """Compute the area under the ROC curve (AUROC) of each bootstrap resample from sums of placement values.
+    """Compute the area under the ROC curve (AUROC) from sums of placement values, shape (r, 6).
 
     To first order, the area is linear in the placement values: the mean over positive pairs, plus the mean over the
-    other pairs, minus the area of all pairs. It is NaN if one of the labels has no pairs.
-
-    Args:
-        sums: Sums of the placement values of positive pairs, the number of these pairs, the same two sums for the other
-            pairs, the area times the number of pairs, and the number of pairs, shape (r, 6).
+    other pairs, minus the area of all pairs. `columns` of `estimate_auroc` has the six sums. NaN if one of the labels
+    has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         areas: Floats = sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3] - sums[:, 4] / sums[:, 5]
@@ -118,10 +116,9 @@ def _placements(scores: Floats, positive: Flags) -> Floats:
 def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[np.int64]) -> Estimate:
     """Estimate average precision, the step-wise area under the precision-recall curve.
 
-    Pairs with equal scores form one step, as in scikit-learn. The limits are those of a proportion, the binomial
-    interval of Boyd, Eng & Page (2013), https://doi.org/10.1007/978-3-642-40994-3_29, with the number of sources that
-    have positive pairs as n. They are Clopper-Pearson limits, because the logit interval of that paper becomes wide
-    near 1: for a value of 0.998 and n = 64, it is [0.67, 1.00].
+    Pairs with equal scores form one step, as in scikit-learn. The limits are those of a proportion (Boyd, Eng & Page
+    2013, https://doi.org/10.1007/978-3-642-40994-3_29), with the number of sources that have positive pairs as n. They
+    are Clopper-Pearson limits, because the logit interval of that paper becomes wide near 1.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits = np.cumsum(np.bincount(group, weights=positive, minlength=len(values)))
@@ -132,12 +129,3 @@ def estimate_average_precision(scores: Floats, positive: Flags, source: NDArray[
     size = int((sum_by_source(positive, source) > 0).sum())
     lows, highs = compute_proportion_limits(np.array([value]), np.array([float(size)]))
     return Estimate(value, float(lows[0]), float(highs[0]), len(scores))
-
-
-def _logit_limits(value: float, error: float) -> tuple[float, float]:
-    """Compute the 95 % limits of a value in (0, 1), symmetric on the logit scale (delta method)."""
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error / (value * (1 - value))
-    centre = math.log(value / (1 - value))
-    # The exponent is limited, because math.exp overflows above 709.
-    low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + side)))) for side in (-reach, reach))
-    return low, high

@@ -62,10 +62,6 @@ def resample_statistics(
     All samples have the same n examples in the same order. The result has one array of shape (resamples,) per sample,
     with NaN if a resample contains no example of a subset.
     """
-    if len(lengths := {len(sample.columns) for sample in samples}) > 1:
-        raise ValueError(
-            f"samples: expected samples of the same examples, got lengths {sorted(lengths)}; pass samples of one set"
-        )
     sums = resample_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)
     return [STATISTICS[sample.statistic](part) for sample, part in zip(samples, parts, strict=True)]
@@ -184,15 +180,6 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     (5, 1, 0.125)
     """
     one, two = (np.asarray(values) for values in (first, second))
-    if one.shape != two.shape or one.ndim != 1:
-        raise ValueError(
-            f"mcnemar: expected two one-dimensional arrays of equal length, got shapes {one.shape} and {two.shape}; "
-            "pass one value per example"
-        )
-    if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
-        raise ValueError(
-            "mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values; pass 0 and 1 only"
-        )
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
     k, d = np.arange(min(only_first, only_second) + 1), only_first + only_second
     # In logarithms, because the binomial coefficients of a few thousand examples overflow a float.
@@ -202,9 +189,7 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
 
 
 def compare_binary_outcomes(first: Sample, second: Sample) -> PairedDifference | None:
-    """Compare two proportions over the same examples by McNemar's test, with a closed-form interval.
-
-    Return None if the test does not apply.
+    """Compare two proportions over the same examples by McNemar's test; None if the test does not apply.
 
     >>> first = Sample(RATIO, np.array([[1.0, 1], [1, 1], [1, 1], [0, 1]]))
     >>> second = Sample(RATIO, np.array([[0.0, 1], [0, 1], [1, 1], [0, 1]]))
@@ -265,15 +250,12 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
 def run_seed_test(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
     """Test whether two systems differ by more than the variation between their seeds.
 
-    This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed, with a separate
-    variance for each system. If a system has a single seed, its variance is unknown, and the variance of the other
-    system is used for both (Student's t test; Crawford & Howell 1998). With a single seed each, there is no test. The
+    This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed. If a system has a
+    single seed, the variance of the other system is used for both (Student's t test; Crawford & Howell 1998). The
     examples are treated as fixed: the result generalizes to other seeds on this test set, not to other test sets.
 
-    Returns:
-        Difference of the means, second minus first, and its two-sided p value in [0, 1]. `n` counts the seeds of both
-        systems. Interval and p value are None if there are too few seeds, or if the seeds of each system have equal
-        scores.
+    Returns the difference of the means, second minus first, and its two-sided p value. `n` counts the seeds of both
+    systems. Interval and p value are None if there are too few seeds, or if the seeds of each system have equal scores.
 
     >>> run_seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True

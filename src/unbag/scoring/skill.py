@@ -86,9 +86,6 @@ def skill_score(
         - n_sources: Number of sources.
         - excluded: Excluded gold labels (`label`) with their number of rows (`rows`) and the `reason`.
 
-    Raises:
-        ValueError: If the row scores refer to different rows.
-
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
     >>> half = RowScores(right, labels, range(200))
@@ -100,15 +97,6 @@ def skill_score(
     >>> skill_score(half, lexical, shuffled_scores=half)["score"].value  # ignores word order
     0.0
     """
-    given = [each for each in (lexical_scores, shuffled_scores) if each is not None]
-    if not all(
-        np.array_equal(model_scores.label, each.label) and list(model_scores.source) == list(each.source)
-        for each in given
-    ):
-        raise ValueError(
-            "skill_score: expected scores of the model and the baselines on the same rows, got different rows; pass "
-            "scores of one set"
-        )
     labels, label_index = np.unique(model_scores.label, return_inverse=True)
     counted = np.ones(len(label_index), dtype=bool)
     if model_scores.is_counted is not None:

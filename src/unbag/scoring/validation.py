@@ -20,9 +20,7 @@ def validate_lengths(metric: str, unit: str = "row", /, **columns: Any) -> None:
 def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
     """Validate gold label ids and other integer columns, shape (n,) each, and convert them to int64.
 
-    Raises:
-        ValueError: If the lengths differ, there are no examples, a value is not an integer, or a gold label is
-            negative.
+    Lengths must be equal and above 0. Gold labels must not be negative.
 
     >>> [column.tolist() for column in validate_columns([0, 1], predictions=[2, -1])]
     [[0, 1], [2, -1]]

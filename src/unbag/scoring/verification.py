@@ -195,12 +195,6 @@ def compute_binary_scores(
     that has the label as a positive: `false_positive` is the share of negatives that are predicted positive.
     """
     positive = np.asarray(predictions.positive, dtype=bool)
-    lengths = {len(sources), *(len(part) for part in predictions if part is not None)}
-    if len(lengths) > 1:
-        raise ValueError(
-            "verification: expected labels, predictions and sources of equal length, got lengths "
-            f"{sorted(lengths)}; pass one value per pair"
-        )
     if positive.all() or not positive.any():
         return None
     predictions = predictions.with_errors()
@@ -270,13 +264,10 @@ def _estimate_balanced_accuracy(
 
 
 def compute_balanced_accuracy(sums: Floats) -> Floats:
-    """Compute balanced accuracy from the numbers of pairs and of correct predictions per label.
+    """Compute balanced accuracy from sums, shape (r, 4); NaN if one of the labels has no pairs.
 
-    It is NaN if one of the labels has no pairs.
-
-    Args:
-        sums: Numbers of correctly predicted positives, of positives, of correctly predicted negatives, and of
-            negatives, shape (r, 4).
+    The sums are the numbers of correctly predicted positives, of positives, of correctly predicted negatives, and of
+    negatives.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
