@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,16 @@ def hash_file(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     return _cached_file_hash(path.resolve(), identity)
+
+
+@cache
+def hash_package_code(*names: str) -> str:
+    """Compute the sha256 of the code of unbag in the given files and folders, such as `data` and `utils/rng.py`."""
+    digest, package = hashlib.sha256(), Path(__file__).parents[1]
+    for name in names:
+        for file in sorted((package / name).rglob("*.py")) or [package / name]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def hash_named_files(files: Sequence[tuple[str, Path]]) -> str:

@@ -48,7 +48,6 @@ _INPUT_LAYERS: Final = (
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
-_UNKNOWN: Final = -1
 _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
@@ -81,7 +80,7 @@ class EmbeddingTable:
             by_sentence = iter(self._rows(list(chain.from_iterable(batch))))
             for sentences in batch:
                 for rows in islice(by_sentence, len(sentences)):
-                    indices.extend(row for row in rows if row != _UNKNOWN)
+                    indices.extend(rows)
                 ends.append(len(indices))
         ones = np.ones(len(indices), dtype=np.float32)
         columns = np.array(indices, dtype=np.int32)
@@ -108,12 +107,7 @@ def compute_mean_embeddings(
 
 
 def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
-    """Locate and load an embedding table (`find_embeddings`).
-
-    Args:
-        language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
-            (`data.text.tokens`) for word-level tables.
-    """
+    """Locate and load an embedding table (`find_embeddings`). The language selects the tokenizer of words."""
     kind, path, identity = find_embeddings(name)
     if kind == "words":
         rows, vectors = read_word_vectors(path)
@@ -130,12 +124,9 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
 def find_embeddings(name: str) -> EmbeddingTableLocation:
     """Locate an embedding table, and download it if necessary.
 
-    The name is one of
-
-    - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at a
-      given commit (`org/name@commit`), or a folder with the same files;
-    - an installed spaCy pipeline with vectors;
-    - a text file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
+    The name is a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest or a given
+    commit (`org/name@commit`), or a folder with the same files; an installed spaCy pipeline with vectors; or a text
+    file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
     """
     validate_embedding_table_name(name)
     path = Path(name).expanduser()
@@ -246,12 +237,14 @@ def _sha256(*paths: Path) -> str:
 def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
     """Build a function from sentences to table rows, which looks up each word as written, then in lowercase."""
 
-    def look_up(word: str) -> int:
-        found = (row(form) for form in (word, word.lower()))
-        return next((index for index in found if index is not None), _UNKNOWN)
+    def look_up(word: str) -> int | None:
+        index = row(word)
+        return row(word.lower()) if index is None else index
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
-        return [[look_up(word) for word in tokenize(sentence, language).texts] for sentence in sentences]
+        for sentence in sentences:
+            found = map(look_up, tokenize(sentence, language).texts)
+            yield [index for index in found if index is not None and index >= 0]  # spaCy has -1 for words without row
 
     return rows
 

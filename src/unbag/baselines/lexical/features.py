@@ -82,9 +82,8 @@ class FeatureVocabulary:
     integer. SNLI and MNLI have tens of millions of features, for which arrays need a tenth of the memory and time of
     dictionaries.
 
-    Attributes:
-        words: Words by index. Indices start at 1; index 0 means no word.
-        codes: Integer code of the feature of each column, in ascending order, shape (features,).
+    The attribute `words` has the words by index, from 1; index 0 means no word. `codes` has the code of each column, in
+    ascending order.
     """
 
     def __init__(self, words: Sequence[str], codes: NDArray[np.int64]) -> None:
@@ -207,16 +206,13 @@ def rank_misleading_features(
     gold: NDArray[np.int64],
     max_features: int,
 ) -> list[list[FeatureContribution]]:
-    """Rank the features of each pair that favor the most likely wrong label over the gold label.
+    """Rank the features of each pair that favor the most likely wrong label over the gold label, most misleading first.
 
     Args:
         weights: Weights of the model, shape (features, labels).
         matrix: Features of the pairs, shape (n, features).
         probabilities: Label probabilities, shape (n, labels). Among equally likely wrong labels, the first one counts.
         gold: Gold label ids, shape (n,).
-
-    Returns:
-        For each pair, the features that favor the wrong label, in descending order of contribution.
     """
     wrong_probabilities = probabilities.copy()
     wrong_probabilities[np.arange(len(gold)), gold] = -1  # below all probabilities: never the argmax

@@ -36,7 +36,7 @@ from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import get_cache_folder
-from unbag.utils.hashing import hash_texts
+from unbag.utils.hashing import hash_package_code, hash_texts
 from unbag.utils.options import validate_int, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
@@ -49,13 +49,8 @@ DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
 _CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
-# Code that affects a fitted model. After a change in one of these files, cached models are not reused.
-_CODE: Final = (
-    *(f"baselines/lexical/{name}.py" for name in "features fitting model optimizer".split()),
-    *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
-    *(f"data/{name}.py" for name in ("labels", "readers", "sources", "text_layout", "text/tagging", "text/tokens")),
-    "utils/rng.py",
-)
+_CODE: Final = ("baselines/lexical", "data", "utils/rng.py")
+"""Code that may affect a fitted model. After a change in one of these files, cached models are not reused."""
 
 
 Progress = Callable[[int, int], None]
@@ -74,7 +69,7 @@ class LexicalTrainingOptions:
         pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.build_word_selector`); None for
             the default of the language.
         tags: Tags that select content words: the most frequent tag of the word in the training pairs (`BY_TYPE`), or
-            its tag in the sentence (`BY_CONTEXT`), as in the paper. No effect if all words count.
+            its tag in the sentence (`BY_CONTEXT`), as in the paper.
         hypothesis_only: Whether to ignore the words of the premise.
         max_train_pairs: Number of training pairs to sample; None for all pairs.
         l2: L2 penalty; None to select the penalty on held-out pairs.
@@ -158,11 +153,9 @@ def fit_or_load_lexical_model(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Fit a lexical model, or find it in the cache. Returns the folder of the model.
+    """Fit a lexical model to the pairs outside a fold, or find it in the cache. Returns the folder of the model.
 
-    Args:
-        fold: Fold of the training pairs to exclude. The penalty is still selected on all pairs.
-        progress: Callback with the number of processed pairs and the total; not called for a cached model.
+    `progress` is called with the number of processed pairs and the total, unless the model is cached.
     """
     if options.pipeline and options.pipeline != ALL:
         pipelines.validate_pipeline(options.pipeline)
@@ -303,18 +296,9 @@ def _key(recipe: LexicalTrainingOptions, sources: Sequence[PairSource], words: s
         "sources": [(source.origin, source.split, source.revision) for source in sources],
         "words": words,
         "fold": asdict(fold) if fold else None,
-        "code": compute_code_hash(),
+        "code": hash_package_code(*_CODE),
     }
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def compute_code_hash() -> str:
-    """Compute a hash of the source code that affects fitted models."""
-    package = Path(__file__).parents[2]
-    code = hashlib.sha256()
-    for name in _CODE:
-        code.update((package / name).read_bytes())
-    return code.hexdigest()
 
 
 FLOOR: Final = 1e-6
@@ -351,7 +335,7 @@ class CrossFittedModel:
             "pairs": hash_texts((example.premise, example.hypothesis, example.label) for example in examples),
             "words": self._reader.identity,
             **{"hypothesis_only": hypothesis_only, "folds": folds, "seed": seed},
-            "code": compute_code_hash(),
+            "code": hash_package_code(*_CODE),
         }
         key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
         self.identity = f"cross-fitted {'hypothesis' if hypothesis_only else 'lexical'} {key}"

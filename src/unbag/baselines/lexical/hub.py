@@ -67,10 +67,9 @@ def locate_lexical_model(
 ) -> Path:
     """Locate a fitted lexical model, in a folder or on the Hub, and download it if necessary. Returns its folder.
 
-    Args:
-        test_source: Source of pairs that must not be in the training data of the model.
-        pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the
-            pipeline that tags its words. Loading a pipeline executes its code, so the caller must allow it.
+    The training data of the model must not include `test_source`. `pipeline` is trusted in addition to
+    `KNOWN_PIPELINES`: loading the pipeline that tags the words of the model executes its code, so the caller must allow
+    it.
     """
     if not is_lexical_model(name, revision=revision):
         raise ValueError(

@@ -1,22 +1,15 @@
-"""L-BFGS optimizer with whitened variables (Nocedal & Wright 2006, section 7.2).
-
-The optimizer minimizes smooth convex functions of millions of variables.
+"""L-BFGS optimizer with whitened variables (Nocedal & Wright 2006, section 7.2), for smooth convex functions.
 
 SciPy's L-BFGS-B does not reach the required precision. Its line search compares values, so it stops at a relative
-gradient norm of about 5e-9, where the probabilities have an error of 2e-8 (22,588 pairs of SNLI, l2 = 5). It also
-spends most of its time on bounds, which this problem does not have. This implementation applies the inverse Hessian in
-its compact form (equation 7.24, for the inverse in Byrd, Nocedal & Schnabel 1994, theorem 2.2): two products with one
-matrix. The usual two-loop recursion reads and writes a vector four times for each stored step.
+gradient norm of about 5e-9, where the probabilities have an error of 2e-8 (22,588 pairs of SNLI, l2 = 5). This
+implementation applies the inverse Hessian in its compact form (equation 7.24, for the inverse in Byrd, Nocedal &
+Schnabel 1994, theorem 2.2): two products with one matrix.
 
-Whitening changes the variables so that columns are nearly uncorrelated. A word and the word pairs that contain it occur
-together. The loss is therefore steep along some combinations of their weights and flat along others, and more data
-increase this difference. Such a loss requires many steps. In the new variables, the Hessian is closer to the identity
-(preconditioning: Nocedal & Wright 2006, section 5.1), and a fit takes fewer steps.
-
-For a frequent column, the data contribute more to the Hessian than the penalty. The thousand most frequent columns are
-decorrelated exactly. Each other frequent column is decorrelated from the bias and from the columns with which it occurs
-most often (a factorized sparse approximate inverse: Kolotilina & Yeremin 1993). Each rare column has little influence,
-but together they correlate with the bias. They are decorrelated from the bias only, which is similar to centering.
+Whitening changes the variables so that columns are nearly uncorrelated (preconditioning: Nocedal & Wright 2006, section
+5.1). A word and the word pairs that contain it occur together, and such a loss otherwise requires many steps. The
+thousand most frequent columns are decorrelated exactly. Each other frequent column is decorrelated from the bias and
+from the columns with which it occurs most often (a factorized sparse approximate inverse: Kolotilina & Yeremin 1993),
+and rare columns from the bias only.
 """
 
 from collections.abc import Callable
@@ -49,6 +42,7 @@ class InverseHessian:
         self._n_stored = 0  # stored steps; the newest is in row `_newest` of each half
         self._newest = -1
         self._steps_and_changes = np.zeros((2, memory, len(gradient)))
+        self._flat = self._steps_and_changes.reshape(2 * memory, -1)  # a view
         self._by_gradient = np.zeros((2, memory))  # products of the rows with the gradient
         self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
@@ -63,7 +57,7 @@ class InverseHessian:
             self._n_stored = min(self._n_stored + 1, self._memory)
             self._steps_and_changes[:, new] = step, change
             self._by_gradient[:, new] = step @ before, change @ before
-        by_before, self._by_gradient = self._by_gradient, self._products(gradient)
+        by_before, self._by_gradient = self._by_gradient, (self._flat @ gradient).reshape(2, self._memory)
         if convex:
             # A product with the change of the gradient is the change of the products; this saves a pass over all steps.
             self._step_change[:, new], self._change_change[:, new] = self._by_gradient - by_before
@@ -89,26 +83,13 @@ class InverseHessian:
         result += gamma * self._gradient
         return result
 
-    def _products(self, vector: Vector) -> NDArray[np.float64]:
-        products: NDArray[np.float64] = (self._flat @ vector).reshape(2, self._memory)
-        return products
-
-    @property
-    def _flat(self) -> NDArray[np.float64]:
-        return self._steps_and_changes.reshape(2 * self._memory, -1)
-
 
 def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Minimize a smooth convex function with L-BFGS. `objective` computes value and gradient.
+    """Minimize a smooth convex function with L-BFGS. Return the minimum, shape (variables,), and the number of steps.
 
-    Args:
-        x: Starting point, shape (variables,).
-        tolerance: Gradient norm, relative to that at the starting point, at which the search stops. The search also
-            stops if neither norm nor value decreases by more than rounding errors for 20 steps. The result is then the
-            point with the smallest norm.
-
-    Returns:
-        Minimum, shape (variables,), and number of steps.
+    `objective` computes value and gradient, and `x` is the starting point. The search stops at a gradient norm of
+    `tolerance`, relative to that at the start, or if neither norm nor value decreases by more than rounding errors for
+    20 steps. The result is then the point with the smallest norm.
     """
     value, gradient = objective(x)
     inverse = InverseHessian(gradient)

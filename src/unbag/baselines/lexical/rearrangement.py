@@ -3,14 +3,10 @@
 The model is softmax regression on the mean token embedding of a pair: u(X; β) = softmax(W^β · mean embedding), fitted
 with unpenalized cross-entropy on all pairs of a corpus. The uncertainty of a pair is u' = 1 - u(X; β)_gold ("Refining
 Models' Inference Ability Independent of Simple Bag-of-Word Statistics", anonymous EMNLP-IJCNLP submission, section 4).
-As in the paper, W has no bias. For a pair without known tokens, all labels have equal probability.
+As in the paper, W has no bias.
 
-Without a penalty, the fitted probabilities do not change if all embeddings are multiplied by an invertible matrix. The
-mean embeddings are therefore whitened, so that their second moments are the identity. L-BFGS then takes tens of steps
-instead of thousands and converges to the last digits of float64. The result does not depend on the processor or the
-number of threads.
-
-The pairs with the highest uncertainty are the test set (section 4 of the paper).
+The mean embeddings are whitened, so that their second moments are the identity. This does not change the fitted
+probabilities, but L-BFGS takes tens of steps instead of thousands, and converges to the last digits of float64.
 """
 
 from collections.abc import Sequence
@@ -66,8 +62,7 @@ def fit_mean_embedding_model(
     """Fit the softmax regression u(X; β) on mean token embeddings to labeled texts.
 
     The loss is equation 2 of the paper with the cross-entropy of the probabilities, because the arg max has no
-    gradient. The fit is deterministic. It needs memory for one float64 copy of the mean embeddings, n × dimensions × 8
-    bytes (1.75 GB for the 569,033 pairs of SNLI at 384 dimensions).
+    gradient. The fit needs memory for one float64 copy of the mean embeddings, n × dimensions × 8 bytes.
 
     Args:
         counts: Count of each embedding in each text, shape (n, rows).
@@ -167,10 +162,9 @@ def rearrange_examples(
 ) -> Rearrangement:
     """Split examples into training, validation and test sets by the uncertainty of a bag-of-words model.
 
-    The k_te most uncertain examples are the test set. A random sample of k_dv other examples is the validation set, and
-    the rest is the training set ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
-    anonymous EMNLP-IJCNLP submission, section 4). The test set is divided by uncertainty into twenty partitions whose
-    sizes differ by at most one (section 5.3). A test set with fewer than twenty examples has one partition per example.
+    The most uncertain examples are the test set. A random sample of other examples is the validation set, and the rest
+    is the training set (section 4 of the paper). The test set is divided by uncertainty into twenty partitions whose
+    sizes differ by at most one (section 5.3), or into one partition per example if it is smaller.
 
     Args:
         uncertainty: u' of each example, rounded so that all machines agree, shape (n,).

@@ -3,18 +3,13 @@
 Three measures accelerate the fit without changing the solution:
 
 - Equal columns (words and word pairs that occur in the same examples, usually in one) have equal weights at the
-  optimum. A single column, multiplied by the square root of k, replaces k equal columns, with the same penalty and the
-  same predictions. On SNLI this removes three quarters of the columns.
+  optimum. A single column, multiplied by the square root of k, replaces k equal columns. On SNLI this removes three
+  quarters of the columns.
 - Three labels need only two variables per column (`_contrasts`).
 - Variables are scaled by their curvature (the diagonal of the Hessian), so that the step size suits both rare and
   frequent words. For frequent columns, nearly the whole Hessian is used (`unbag.baselines.lexical.optimizer`).
 
-The optimizer is L-BFGS (`unbag.baselines.lexical.optimizer`) with SciPy's sparse products. `benchmarks/lexical.py`
-compares the fit with scikit-learn's `LogisticRegression`.
-
-`PenalizedCrossEntropy` computes value and gradient on large sparse data in the time of four sparse products. Threads
-compute the products of the contrasts and the logits of row blocks in parallel. Each product is the same as on a single
-thread. SciPy and NumPy release the global interpreter lock.
+`benchmarks/lexical.py` compares the fit with scikit-learn's `LogisticRegression`.
 """
 
 from collections.abc import Iterable
@@ -202,9 +197,8 @@ def merge_equal_columns(
 ) -> tuple["scipy.sparse.csc_matrix", NDArray[np.intp], Vector]:
     """Merge each group of k equal indicator columns into one column, multiplied by √k.
 
-    Returns:
-        Merged matrix, float64, shape (n, groups); group of each feature, shape (features,); square root of the size of
-        each group, shape (groups,). The weight of a feature is the weight of its group divided by this root.
+    Returns the merged matrix, float64, shape (n, groups); the group of each feature, shape (features,); and the square
+    root of the size of each group, by which the weight of a feature is divided.
     """
     by_column = matrix.tocsc()
     # The signature of a column is the sum of the random keys of its rows. Two different columns collide with

@@ -28,13 +28,10 @@ def is_word_vector_file(path: Path) -> bool:
 
 
 def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
-    """Read word vectors from a text file, a gzip file, or a zip archive with one text file.
+    """Read the row of each word, and vectors, shape (rows, dimensions), from a text, gzip or zip file.
 
     A first line with two integers (words, dimensions) is a word2vec header. Words may contain spaces (some words in
     glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used.
-
-    Returns:
-        Row of each word, and vectors, shape (rows, dimensions).
     """
     try:
         with _opened(path) as (file, place):
