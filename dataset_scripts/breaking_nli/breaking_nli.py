@@ -17,6 +17,7 @@ from rich.console import RenderableType
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
+from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition, Scores
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
@@ -38,18 +39,12 @@ from unbag.challenge_sets.perturbations.substitution import (
     WordPairStatistics,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
-from unbag.challenge_sets.requirements import (
-    Requirement,
-    build_embeddings_requirement,
-    build_wordnet_requirement,
-    iter_train_split_requirements,
-)
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
+from unbag.data import labels
 from unbag.data.columns import read_column, round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
-from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text.entities import EntityRecognizer, precompute_entities
@@ -61,11 +56,11 @@ from unbag.utils.hashing import hash_file
 
 _PAPER = "Glockner et al. 2018"
 _PLURAL = {
-    ENTAILMENT: "entailments",
-    NEUTRAL: "neutral pairs",
-    CONTRADICTION: "contradictions",
-    NOT_ENTAILMENT: "pairs labelled not entailment",
-    NOT_CONTRADICTION: "pairs labelled not contradiction",
+    labels.ENTAILMENT: "entailments",
+    labels.NEUTRAL: "neutral pairs",
+    labels.CONTRADICTION: "contradictions",
+    labels.NOT_ENTAILMENT: "pairs labelled not entailment",
+    labels.NOT_CONTRADICTION: "pairs labelled not contradiction",
 }
 _MIN_PAIRS = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 _PER_CATEGORY = 2
@@ -131,12 +126,9 @@ class BreakingNliOptions(OfficialOptions):
     def validate(self) -> None:
         """Validate the options."""
         vocabulary_split.validate_vocabulary_option(self.words)
-        if self.is_official and self.words != vocabulary_split.ALL:
-            raise ValueError(
-                f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
-                f"got {self.words!r}"
-            )
-        if self.is_official and (given := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
+        given = [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]
+        given += ["words"] if self.words != vocabulary_split.ALL else []
+        if self.is_official and given:
             raise ValueError(
                 f"{', '.join(given)}: expected a corpus, got the config {OFFICIAL!r}, which replaces no words; omit "
                 f"{'it' if len(given) == 1 else 'them'}, or choose a corpus"
@@ -210,7 +202,7 @@ class BreakingNli(ChallengeSet):
     optional_columns = ("similarity", "pair_frequency", "annotator_labels", "premise")
     metric_definitions = (
         replace(ACCURACY, published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),)),
-        *(_define_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
+        *(_define_accuracy(label) for label in (*labels.LABELS, labels.NOT_ENTAILMENT)),
     )
     is_accuracy = True
     has_verification = True
@@ -223,10 +215,10 @@ class BreakingNli(ChallengeSet):
     )
     mark_meanings = {"replaced": "replaced words"}
 
-    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+    def open_sources(self, builder: Any) -> list[PairSource]:
         """Open the official pairs, or the corpus of the premises."""
         if not builder.config.is_official:
-            return super().open_sources(builder, streaming=streaming)
+            return super().open_sources(builder)
         with zipfile.ZipFile(self.official.find_file(builder.config)) as archive:
             return [self.official.open_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
@@ -280,14 +272,15 @@ class BreakingNli(ChallengeSet):
             record["rejected"] = rejected
         return record
 
-    def iter_requirements(self, options: Any) -> Iterator[Requirement]:
+    def iter_requirements(self, options: Any) -> Iterator[requirements.Requirement]:
         """Iterate over the requirements beside the pairs: training and bigram corpora, embeddings and WordNet."""
-        yield from iter_train_split_requirements(options.train_data or ([options.corpus] if options.corpus else []))
-        yield from iter_train_split_requirements(options.bigrams or [])
+        train_data = options.train_data or ([options.corpus] if options.corpus else [])
+        yield from requirements.iter_train_split_requirements(train_data)
+        yield from requirements.iter_train_split_requirements(options.bigrams or [])
         if options.embeddings:
-            yield build_embeddings_requirement(options.embeddings)
+            yield requirements.build_embeddings_requirement(options.embeddings)
         if options.wordnet:
-            yield build_wordnet_requirement()
+            yield requirements.build_wordnet_requirement()
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 if the prediction is correct and no other label has its probability, else 0.

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,21 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from unbag.baselines.lexical.fitting import (
-    DEFAULT_SEED,
-    DEFAULT_TRAINING,
-    FOLDS,
-    LexicalTrainingOptions,
-    load_lexical_model,
-)
+from unbag.baselines.lexical import fitting, scorer
 from unbag.baselines.lexical.hub import locate_lexical_model
 from unbag.baselines.lexical.model import CONFIG_FILE
-from unbag.baselines.lexical.scorer import (
-    SCHEMA,
-    ExampleScorer,
-    fit_or_load_scorer_models,
-    iter_misleading_example_tables,
-)
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role
@@ -79,14 +66,14 @@ class CsLambdaOptions(SetOptions):
     lexical: str | None = None
     pipeline: str | None = None
     max_train_pairs: int | None = None
-    folds: int = FOLDS
+    folds: int = fitting.FOLDS
     min_lms: float = 0.0
-    seed: int = DEFAULT_SEED
+    seed: int = fitting.DEFAULT_SEED
 
     def validate(self) -> None:
         """Validate the limits, and that the options agree."""
         validate_language(self.sentence_language)
-        if not (self.train_data or self.lexical) and self.sentence_language not in DEFAULT_TRAINING:
+        if not (self.train_data or self.lexical) and self.sentence_language not in fitting.DEFAULT_TRAINING:
             raise UnsuitablePairsError(
                 f"train_data: expected training pairs in the language {self.sentence_language!r} for the lexical "
                 "model, got none; pass your own files with -o train_data=FILE"
@@ -136,7 +123,7 @@ class CsLambda(ChallengeSet):
         "Accuracy without word order therefore shows lexical knowledge that the lexical model lacks."
     )
     Options = CsLambdaOptions
-    schema = SCHEMA
+    schema = scorer.SCHEMA
     has_two_label_corpora = False
     exclusion_reason = "below λ"
     example_id = "id"  # pairs of one document share a source
@@ -181,8 +168,9 @@ class CsLambda(ChallengeSet):
 
     def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
         """Score the pairs, and select those with at least the minimum LMS."""
-        scorer = _load_scorer(_fit_models(pairs.source, pairs.options), pairs.options.seed)
-        yield from iter_misleading_example_tables(iter(pairs), scorer, min_lms=pairs.options.min_lms)
+        models = [fitting.load_lexical_model(folder) for folder in _fit_models(pairs.source, pairs.options)]
+        example_scorer = scorer.ExampleScorer(models, pairs.options.seed)
+        yield from scorer.iter_misleading_example_tables(iter(pairs), example_scorer, min_lms=pairs.options.min_lms)
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Fit the lexical models before worker processes start."""
@@ -202,7 +190,7 @@ class CsLambda(ChallengeSet):
                 yield Requirement(f"the lexical model {options.lexical}", lambda: locate_lexical_model(options.lexical))
             return
         yield from requirements.iter_train_split_requirements(
-            options.train_data or DEFAULT_TRAINING[options.sentence_language]
+            options.train_data or fitting.DEFAULT_TRAINING[options.sentence_language]
         )
         pipeline = options.pipeline or PIPELINES.get(options.sentence_language, ALL)
         if pipeline != ALL:
@@ -275,17 +263,11 @@ class CsLambda(ChallengeSet):
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figure of accuracy by λ, with human accuracy and the best constant prediction as references."""
-        scores = group.scored_models[0].result.scores
-        references = [
-            figures.FigureSeries(
-                name,
-                tuple(figures.FigurePoint(*point) for point in _iter_points(scores, key)),
-                is_reference=True,
-                reference_index=number,
-            )
-            for number, (key, name) in enumerate(_REFERENCES.items())
-            if key in scores["subsets"][0]
-        ]
+        scores, references = group.scored_models[0].result.scores, []
+        for number, (key, name) in enumerate(_REFERENCES.items()):
+            if key in scores["subsets"][0]:
+                points = tuple(figures.FigurePoint(*point) for point in _iter_points(scores, key))
+                references.append(figures.FigureSeries(name, points, is_reference=True, reference_index=number))
         return [
             figures.build_group_figure(
                 group,
@@ -329,7 +311,7 @@ def _fit_models(source: PairSource, options: Any) -> tuple[Path, ...]:
     """Fit the lexical models of the folds or find fitted ones, and return their folders."""
     if options.lexical:
         return (locate_lexical_model(options.lexical, test_source=source),)
-    recipe = LexicalTrainingOptions(
+    recipe = fitting.LexicalTrainingOptions(
         tuple(options.train_data) if options.train_data else None,
         source.language,
         options.pipeline,
@@ -338,12 +320,7 @@ def _fit_models(source: PairSource, options: Any) -> tuple[Path, ...]:
         seed=options.seed,
     )
     # With several folds, no model scores a pair that it was fitted on.
-    return tuple(fit_or_load_scorer_models(recipe, source, n_folds=options.folds))
-
-
-@lru_cache(maxsize=1)
-def _load_scorer(folders: tuple[Path, ...], seed: int) -> ExampleScorer:
-    return ExampleScorer([load_lexical_model(folder) for folder in folders], seed)
+    return tuple(scorer.fit_or_load_scorer_models(recipe, source, n_folds=options.folds))
 
 
 def _get_name(subset: dict[str, Any]) -> str:
@@ -356,6 +333,6 @@ def _iter_points(scores: Any, key: str) -> Iterator[tuple[float | str, Estimate]
 
 
 def _describe_feature(feature: dict[str, Any]) -> str:
-    sides = [f"{feature[side]} ({side})" for side in ("premise", "hypothesis") if feature[side]]
-    name = f"{feature['premise']} → {feature['hypothesis']}" if len(sides) > 1 else sides[0]
-    return f"{name} {feature['logit']:+.1f}"
+    premise, hypothesis = feature["premise"], feature["hypothesis"]
+    both = f"{premise} → {hypothesis}" if premise and hypothesis else ""
+    return f"{both or (f'{premise} (premise)' if premise else f'{hypothesis} (hypothesis)')} {feature['logit']:+.1f}"

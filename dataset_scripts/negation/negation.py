@@ -49,8 +49,7 @@ class NegationOptions(SetOptions):
 class Negation(ChallengeSet):
     """Pairs built from each distinct premise of a corpus split.
 
-    Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use your own data. Options: `seed`,
-    `pipeline`, `words`.
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use your own data.
     """
 
     name = "negation"
@@ -76,6 +75,7 @@ class Negation(ChallengeSet):
     rows_per_table = 1_000  # small, because parsing is slow and progress is shown per table
     language = "en"
     from_text = True
+    parses = True
     is_sequential = True  # each distinct premise is used once
     label_names = TWO_WAY
     machine_made = frozenset({"sentences", "labels"})
@@ -123,10 +123,6 @@ class Negation(ChallengeSet):
         """Parse the premises with several processes. `rows` runs in one process and then reads the cached parses."""
         premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
         precompute_parses(options.pipeline, premises)
-
-    def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the parser, with the counts of premises, claims, rows of each operation and rejections by reason."""
-        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
 
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of the metrics, overall and by operation."""

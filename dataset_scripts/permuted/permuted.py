@@ -15,16 +15,8 @@ from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_trainin
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.perturbations import permutation
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
-from unbag.challenge_sets.perturbations.permutation import (
-    BOTH,
-    CLUMPS,
-    DEFAULT_MIN_WORDS,
-    DEFAULT_Q,
-    DEFAULT_SEED,
-    MODES,
-    Permuter,
-)
 from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_set_tables
 from unbag.challenge_sets.requirements import Requirement, iter_train_split_requirements
 from unbag.challenge_sets.result import Result
@@ -99,23 +91,23 @@ class PermutedOptions(SetOptions):
 
     FILES: ClassVar[tuple[str, ...]] = ("minitrees",)
 
-    mode: str = BOTH
-    q: int = DEFAULT_Q
-    min_words: int = DEFAULT_MIN_WORDS
+    mode: str = permutation.BOTH
+    q: int = permutation.DEFAULT_Q
+    min_words: int = permutation.DEFAULT_MIN_WORDS
     characters: bool = False
     minitrees: Sequence[str] | None = None
     minitree_by: str = "code"
     pipeline: str = PIPELINE
-    seed: int = DEFAULT_SEED
+    seed: int = permutation.DEFAULT_SEED
 
     def validate(self) -> None:
         """Validate the limits, and that the options suit the language."""
         validate_language(self.sentence_language)
-        Permuter(self.q, self.mode, self.seed)  # validates its options
+        permutation.Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
                 f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, since all permutations of a pair "
-                f"are in memory at once, got {self.q:,}; decrease q (the paper uses {DEFAULT_Q})"
+                f"are in memory at once, got {self.q:,}; decrease q (the paper uses {permutation.DEFAULT_Q})"
             )
         if self.min_words < _MIN_WORDS:
             raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
@@ -161,7 +153,7 @@ class Permuted(ChallengeSet):
     )
     has_shuffled_control = False
     Options = PermutedOptions
-    config_variants = ("mode", MODES)
+    config_variants = ("mode", permutation.MODES)
     schema = SCHEMA
     machine_made = frozenset({"sentences"})
     exclusion_reason = "too short to permute"
@@ -209,7 +201,7 @@ class Permuted(ChallengeSet):
             ratios = MiniTreeRatioCalculator(trees, tagger)
         yield from iter_permuted_set_tables(
             pairs,
-            Permuter(options.q, options.mode, options.seed),
+            permutation.Permuter(options.q, options.mode, options.seed),
             min_words=options.min_words,
             language=pairs.source.language,
             characters=options.characters,
@@ -251,8 +243,7 @@ class Permuted(ChallengeSet):
 
         A permutation without an answer counts as accepted. A bag of words and a constant prediction have 0 on every
         example, and random guessing has 0 on average. A perfect model has 1 in order and guesses on permutations, which
-        gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not reward correct predictions in
-        order, so random guessing is at its top.
+        gives 1 - 1/m with m labels.
         """
         gold = predictions.to_label_positions(columns["label"])
         right = predictions.predicted == gold
@@ -334,7 +325,7 @@ class Permuted(ChallengeSet):
             y="entropy",
             kind="dots",
         )
-        clumped = group.scored_models[0].result.config.get("mode") in CLUMPS
+        clumped = group.scored_models[0].result.config.get("mode") in permutation.CLUMPS
         names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
         return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
 

@@ -61,11 +61,7 @@ class RecombinedOptions(SetOptions):
         self.parse_sizes()
 
     def parse_sizes(self) -> tuple[int, ...]:
-        """Parse the document sizes in sentences, in ascending order.
-
-        Raises:
-            ValueError: If `k` is not a list of whole numbers within the limits, or none is above 1.
-        """
+        """Parse the document sizes in sentences, in ascending order."""
         try:
             sizes = sorted({int(part) for part in self.k.split(",")})
         except ValueError:
@@ -81,8 +77,7 @@ class RecombinedOptions(SetOptions):
 class Recombined(ChallengeSet):
     """Documents built from the premises of a corpus split, with supported and unsupported claims.
 
-    Configs: `<corpus>-<split>` for every English corpus; `data=…` uses your own data. Options: `k`, `seed`,
-    `pipeline`.
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` uses your own data.
     """
 
     name = "recombined"
@@ -114,6 +109,7 @@ class Recombined(ChallengeSet):
     rows_per_table = 1_000  # of up to 64 sentences: some MB
     language = "en"
     from_text = True
+    parses = True
     label_names = TWO_WAY
     machine_made = frozenset({"sentences", "labels"})
     exclusion_reason = "whose claim has no argument to exchange"
@@ -173,10 +169,6 @@ class Recombined(ChallengeSet):
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         """Select the numbers of examples that are not used as claims, by reason."""
         return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, LONG_EVIDENCE, OTHER_WORDS)}
-
-    def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the parser, with the counts of claims, rows per operation and excluded examples by reason."""
-        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
         """Compute a mask of the rows whose document contains the evidence and other sentences, shape (n,).

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,11 +27,11 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError, build_embeddings_requirement
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
-from unbag.data.columns import PAIR, declare_float_field, read_column, read_numeric_column, round_to_field
+from unbag.data.columns import PAIR, declare_float_field, iter_tables, read_column, read_numeric_column, round_to_field
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import Columns
-from unbag.data.sources import Example, PairSource, compute_source_id
+from unbag.data.sources import PairSource, compute_source_id
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import find_unseen_rows, score_resnli
 from unbag.utils.safe_io import DataError
@@ -70,11 +69,7 @@ class ResnliOptions(SetOptions):
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the options.
-
-        Raises:
-            UnsuitablePairsError: If the embeddings are for another language than the pairs.
-        """
+        """Validate the options."""
         if self.corpus and self.source_split is not None:
             raise ValueError(
                 f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
@@ -178,14 +173,14 @@ class Resnli(ChallengeSet):
         f"Up to {examples.PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
     )
 
-    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+    def open_sources(self, builder: Any) -> list[PairSource]:
         """Open the splits to merge: training data first, test data last."""
         if not builder.config.corpus:
             parts = (builder.config.source_split or "").split("+")
-            return [builder.open_pairs(streaming=streaming, split=part or None) for part in parts]
+            return [builder.open_pairs(part or None) for part in parts]
         base = CORPORA[builder.config.corpus]
         splits = (*base.train, *base.validation, *base.test)
-        return [builder.open_pairs(streaming=streaming, split=split) for split in splits]
+        return [builder.open_pairs(split) for split in splits]
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
         """Iterate over the requirements beside the pairs: the embeddings."""
@@ -197,13 +192,7 @@ class Resnli(ChallengeSet):
         return {"embeddings": embeddings.compute_embedding_table_identity(name)}
 
     def plan_splits(self, builder: Any, sources: Sequence[PairSource]) -> dict[str, tuple[list[Any], Any]]:
-        """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
-
-        Raises:
-            UnsuitablePairsError: If one of the three labels does not occur, or there are too few pairs for the
-                embeddings.
-            ValueError: If two pairs have the same id, or there are too few pairs for the splits.
-        """
+        """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition."""
         config = builder.config
         table = embeddings.load_embeddings(config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
@@ -246,13 +235,21 @@ class Resnli(ChallengeSet):
         """Build the rows of a split from some spans of all sources."""
         rearrangement = plan.rearrangement
         rows = (
-            (example, sources[number].split, float(plan.uncertainty[i]), int(rearrangement.partition[i]))
+            {
+                "id": example.source_id,
+                "source_id": compute_source_id(example),
+                "premise": example.premise,
+                "hypothesis": example.hypothesis,
+                "label": get_label_id(example.label),
+                "source_split": sources[number].split,
+                "uncertainty": float(plan.uncertainty[i]),
+                "partition": int(rearrangement.partition[i]),
+            }
             for number, start, stop, first in spans
             for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
             if rearrangement.split[i] == plan.split
         )
-        while some := list(islice(rows, _BATCH)):
-            yield _build_table(some)
+        return iter_tables(rows, _SCHEMA, size=_BATCH)
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
         """Compute a mask of the rows outside the training splits, shape (n,). If there are none, select all rows."""
@@ -353,35 +350,15 @@ def _choose_sizes(config: Any, labelled: Mapping[str, int]) -> tuple[int, int]:
     if config.corpus:
         base = CORPORA[config.corpus]
         k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
-    k_te, k_dv = (
-        default if size is None else size
-        for default, size in ((k_te, config.test_size), (k_dv, config.validation_size))
-    )
-    return int(k_te), int(k_dv)
+    k_te = k_te if config.test_size is None else config.test_size
+    return int(k_te), int(k_dv if config.validation_size is None else config.validation_size)
 
 
 def _require_each_label(labels: list[int], where: str) -> None:
     """Validate that each of the three labels occurs, since the lexical model is fitted to all of them."""
-    counts = Counter(labels)
-    label_counts = ", ".join(f"{counts[get_label_id(name)]:,} {name}" for name in LABELS)
-    if labels and len(counts) < len(LABELS):
+    counts = ", ".join(f"{labels.count(get_label_id(name)):,} {name}" for name in LABELS)
+    if labels and len(set(labels)) < len(LABELS):
         raise UnsuitablePairsError(
             f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
-            f"each label, got {label_counts}; add pairs of the missing label, or choose other sets"
+            f"each label, got {counts}; add pairs of the missing label, or choose other sets"
         )
-
-
-def _build_table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
-    examples, source_splits, uncertainty, partition = zip(*rows, strict=True)
-    ids = [example.source_id for example in examples]
-    columns = {
-        "id": ids,
-        "source_id": list(map(compute_source_id, examples)),
-        "premise": [example.premise for example in examples],
-        "hypothesis": [example.hypothesis for example in examples],
-        "label": [get_label_id(example.label) for example in examples],
-        "source_split": source_splits,
-        "uncertainty": uncertainty,
-        "partition": partition,
-    }
-    return pa.table(columns, schema=_SCHEMA)

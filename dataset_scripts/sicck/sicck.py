@@ -17,7 +17,7 @@ from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
-from unbag.data.columns import read_column, read_numeric_column
+from unbag.data.columns import read_column
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
@@ -26,9 +26,8 @@ from unbag.data.text.tagging import Tagger
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import (
     MEASURES,
-    apply_reverse_rule,
     build_four_way_labels,
-    map_four_way_label,
+    match_reversed_rows,
     score_sicck,
 )
 from unbag.scoring.skill import RowScores
@@ -166,10 +165,10 @@ class Sicck(ChallengeSet):
     )
     mark_meanings = {"modifier": "the modifier"}
 
-    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+    def open_sources(self, builder: Any) -> list[PairSource]:
         """Open the seeds."""
         if not builder.config.is_official:
-            return super().open_sources(builder, streaming=streaming)
+            return super().open_sources(builder)
         # The authors' file contains the seeds as ordinary rows without a modifier and with the authors' labels.
         lines = [
             json.dumps(
@@ -278,7 +277,7 @@ class Sicck(ChallengeSet):
         """Select the most confident wrong and correct four-way predictions, which combine both orders of a pair."""
         both_ways = _BothWays(pairs)
         forth, modifiers = both_ways.forth, read_column(pairs.rows, "modifier").to_pylist()
-        right = both_ways.predictions[forth] == both_ways.gold[forth]
+        right = both_ways.predictions == both_ways.gold
         for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
             for index in examples.select_top_rows(
                 forth[wanted], pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers
@@ -325,18 +324,10 @@ class _BothWays:
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
     def __init__(self, pairs: examples.PredictedPairs) -> None:
-        self.pairs, rows = pairs, pairs.rows
-        reverse = read_numeric_column(rows, "reverse").astype(bool)
-        names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
-        # By name, since the two rows of a pair need not be adjacent.
-        back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
-        labelled = [index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None]
-        self.forth = np.array(labelled, dtype=np.int64)
-        self._back = {index: back[names[index]] for index in labelled}
-        predicted = self.pairs.names
-        self.predictions = np.full(len(gold), "", dtype=object)
-        self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
-        self.gold = np.array([map_four_way_label(str(label), pairs.predictions) for label in gold], dtype=object)
+        self.pairs = pairs
+        columns = {name: read_column(pairs.rows, name).to_pylist() for name in ("pair", "reverse", "four_way")}
+        self.forth, self.predictions, self.gold = build_four_way_labels(columns, pairs.predictions)
+        _, self._back = match_reversed_rows(*columns.values())
 
     def example(self, kind: str, index: int) -> examples.ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
@@ -347,6 +338,8 @@ class _BothWays:
             return examples.mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
 
         lines = examples.build_pair_lines(row, mark)
-        predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
+        place = int(np.searchsorted(self.forth, index))
+        predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[place]]}"
         note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
-        return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.predictions[index])))
+        labels = str(self.gold[place]), str(self.predictions[place])
+        return self.pairs.build_example(kind, index, lines, note, labels)

@@ -11,17 +11,8 @@ from rich.console import RenderableType
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
+from unbag.challenge_sets.perturbations import soswap_addamod
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
-from unbag.challenge_sets.perturbations.soswap_addamod import (
-    BOTH,
-    KINDS,
-    SCHEMA,
-    SOSWAP,
-    build_soswap_addamod_operators,
-    count_adjectives,
-    iter_distinct_premises,
-    iter_soswap_addamod_tables,
-)
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
 from unbag.challenge_sets.requirements import Requirement, iter_corpus_requirements
 from unbag.challenge_sets.result import Result
@@ -53,7 +44,7 @@ class SoswapAddamodOptions(SetOptions):
             vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
-    kind: str = BOTH
+    kind: str = soswap_addamod.BOTH
     seed: int = DEFAULT_SEED
     min_count: int = DEFAULT_MIN_COUNT
     attested_split: str | None = None
@@ -62,8 +53,8 @@ class SoswapAddamodOptions(SetOptions):
 
     def validate(self) -> None:
         """Validate the kind, the count, the vocabulary and the split."""
-        if self.kind not in KINDS:
-            raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.kind not in soswap_addamod.KINDS:
+            raise ValueError(f"kind: expected one of {', '.join(soswap_addamod.KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
         validate_vocabulary_option(self.words)
@@ -86,8 +77,7 @@ class SoswapAddamod(ChallengeSet):
     """Pairs built from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
-    corpus. `data=…` uses your own data. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
-    `words`.
+    corpus. `data=…` uses your own data.
     """
 
     name = "soswap_addamod"
@@ -106,11 +96,12 @@ class SoswapAddamod(ChallengeSet):
     )
     Options = SoswapAddamodOptions
     unrecorded_defaults = frozenset({"words"})
-    config_variants = ("kind", KINDS)
-    schema = SCHEMA
+    config_variants = ("kind", soswap_addamod.KINDS)
+    schema = soswap_addamod.SCHEMA
     language = "en"
     has_two_label_corpora = False
     from_text = True
+    parses = True
     is_sequential = True  # each distinct premise is used once
     machine_made = frozenset({"sentences", "labels"})
     exclusion_reason = "with a repeated premise or one that makes no pair"
@@ -137,10 +128,10 @@ class SoswapAddamod(ChallengeSet):
         options = pairs.options
         parser = Parser(options.pipeline)
         adjectives = None
-        if options.kind != SOSWAP:
+        if options.kind != soswap_addamod.SOSWAP:
             for source in _list_attesting_sources(pairs.source, options):
-                adjectives = count_adjectives(source.iter_examples(), parser, adjectives)
-        operators = build_soswap_addamod_operators(
+                adjectives = soswap_addamod.count_adjectives(source.iter_examples(), parser, adjectives)
+        operators = soswap_addamod.build_soswap_addamod_operators(
             options.kind,
             adjectives=adjectives,
             seed=options.seed,
@@ -148,13 +139,13 @@ class SoswapAddamod(ChallengeSet):
             words=options.words,
             is_written_text=bool(options.text),
         )
-        yield from iter_soswap_addamod_tables(pairs, parser, operators, pairs.counts)
+        yield from soswap_addamod.iter_soswap_addamod_tables(pairs, parser, operators, pairs.counts)
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Parse the sentences with several processes. `rows` then reads the cached parses in one process."""
-        premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+        premises = (premise for _, premise in soswap_addamod.iter_distinct_premises(source.iter_examples()))
         precompute_parses(options.pipeline, premises)
-        if options.kind != SOSWAP:
+        if options.kind != soswap_addamod.SOSWAP:
             sentences = (
                 text
                 for attesting in _list_attesting_sources(source, options)
@@ -168,10 +159,6 @@ class SoswapAddamod(ChallengeSet):
         if options.attested_split:
             yield from iter_corpus_requirements(options.corpus, [options.attested_split], options.revision)
         yield from super().iter_requirements(options)
-
-    def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the parser, with the counts of premises, pairs per type and rejections by reason."""
-        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
 
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of accuracy and predicted label fractions, for SOSwap and for AddAmod pairs."""

@@ -15,7 +15,6 @@ from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import ENTAILMENT, get_label_id
 from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
-from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.skill import RowScores
 from unbag.scoring.swap_consistency import score_swapped
 
@@ -156,7 +155,11 @@ class Swapped(ChallengeSet):
         return [
             figures.build_group_figure(
                 group,
-                _iter_accuracies,
+                lambda scores: (
+                    (f"{label}, {order}", accuracies[key])
+                    for label, accuracies in scores["by_label"].items()
+                    for order, key in (("as given", "accuracy_before"), ("exchanged", "accuracy_after"))
+                ),
                 title="Accuracy as given and exchanged",
                 about="The closer the two dots of a label, the less the model depends on the order of the two "
                 "sentences.",
@@ -200,9 +203,3 @@ def _find_originals(rows: Any) -> dict[int, int]:
 def _build_example(pairs: examples.PredictedPairs, kind: str, index: int, was: int) -> examples.ReportExample:
     lines = examples.build_pair_lines(pairs.get_row(index))
     return pairs.build_example(kind, index, lines, before=pairs.get_prediction(was, "as given"), where="exchanged")
-
-
-def _iter_accuracies(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-    for label, accuracies in scores["by_label"].items():
-        yield f"{label}, as given", accuracies["accuracy_before"]
-        yield f"{label}, exchanged", accuracies["accuracy_after"]

@@ -16,7 +16,7 @@ OWN = {"data": "pairs.jsonl"}
     ("name", "config", "options", "words"),
     [
         ("breaking_nli", "official", {"wordnet": True}, "wordnet: expected a corpus, got the config 'official'"),
-        ("breaking_nli", "official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
+        ("breaking_nli", "official", {"words": "held_out"}, "words: expected a corpus, got the config 'official'"),
         ("breaking_nli", "snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
         ("breaking_nli", "official", {"neutral": True, "bigrams": ("snli",)}, "neutral, bigrams: expected a corpus"),
         ("breaking_nli", None, OWN | {"min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),

@@ -139,7 +139,7 @@ def test_dropped_examples_are_counted_in_all_processes(few_orders, monkeypatch):
     builder = loading.create_builder("permuted", data=few_orders, q=70, mode="clumped_75")
     with parallel.set_num_proc(2):
         loading.load_evaluation_split(builder)
-    assert builder.get_exclusion_counts() == {"with fewer than 70 different permutations": 2}
+    assert builder.count_exclusions(0)["with fewer than 70 different permutations"] == 2
 
 
 CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")

@@ -33,8 +33,12 @@ def get_challenge_set(name: str) -> ChallengeSet:
     elif name in _entry_points():
         set_class = _entry_points()[name].load()
     else:
+        # Suggest the set with a similar name or title, such as "breaking" or "Breaking NLI".
+        key = "_".join(name.strip().lower().replace("-", " ").split())
+        parts = [each for each in list_set_names() if key and key in each]
+        suggestion = suggest_name(parts[0] if parts else key, list_set_names())
         raise ValueError(
-            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
+            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{suggestion}; "
             "for a set from another package, install that package"
         )
     challenge_set = set_class()
@@ -56,23 +60,13 @@ def _find_set_class(module: Any) -> type[ChallengeSet]:
     return found
 
 
-def _suggestion(name: str) -> str:
-    """Build a question that suggests the set with a similar name or title; empty without a similar one."""
-    key = "_".join(name.strip().lower().replace("-", " ").split())
-    parts = [each for each in list_set_names() if key and key in each]
-    return suggest_name(parts[0] if parts else key, list_set_names())
-
-
 def list_text_set_names() -> list[str]:
     """List the names of the sets that can be built from unlabelled text, in evaluation order."""
     return [each.name for each in list_challenge_sets() if each.from_text]
 
 
 def find_challenge_set(name: str) -> ChallengeSet | None:
-    """Look up a challenge set by name. Return None if the set is not installed.
-
-    For example, results from another machine may contain a set of a package that is not installed here.
-    """
+    """Look up a challenge set by name; None if it is not installed, as for results from another machine."""
     return get_challenge_set(name) if name in list_set_names() else None
 
 

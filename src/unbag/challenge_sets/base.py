@@ -34,6 +34,7 @@ from unbag.data.columns import ROWS_PER_TABLE, read_column, read_column_values
 from unbag.data.labels import ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
+from unbag.data.text.parses import Parser
 from unbag.scoring.accuracy import score_accuracy
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import find_estimate, iter_estimates
@@ -183,6 +184,7 @@ class ChallengeSet:
     from_text: bool = False
     is_sequential: bool = False  # whether a single process builds the rows, since they depend on earlier pairs
     tokenizes: bool = True  # whether the set tokenizes sentences, and therefore excludes very long ones
+    parses: bool = False  # whether the pipeline parses sentences; results then record it and the counts of `rows`
     # Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     label_names: Sequence[str] | None = None
     # Parts of a pair, `sentences` or `labels`, that the set generates itself.
@@ -242,9 +244,9 @@ class ChallengeSet:
         """
         raise NotImplementedError
 
-    def open_sources(self, builder: Any, *, streaming: bool) -> list[PairSource]:
+    def open_sources(self, builder: Any) -> list[PairSource]:
         """Open the data sources of a builder (`builder.ChallengeSetBuilder`): by default the pairs of its options."""
-        return [builder.open_pairs(streaming=streaming)]
+        return [builder.open_pairs()]
 
     def plan_splits(self, builder: Any, sources: Sequence[PairSource]) -> dict[str, tuple[list[Any], Any]] | None:
         """Assign the examples of all sources to splits, for a set with an `evaluation_split`. Other sets return None.
@@ -277,7 +279,9 @@ class ChallengeSet:
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
         """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model."""
-        return {}
+        if not self.parses:
+            return {}
+        return {"parser": Parser(builder.config.pipeline).identity, "counts": builder.load_build_counts()}
 
     def get_builder_class(self) -> Any:
         """Return the `datasets` builder class of the set."""
@@ -465,15 +469,11 @@ class ChallengeSet:
         *,
         lexical_model: Mapping[str, str] | None = None,
     ) -> Scores:
-        """Compute the scores of a model on all rows of the set, including the skill score and the verifier metrics.
+        """Compute the scores of a model on all n rows of the set, including the skill score and the verifier metrics.
 
-        Args:
-            rows: Rows of the set, a `datasets.Dataset` of n rows.
-            predictions: Predictions of the model, n rows.
-            lexical: Predictions of the lexical baseline, n rows; None if it was not run.
-            shuffled: Predictions of the model for the rows of the skill score with shuffled words
-                (`challenge_sets.perturbations.shuffled`), one entry per draw.
-            lexical_model: Record of the lexical baseline, stored beside the skill score.
+        `lexical` are the predictions of the lexical baseline, None if it was not run, and `shuffled` those of the model
+        for the rows of the skill score with shuffled words (`challenge_sets.perturbations.shuffled`), one entry per
+        draw. The record `lexical_model` is stored beside the skill score.
         """
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_column_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}

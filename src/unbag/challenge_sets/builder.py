@@ -18,7 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import build_stats, requirements
-from unbag.challenge_sets.config import OFFICIAL_FILE, SourceConfig, build_source_configs
+from unbag.challenge_sets.config import OFFICIAL_FILE, SourceConfig
 from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs
 from unbag.challenge_sets.perturbations.corpus_counts import is_bigram_file
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
@@ -26,34 +26,16 @@ from unbag.data.columns import PAIR, iter_tables
 from unbag.data.corpora import CORPORA, LANGUAGES, OFFICIAL
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import DATASET_FOLDER_FILES, is_dataset_folder, is_hub_id, open_data_file, resolve_hub_commit
-from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
+from unbag.data.sources import EXCLUSION_REASONS, MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging
 from unbag.data.text.tagging import ALL
 from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
-from unbag.utils.hashing import hash_file
+from unbag.utils.hashing import hash_file, hash_package_code
 from unbag.utils.safe_io import validate_file
 
-_PACKAGE: Final = Path(__file__).parents[1]
-_MAKES_ROWS: Final = (
-    *(
-        f"data/{name}"
-        for name in (
-            "labels.py",
-            "corpora.py",
-            "sources.py",
-            "columns.py",
-            "readers.py",
-            "text_layout.py",
-            "user_text.py",
-            "text",
-        )
-    ),
-    *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "pairs")),
-    *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
-    *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
-)
-"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
+_MAKES_ROWS: Final = ("data", "challenge_sets", "baselines", "scoring", "utils/rng.py")
+"""Code that may determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
@@ -62,13 +44,9 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
     The hash becomes part of the cache key of `datasets`. It covers all modules in the folder of `builder_file`, and the
     content of the files and folders that the options in `config.FILES` name.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(hash_package_code(*_MAKES_ROWS).encode())
     for file in sorted(Path(builder_file).parent.glob("*.py")):  # a set of another package may compute its rows there
         digest.update(file.read_bytes())
-    for name in _MAKES_ROWS:
-        for file in _files(_PACKAGE / name):
-            if file.suffix == ".py":
-                digest.update(file.read_bytes())
     # Another version of a tokenizer may split sentences differently.
     for package in ("spacy", "rjieba"):
         try:
@@ -77,7 +55,8 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
             digest.update(b"absent")
     for option in config.FILES:
         for path in list_option_files(options.get(option) or getattr(config, option)):
-            for file in _files(path) if path.is_dir() else [validate_file(path)]:
+            files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+            for file in map(validate_file, files):
                 digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
@@ -87,10 +66,6 @@ def list_option_files(value: Any) -> list[Path]:
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
     return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
-
-
-def _files(path: Path) -> list[Path]:
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 _MACHINE: Final = "machine-generated"
@@ -182,17 +157,17 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         if counts and self._is_prepared:
             build_stats.save_range_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
-    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self) -> list[PairSource]:
         """Open the data sources that the set is built from."""
-        sources: list[PairSource] = self.challenge_set.open_sources(self, streaming=streaming)
+        sources: list[PairSource] = self.challenge_set.open_sources(self)
         return [source.with_single_span() for source in sources] if self.challenge_set.is_sequential else sources
 
-    def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
+    def open_pairs(self, split: str | None = None) -> PairSource:
         """Open the corpus or the user-provided data of the options. A given split replaces that of the options."""
         config = self.config if split is None else replace(self.config, source_split=split)
         challenge_set = self.challenge_set
         source: PairSource = replace(
-            config.open_pairs(streaming=streaming),
+            config.open_pairs(),
             max_characters=MAX_SENTENCE_CHARACTERS if challenge_set.tokenizes else None,
             requires_english=challenge_set.language == "en" and config.data is not None,
         )
@@ -245,24 +220,15 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
         yield from self.challenge_set.iter_requirements(config)
 
-    def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded for a specific reason, by reason.
-
-        All other excluded examples have the general reason of the set, which is not counted here.
-        """
-        exclusions: dict[str, int] = self.challenge_set.count_exclusions(self.load_build_counts(), self.config)
-        return exclusions
-
     def list_creators(self) -> dict[PairPart, list[str]]:
         """List the creators of the sentences and labels for the dataset card. User-provided data adds none."""
         if self._official:
             return {part: list(creators) for part, creators in self._official.creators.items()}
         base, machine_made = CORPORA.get(self.config.corpus), self.challenge_set.machine_made
         sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
-        made = (_MACHINE,)
         return {
-            "sentences": [*sentences, *(made if "sentences" in machine_made else ())],
-            "labels": list(made if "labels" in machine_made else labels),
+            "sentences": [*sentences, *([_MACHINE] if "sentences" in machine_made else ())],
+            "labels": [_MACHINE] if "labels" in machine_made else list(labels),
         }
 
     def get_split_name(self, source: PairSource) -> str:
@@ -277,6 +243,14 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
     def load_build_counts(self) -> dict[str, int]:
         """Load the counts of `ChallengeSet.rows`, such as rejected candidates by reason, summed over all processes."""
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
+
+    def count_exclusions(self, n_used: int) -> dict[str, int]:
+        """Count the excluded source rows by reason, for a set with rows of `n_used` examples."""
+        read, config = self.load_row_counts(), self.config
+        # Sets count only the rare reasons, so that the usual one has the rest of the labelled examples without rows.
+        rare: dict[str, int] = self.challenge_set.count_exclusions(self.load_build_counts(), config)
+        usual = {self.challenge_set.exclusion_reason: read[build_stats.LABELLED] - n_used - sum(rare.values())}
+        return {reason: read[reason] for reason in EXCLUSION_REASONS} | usual | rare
 
     def load_row_counts(self) -> Counter[str]:
         """Load how many source rows were read, excluded for each reason, labelled and annotated."""
@@ -316,7 +290,7 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         return Path(self._output_dir).suffix == ".incomplete"
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        sources = tuple(self.open_sources(streaming=dl_manager.is_streaming))
+        sources = tuple(self.open_sources())
         splits = self.challenge_set.plan_splits(self, sources)
         if splits is None:
             [source] = sources
@@ -424,18 +398,22 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
     # Without a docstring, `dataclass` would set the signature as one.
     own = {"__doc__": options.__doc__, "FILES": files, "validate": _validate_config}
     config: Any = dataclass(type(f"{title}Config", (options, _RestoredFromSet, SourceConfig), own | shared))
-    configs = build_source_configs(
-        config,
-        datasets.Version(challenge_set.version),
-        languages=challenge_set.corpus_languages or list(filter(None, [challenge_set.language])),
-        has_two_label_corpora=challenge_set.has_two_label_corpora,
-        is_split=challenge_set.evaluation_split is None,
-    )
+    version = datasets.Version(challenge_set.version)
+    languages = challenge_set.corpus_languages or list(filter(None, [challenge_set.language])) or LANGUAGES
+    # One config per split, or one per corpus for a set that merges all splits.
+    configs = [
+        config(
+            name="-".join(filter(None, (corpus.name, split))), version=version, corpus=corpus.name, source_split=split
+        )
+        for corpus in CORPORA.values()
+        if corpus.language in languages and (challenge_set.has_two_label_corpora or not corpus.is_two_way)
+        for split in (corpus.splits if challenge_set.evaluation_split is None else (None,))
+    ]
     if challenge_set.config_variants:
         option, values = challenge_set.config_variants
         configs = [_vary(each, option, value) for each in configs for value in values]
     if official:
-        authors = config(name=OFFICIAL, version=datasets.Version(challenge_set.version))
+        authors = config(name=OFFICIAL, version=version)
         if official.variants:
             option, values = official.variants
             configs = [*(_vary(authors, option, value) for value in values), *configs]
@@ -444,7 +422,7 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
     own_columns = ((name, pa.type_for_alias(type_)) for name, type_ in challenge_set.own_columns.items())
     attributes = {
         "__doc__": set_class.__doc__,
-        "VERSION": datasets.Version(challenge_set.version),
+        "VERSION": version,
         "BUILDER_CONFIG_CLASS": config,
         "BUILDER_CONFIGS": configs,
         "DEFAULT_CONFIG_NAME": OFFICIAL if official else None,

@@ -1,8 +1,8 @@
 """Base class of all builder configs: options for the source pairs of a challenge set."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 import datasets
 
@@ -89,10 +89,10 @@ class SourceConfig(datasets.BuilderConfig):
         given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
         return {"text": build_text_file_names(self.text), **given} if self.text else given
 
-    def open_pairs(self, *, streaming: bool = False) -> PairSource:
+    def open_pairs(self) -> PairSource:
         """Open the source of the pairs: the corpus, the text or the user's data."""
         if self.corpus:
-            return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
+            return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision)
         if self.text:
             return open_text(
                 self.text,
@@ -113,32 +113,3 @@ class SourceConfig(datasets.BuilderConfig):
             encoding=self.encoding,
             join_passages=self.join_passages,
         )
-
-
-ConfigT = TypeVar("ConfigT", bound=SourceConfig)
-
-
-def build_source_configs(
-    config: type[ConfigT],
-    version: datasets.Version,
-    *,
-    languages: Collection[str] = (),
-    has_two_label_corpora: bool = True,
-    is_split: bool = True,
-) -> list[ConfigT]:
-    """Build one config `<corpus>-<split>` per split of each base corpus.
-
-    `languages` restricts the corpora (default: all). Corpora with two labels, entailment and not entailment, are
-    optional. For a set that is not built from a single split, each corpus has one config with its own name.
-    """
-    return [
-        config(
-            name=f"{corpus.name}-{split}" if split else corpus.name,
-            version=version,
-            corpus=corpus.name,
-            source_split=split,
-        )
-        for corpus in CORPORA.values()
-        if (not languages or corpus.language in languages) and (has_two_label_corpora or not corpus.is_two_way)
-        for split in (corpus.splits if is_split else (None,))
-    ]

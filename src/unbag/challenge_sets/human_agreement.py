@@ -33,12 +33,9 @@ def compute_annotator_accuracy(
 ) -> Mapping[str, Any] | None:
     """Compute how often a single annotator gives the gold label, on the unmodified pairs of a set.
 
-    Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
-    `scoring.accuracy.compute_annotator_agreement`, with its 95 % interval over pairs.
-
-    Returns:
-        `share`, its `low` and `high`, rounded to four decimals, and the number of `pairs`. None if no pair has
-        annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.
+    Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The result has the `share`,
+    its `low` and `high` (`scoring.accuracy.compute_annotator_agreement`), and the number of `pairs`. It is None if no
+    pair has annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.
     """
     if not annotator_labels or "annotator_labels" in rows.column_names:
         return None

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.build_stats import LABELLED
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.challenge_sets.views.tables import format_top_reasons
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corrupted_cache_error
-from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
@@ -26,12 +24,9 @@ DEFAULT_CORPUS: Final = "snli"
 def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
     """Create the `datasets` builder of a challenge set.
 
-    Args:
-        name: Name of the set, e.g. `permuted`.
-        config: Config of the set, e.g. `snli-validation-hypothesis`. A corpus name means its default split. None if
-            the option `data` or `text` names the pairs.
-        cache_dir: Folder of built sets (default: the cache of `datasets`).
-        options: Options of the set (`q=10`); for data of your own also `data`, `columns`, `labels`, `language`, …
+    A corpus name as config means its default split; None, that the option `data` or `text` names the pairs. `cache_dir`
+    is the folder of built sets (default: the cache of `datasets`). `options` are those of the set (`q=10`); for data of
+    your own also `data`, `columns`, `labels`, `language`, …
     """
     for what, value in (("a challenge set", name), ("a config", "" if config is None else config)):
         if not isinstance(value, str):
@@ -58,28 +53,24 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
 
 def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> ValueError:
     """Build the error for a config that a set lacks. The message says why the corpus does not fit, or lists configs."""
-    by_corpus: dict[str, list[str]] = {}
-    for each in configs:
-        # Configs are named `<corpus>-<split>-<value>`, and no corpus has a hyphen in its name.
-        by_corpus.setdefault(each.partition("-")[0], []).append(each)
+    # Configs are named `<corpus>-<split>-<value>`, and no corpus has a hyphen in its name.
+    corpora_of_set = list(dict.fromkeys(each.partition("-")[0] for each in configs))
     requested = config.partition("-")[0]
-    if requested in by_corpus:
-        return ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(by_corpus[requested])}")
-    supported = [each for each in by_corpus if each in CORPORA]
-    others = f"expected one of {', '.join(by_corpus)}"
-    if requested in CORPORA:
-        corpus = CORPORA[requested]
-        if corpus.is_two_way:
-            return UnsuitablePairsError(
-                f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
-                f"entailment; {others}"
-            )
-        if supported and corpus.language not in {CORPORA[each].language for each in supported}:
-            return UnsuitablePairsError(
-                f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
-            )
-    question = suggest_name(config, configs) or ";"
-    return ValueError(f"the {name} set has no config {config!r}{question} {others}")
+    if requested in corpora_of_set:
+        of_corpus = [each for each in configs if each.partition("-")[0] == requested]
+        return ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(of_corpus)}")
+    others = f"expected one of {', '.join(corpora_of_set)}"
+    corpus = CORPORA.get(requested)
+    if corpus is None:
+        return ValueError(f"the {name} set has no config {config!r}{suggest_name(config, configs) or ';'} {others}")
+    if corpus.is_two_way:
+        return UnsuitablePairsError(
+            f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
+            f"entailment; {others}"
+        )
+    return UnsuitablePairsError(
+        f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
+    )
 
 
 def _as_text(value: Any) -> Any:
@@ -127,12 +118,8 @@ def resolve_config(
 ) -> tuple[str, dict[str, Any]]:
     """Find the config for a split of a corpus, and the options that the config does not set.
 
-    Args:
-        name: Name of the set.
-        corpus: Base corpus; None for the set's default corpus.
-        split: Split of the corpus; None for its default split, and for a set that merges all splits.
-        options: Options of the set. A value that occurs in a config's name (`snli-test-hypothesis`) selects that
-            config.
+    Corpus and split are None for the defaults of the set. A value of an option that occurs in a config's name
+    (`snli-test-hypothesis`) selects that config.
     """
     cls = challenge_sets.get_challenge_set(name).get_builder_class()
     if corpus is None:
@@ -165,14 +152,10 @@ def load(
 
     Args:
         name: Name of the set, e.g. `permuted`.
-        config: Config of the set; see `create_builder`.
-        streaming: Whether to build rows lazily, without a cache.
+        config: Config of the set; see `create_builder`, which also describes the options.
+        streaming: Whether to build rows lazily, without a cache, and return an `IterableDataset`.
         num_proc: Number of build processes (default: 1). The rows do not depend on it.
         cache_dir: Folder of built sets (default: the cache of `datasets`).
-        options: Options of the set; see `create_builder`.
-
-    Returns:
-        A memory-mapped `datasets.Dataset`, or an `IterableDataset` if `streaming`.
 
     Raises:
         ValueError: If the set, the config or an option does not exist; `data.readers.DataError` if the pairs cannot be
@@ -213,10 +196,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read, other = dataset_builder.load_row_counts(), dataset_builder.get_exclusion_counts()
-        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
-        # Sets count only the rare reasons, so that the usual one has the rest.
-        counts[dataset_builder.challenge_set.exclusion_reason] = read[LABELLED] - sum(other.values())
+        counts = dataset_builder.count_exclusions(n_used=0)
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
         rejected: Counter[str] = Counter()
         for key, n in dataset_builder.load_build_counts().items():

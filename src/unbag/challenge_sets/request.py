@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import ExportedSetRecord, parse_record
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
-from unbag.data.sources import EXCLUSION_REASONS, PairSource
+from unbag.data.sources import PairSource
 from unbag.data.text.tokens import has_word_tokenizer
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
@@ -138,11 +138,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
     counts = builder.load_row_counts()
     votes = human_agreement.collect_annotator_labels(sources) if counts[build_stats.ANNOTATED] else {}
     used = count_distinct(rows, builder.challenge_set.example_id)
-    other_reasons = builder.get_exclusion_counts()
-    # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
-    unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
-    excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
-    excluded |= {builder.challenge_set.exclusion_reason: unfit, **other_reasons}
+    excluded = builder.count_exclusions(n_used=used)
     load_options = builder.config.load_options()
     sampling = {}
     if request.max_examples is not None and request.max_examples < used:

@@ -1,10 +1,7 @@
 """The result record, and the validation of records by pydantic.
 
-A result holds the scores of one model on one set, with the data, the options and the software versions.
-
-The schemas contain every field that a reader uses, so that code after reading needs no checks. The scores differ
-between sets: they are valid if all views of the result can be built from them. Further fields may come from a later
-version or from the user.
+The schemas contain every field that a reader uses. The scores differ between sets: they are valid if all views of the
+result can be built from them. Further fields may come from a later version or from the user.
 """
 
 import json
@@ -205,11 +202,8 @@ def read_record(path: Path, schema: type, description: str) -> dict[str, Any]:
 def parse_record(record: Mapping[str, Any], schema: type, expected: str, path: str = "") -> Any:
     """Validate a record, and convert it to the types of the schema without further fields.
 
-    Args:
-        record: Parsed JSON object.
-        schema: One of the record types above. Its fields may also be dataclasses and named tuples.
-        expected: Beginning of the error message, e.g. "results.json: expected a results file".
-        path: Path of the record in its file, for the error message, e.g. "results.0".
+    `expected` begins the error message, e.g. "results.json: expected a results file". `path` is the path of the record
+    in its file, e.g. "results.0".
     """
     from pydantic import ValidationError
 

@@ -51,10 +51,8 @@ class PairSelection:
     ) -> list[SetRequest]:
         """Build one request per set.
 
-        Args:
-            names: Names of the sets.
-            on_failure: Called with the failure of each set that cannot be built from these pairs. The set is skipped.
-                None: such a set raises.
+        `on_failure` is called with the failure of each set that cannot be built from these pairs, which is skipped.
+        Without it, such a set raises.
         """
         where = self._where()
         corpus, max_examples = self.given.get("corpus"), self.given.get("max_examples")

@@ -39,11 +39,9 @@ def find_local_copy(pinned_file: PinnedFile, path: Path) -> Path:
 
 
 def fetch_pinned_file(pinned_file: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
-    """Get a verified copy of a remote file: the user's copy, the cached copy, or a new download.
+    """Get a verified copy of a remote file: the user's, the cached one, or a download by the Hub's HTTP session.
 
-    The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
-    the user has configured for the Hub (`set_client_factory`). No token is sent. Only complete and verified files are
-    cached.
+    No token is sent. Only complete and verified files are cached.
 
     Raises:
         DataError: If the content of `local_copy` differs from the pinned file.

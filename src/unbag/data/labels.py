@@ -1,9 +1,8 @@
 """NLI labels: names, ids, label spaces, and the order of a model's outputs.
 
-This is the only module that contains label ids. All other modules use names, because models disagree on the ids.
-Datasets use the order entailment, neutral, contradiction. Most cross-encoders use contradiction, entailment, neutral.
-The MNLI heads of BART and RoBERTa use contradiction, neutral, entailment. An unnoticed mismatch causes scores near zero
-or, worse, plausible scores.
+This is the only module that contains label ids. All other modules use names, because models disagree on the ids: most
+cross-encoders use contradiction, entailment, neutral; the MNLI heads of BART and RoBERTa contradiction, neutral,
+entailment. An unnoticed mismatch causes scores near zero or, worse, plausible scores.
 """
 
 import math
@@ -156,10 +155,7 @@ _FLAG_WORDS: Final = re.compile(r"^(?:is|has|was|are|contains|label)_|_(?:label|
 
 
 def find_flag_direction(column: str) -> bool | None:
-    """Find out what `true` means in a column of truth values, from its name.
-
-    Returns:
-        True if `true` means entailment, False if it means not_entailment, None if the name does not state it.
+    """Find out from its name if `true` means entailment in a column (True), not_entailment (False), or neither (None).
 
     >>> [find_flag_direction(name) for name in ("is_supported", "Hallucinated", "notEntailment", "label")]
     [True, False, False, None]

@@ -127,10 +127,8 @@ def validate_unpacked_size(file: Path | IO[bytes], location: object, file_size: 
 def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
     """Read a table written by unbag, and the JSON object under `key` in the file metadata.
 
-    Raises:
-        ValueError: If the file exceeds a limit of SECURITY.md (`DataError`), or if the field `schema` of the object has
-            another value than `schema`, as in files of other versions.
-        pyarrow.ArrowException, OSError, KeyError, TypeError: If the file is corrupted or has no such object.
+    A file that exceeds a limit of SECURITY.md, or with another value of the field `schema`, raises a `ValueError`; a
+    corrupted one also `pyarrow.ArrowException`, `OSError`, `KeyError` or `TypeError`.
     """
     validate_unpacked_size(file, "the file", file.stat().st_size)
     table = pq.read_table(file, partitioning=None, page_checksum_verification=True)

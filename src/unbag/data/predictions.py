@@ -91,14 +91,11 @@ class SetPredictions(NamedTuple):
         )
 
     def align_to_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Merge labels so that the label space matches the gold labels with the given names.
-
-        If the names include `not_entailment`, neutral and contradiction are merged. If they include
-        `not_contradiction`, entailment and neutral are merged.
+        """Merge labels so that the label space matches the gold labels, if these have two labels.
 
         Raises:
-            labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction, or
-                the other way round.
+            labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction, or the
+                other way round.
         """
         validate_label_space(names, self.label_space)
         if NOT_CONTRADICTION in names:
@@ -126,12 +123,7 @@ class SetPredictions(NamedTuple):
 
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
-    """Validate that a model's label space can express a set's gold labels.
-
-    Raises:
-        labels.LabelError: If the gold labels separate entailment and the model separates contradiction, or the other
-            way round.
-    """
+    """Validate that a model's label space can express a set's gold labels; raises as `SetPredictions.align_to_gold`."""
     for name in (NOT_ENTAILMENT, NOT_CONTRADICTION):
         if name in gold and len(label_space) == len(TWO_WAY):
             map_label_to_space(name, label_space)

@@ -280,12 +280,7 @@ class DataFile:
 
 
 def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool = False) -> DataFile:
-    """Open a file with the reader for its extension.
-
-    Args:
-        encoding: Encoding of a text file without a byte-order mark (default: UTF-8).
-        has_option: Whether the user can set the encoding, so that errors suggest `--encoding`.
-    """
+    """Open a file with the reader for its extension. `encoding` and `has_option` are those of `DataFile`."""
     if path.is_dir():
         raise DataError(
             f"{path}: expected a file, or a folder written by save_to_disk, got another folder; pass a file in it"
@@ -378,26 +373,20 @@ class DataTable(Protocol):
 
 @dataclass(frozen=True)
 class HubTable:
-    """Split of a Hub dataset, memory-mapped from the cache or streamed."""
+    """Split of a Hub dataset, memory-mapped from the cache."""
 
     name: str
-    data: Any  # datasets.Dataset or IterableDataset
+    data: Any  # a `datasets.Dataset`
 
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        # A stream without a schema knows its columns only from its first row.
-        return list(self.data.column_names or self.data.features or next(iter(self.data)))
+        return list(self.data.column_names)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
-        data = self.data
-        # A table in memory selects rows by position. A stream has to skip those before them.
-        if hasattr(data, "num_rows"):
-            data = data.select(range(start, data.num_rows if stop is None else min(stop, data.num_rows)))
-        else:
-            data = data.skip(start) if stop is None else data.skip(start).take(stop - start)
-        number = start
+        data, number = self.data, start
+        data = data.select(range(start, data.num_rows if stop is None else min(stop, data.num_rows)))
         for batch in data.iter(batch_size=_BATCH):
             for values in zip(*batch.values(), strict=True):
                 yield DataRow(number, f"{self.name}, row {number}", dict(zip(batch, values, strict=True)))
@@ -408,9 +397,7 @@ class HubTable:
         return getattr((self.data.features or {}).get(column), "names", None)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of `size` rows. A stream has a single open-ended range."""
-        if not hasattr(self.data, "num_rows"):
-            return ((0, None),)
+        """Split the table into ranges of `size` rows."""
         return _split_rows(self.data.num_rows, size)
 
     def compute_content_hash(self, columns: Sequence[str]) -> str:
@@ -453,9 +440,7 @@ def resolve_hub_commit(repo_id: str, revision: str) -> str:
         return revision
 
 
-def open_hub_table(
-    repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
-) -> tuple[HubTable, str]:
+def open_hub_table(repo_id: str, config: str | None, split: str, revision: str) -> tuple[HubTable, str]:
     """Open a split of a Hub dataset. Returns the table, and the commit from which it is read.
 
     Raises:
@@ -470,8 +455,8 @@ def open_hub_table(
         datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
 
     def load(**how: Any) -> Any:
-        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
-        if streaming or len(commit) < 40 or commit in str(data.cache_files):
+        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, **how)
+        if len(commit) < 40 or commit in str(data.cache_files):
             return data
         if datasets.config.HF_HUB_OFFLINE:
             raise DataError(

@@ -187,21 +187,14 @@ def _one_span() -> Spans:
     return ((0, None),)
 
 
-def open_corpus(
-    corpus: Corpus, split: str | None = None, *, revision: str | None = None, streaming: bool = False
-) -> PairSource:
-    """Open a split of a published corpus, from the Hub or the local cache.
-
-    Args:
-        revision: Revision to read instead of the pinned one.
+def open_corpus(corpus: Corpus, split: str | None = None, *, revision: str | None = None) -> PairSource:
+    """Open a split of a published corpus, from the Hub or the local cache, at the pinned or another revision.
 
     Raises:
         DataError: If the corpus is missing on the Hub or differs from the pinned content, or the Hub is unreachable.
     """
     split = corpus.resolve_split(split)
-    table, commit = readers.open_hub_table(
-        corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
-    )
+    table, commit = readers.open_hub_table(corpus.hub_id, corpus.config, split, revision or corpus.revision)
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
     named = tuple(corpus.label_meanings.items())
     # A two-way corpus may store other label names (PAWS: "0" and "1"), which `corpus.labels` translates.
@@ -210,7 +203,7 @@ def open_corpus(
     reader = _GoldLabels(corpus.label, names, named, space)
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
-    if revision is None and not streaming and split in corpus.row_hashes:
+    if revision is None and split in corpus.row_hashes:
         sha256 = table.compute_content_hash(list(columns.values()))
         if sha256 != corpus.row_hashes[split]:
             raise DataError(

@@ -68,31 +68,22 @@ def resolve_encoding(name: str) -> str:
 def detect_text_layout(
     path: Path, extension: str, encoding: str | None = None, *, has_option: bool = False
 ) -> TextLayout:
-    """Detect the layout of a text file, which may be compressed (`.gz`).
-
-    Args:
-        extension: Extension without `.gz`. Only the cells of `.csv` and `.tsv` files have a layout.
-    """
+    """Detect the layout of a text file, which may be compressed (`.gz`). `extension` is the one before `.gz`."""
     sample = _read_sample(path)
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if sample.startswith(mark)), None)
     codec = marked or (resolve_encoding(encoding) if encoding else UTF_8)
     if sample.startswith(_WORKBOOKS):
         raise DataError(f"{path}: expected text, got a workbook or another binary file; save the sheet as csv")
-    if codec == UTF_8 and (guess := _guess_wide_encoding(sample)):
+    # UTF-16: most letters of European languages have a null byte, the second of each pair in little-endian order.
+    first, second = (sample[start::2].count(0) / max(1, len(sample) // 2) for start in (0, 1))
+    if codec == UTF_8 and max(first, second) > 0.4 and min(first, second) < 0.1:
         raise DataError(
             f"{path}: expected UTF-8, got null bytes, as in UTF-16 without a byte-order mark; "
-            + _encoding_advice(guess, has_option=has_option)
+            + _encoding_advice("utf-16-le" if second > first else "utf-16-be", has_option=has_option)
         )
     has_old_line_ends = b"\r" in sample and b"\n" not in sample
     layout = TextLayout(codec, has_old_line_ends=has_old_line_ends, has_option=has_option)
     return _detect_cells(path, layout, extension) if extension in (".csv", ".tsv") else layout
-
-
-def _guess_wide_encoding(sample: bytes) -> str:
-    """Guess whether text is UTF-16 without a byte-order mark. Return an empty string if it is not."""
-    # Most letters of European languages have one null byte, the second of each pair in little-endian order.
-    first, second = (sample[start::2].count(0) / max(1, len(sample) // 2) for start in (0, 1))
-    return "utf-16-le" if second > 0.4 and first < 0.1 else "utf-16-be" if first > 0.4 and second < 0.1 else ""
 
 
 def iter_decoded_lines(path: Path, layout: TextLayout) -> Iterator[tuple[int, str]]:

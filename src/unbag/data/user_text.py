@@ -123,12 +123,8 @@ def open_text(
     """Open a text as a source of pairs: each sentence is paired with itself, with the label entailment.
 
     Parsing starts when the first row is read. The sentences are then cached (`unbag/sentences`) by the content of the
-    text and the identity of the parser.
-
-    Args:
-        names: Files or folders (`list_text_files`), or the id of one Hub dataset.
-        columns: Name of the text column in tables, under the key `text`.
-        revision: Revision of a Hub dataset (default: the latest commit).
+    text and the identity of the parser. The text is files or folders (`list_text_files`), or a split of one Hub
+    dataset. `columns` names the text column in tables, under the key `text`.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")

@@ -13,9 +13,6 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-UNITS: Final = ("share", "percent", "points", "count")
-"""Units of numbers: share of 1, per cent, difference of percentages, count."""
-
 _NOT_PRINTED: Final = "-"
 _PER_CENT: Final = 100
 
@@ -32,7 +29,8 @@ class PaperTable:
     about: str  # description in our words, not the paper's caption
     keys: tuple[str, ...]  # names of the columns that identify the measurement
     values: tuple[str, ...]  # names of the columns of numbers. "x ±" holds the standard deviations of the column "x".
-    units: Mapping[str, str]  # one of `UNITS` for each column of `values`
+    # Unit of each column of `values`: `share` of 1, `percent`, `points` (difference of percentages), or `count`.
+    units: Mapping[str, str]
     rows: tuple[tuple[Cell, ...], ...]  # cells, those of `keys` before those of `values`
     corpora: Mapping[str, str]  # map from the paper's names in the key "corpus" to ours (`snli validation`)
     remark: str  # note on the figures for readers
@@ -48,40 +46,26 @@ class PaperTable:
     def read_shares(self, name: str) -> list[float | None]:
         """Read a numeric column of the table as fractions in [0, 1], one per row."""
         if self.units.get(name) not in ("share", "percent"):
-            raise ValueError(
-                f"{self.source}: expected one of the columns {self.values} that contains shares or percentages, got "
-                f"{name!r}"
-            )
+            raise ValueError(f"{self.source}: expected a column of shares or percentages, got {name!r}")
         column = len(self.keys) + self.values.index(name)
         divisor = _PER_CENT if self.units[name] == "percent" else 1
         cells = [row[column] for row in self.rows]
         return [None if cell is None else float(cell) / divisor for cell in cells]
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper and its tables, in the order in which they appear in the paper."""
-
-    short: str
-    title: str
-    authors: str
-    year: int
-    url: str
-    tables: tuple[PaperTable, ...]
-
-
 @cache
-def load_papers() -> tuple[Paper, ...]:
-    """Load all papers, sorted by file name."""
+def _load_tables() -> tuple[PaperTable, ...]:
+    """Load the tables of all papers, sorted by file name."""
     files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
+    papers = [tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted(files, key=lambda file: file.name)]
     return tuple(
-        _read(tomllib.loads(file.read_text(encoding="utf-8"))) for file in sorted(files, key=lambda file: file.name)
+        _table(paper["short"], paper.get("corpora", {}), record) for paper in papers for record in paper["tables"]
     )
 
 
 def list_paper_tables(name: str | None = None) -> list[PaperTable]:
     """List the tables of all papers, or only those about one challenge set."""
-    all_tables = [table for paper in load_papers() for table in paper.tables]
+    all_tables = list(_load_tables())
     if name is None:
         return all_tables
     if set_tables := [table for table in all_tables if table.set == name]:
@@ -95,27 +79,12 @@ def get_paper_table(short_name: str, table_number: str) -> PaperTable:
     return match
 
 
-def _read(record: dict[str, Any]) -> Paper:
-    fields = {name: record[name] for name in ("short", "title", "authors", "year", "url")}
-    corpora = record.get("corpora", {})
-    return Paper(**fields, tables=tuple(_table(record["short"], corpora, one) for one in record["tables"]))
-
-
 def _table(paper: str, corpora: Mapping[str, str], record: Mapping[str, Any]) -> PaperTable:
-    values = tuple(record["values"])
-    return PaperTable(
-        paper=paper,
-        number=record["number"],
-        set=record["set"],
-        about=record["about"],
-        keys=tuple(record["keys"]),
-        values=values,
-        units=dict.fromkeys(values, record["unit"]) | record.get("units", {}),
-        rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in record["rows"]),
-        corpora=corpora,
-        remark=record.get("remark", ""),
-        untrained=tuple(record.get("untrained", ())),
-    )
+    fields: dict[str, Any] = {name: record.get(name, "") for name in ("number", "set", "about", "remark")}
+    fields |= {name: tuple(record.get(name, ())) for name in ("keys", "values", "untrained")}
+    units = dict.fromkeys(record["values"], record["unit"]) | record.get("units", {})
+    rows = tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in record["rows"])
+    return PaperTable(paper=paper, corpora=corpora, units=units, rows=rows, **fields)
 
 
 _CORPUS: Final = "corpus"

@@ -125,13 +125,9 @@ class PredictedPairs:
         row: dict[str, Any] = self.rows[int(index)]
         return row
 
-    def _answer(self, index: int) -> SetPredictions:
-        """Select one prediction, so that `names` is computed for this row only."""
-        return self.predictions.select(slice(int(index), int(index) + 1))
-
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and the label's probability."""
-        answer = str(self._answer(index).label_names[0])
+        answer = str(self.names[index])
         has_probability = self.predictions.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
@@ -206,9 +202,8 @@ def select_top_rows(
 
     Args:
         rows: Indices of the rows to choose from, shape (m,).
-        keys: Sort keys of all rows, shape (n,) each; later keys break ties of earlier ones. The caller rounds
-            fractions: otherwise the order of near ties differs between processors.
-        per_group: Maximum number of rows per group.
+        keys: Sort keys of all rows, shape (n,) each; later keys break ties. The caller rounds fractions: otherwise the
+            order of near ties differs between processors.
         groups: Group of every row, n hashable values; None for no groups.
 
     >>> keys = np.array([0.1, 0.9, 0.8, 0.7])
@@ -253,9 +248,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], mark_type: str) -> tu
 
 
 def mark_unchanged_sequences(original: str, permuted: str) -> tuple[TextMark, ...]:
-    """Highlight the word sequences of a permuted sentence that also occur in the original sentence.
-
-    Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
+    """Highlight the word sequences of a permuted sentence, joined by spaces, that also occur in the original sentence.
 
     >>> [mark[:2] for mark in mark_unchanged_sequences("An old man reads a book.", "a book reads An old man .")]
     [(0, 6), (13, 23)]

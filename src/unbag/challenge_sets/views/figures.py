@@ -97,10 +97,9 @@ class TextTable(NamedTuple):
 
 
 def build_metrics_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
-    """Build a table of metrics, with one row per metric and one column per model.
+    """Build a table of metrics, with one row per metric, in order of first appearance, and one column per model.
 
-    `columns` has for each model its numbers as text, by their name and meaning. The rows are all numbers, in order of
-    first appearance; a model without one has a dash.
+    `columns` has for each model its numbers as text, by their name and meaning.
 
     >>> build_metrics_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
     (('n', 'rows', '1', '–'),)

@@ -27,10 +27,9 @@ class EntityRecognizer(Annotator):
     """spaCy entity recognizer with a disk cache of annotated sentences."""
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline: an installed package, a folder, or a Hub repository.
+        """Load a pipeline with the component `ner`: an installed package, a folder, or a Hub repository.
 
-        The entities are cached in `unbag/entities` in the user's cache folder, unless `cache` names another folder. A
-        pipeline without entity recognition raises a `ValueError`.
+        The entities are cached in `unbag/entities` in the user's cache folder, unless `cache` names another folder.
         """
         super().__init__(pipeline, _NOT_FOR_ENTITIES, "entities", cache, f", format {_FORMAT}")
         if "ner" not in self._nlp.pipe_names:

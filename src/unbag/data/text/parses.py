@@ -31,14 +31,10 @@ SUBJECTIVE: Final = {objective: subjective for subjective, objective in OBJECTIV
 
 
 def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, is_third_person: bool) -> str:
-    """Conjugate a finite verb to agree with a new subject.
+    """Conjugate a finite present-tense verb, or was or were, to agree with a new subject of the given person.
 
-    Args:
-        verb: Present-tense form, or was or were. Other past forms agree with all subjects and are not valid input.
-        lemma: Dictionary form, which distinguishes `lies` (lie) from `flies` (fly). Ignored if its third person
-            singular is not `verb`.
-        person: Person of the new subject.
-        is_third_person: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
+    `lemma` distinguishes `lies` (lie) from `flies` (fly). `is_third_person` says whether `verb` is a third person
+    singular form, which distinguishes `passes` from `pass`.
 
     >>> conjugate_verb("is", "be", GrammaticalPerson.PLURAL, is_third_person=True)
     'are'
@@ -171,10 +167,9 @@ class Parser(Annotator):
     """spaCy parser with a disk cache of parsed sentences."""
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline: an installed package, a folder, or a Hub repository.
+        """Load a pipeline that parses, tags and lemmatizes: an installed package, a folder, or a Hub repository.
 
-        The parses are cached in `unbag/parses` in the user's cache folder, unless `cache` names another folder. A
-        pipeline that does not parse, tag and lemmatize raises a `ValueError`.
+        The parses are cached in `unbag/parses` in the user's cache folder, unless `cache` names another folder.
         """
         super().__init__(pipeline, _NOT_FOR_PARSES, "parses", cache, f", format {_FORMAT}")
         doc = self._nlp("A dog runs.")
@@ -196,8 +191,7 @@ class Parser(Annotator):
         """Parse sentences and yield the parses in order. At most a few thousand sentences are in memory.
 
         With `tag`, only sentences that contain a word with this fine-grained tag are parsed. Other sentences are only
-        tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the tagger change only the
-        tags of whitespace.
+        tagged, at about two fifths of the cost.
         """
 
         def is_complete(columns: Columns) -> bool:
@@ -229,11 +223,7 @@ class Parser(Annotator):
 def precompute_parses(
     pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
 ) -> None:
-    """Parse sentences in several processes, and store the parses on disk for a `Parser` with the same arguments.
-
-    Does nothing with one process (`utils.parallel.get_num_proc`). With `tag`, only sentences with this fine-grained tag
-    are parsed, as in `Parser.parse`.
-    """
+    """Parse sentences in several processes, and store the parses on disk for a `Parser` with the same arguments."""
     precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
 
 

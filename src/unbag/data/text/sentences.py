@@ -182,17 +182,12 @@ def find_pair_language(text: str) -> bool | None:
 @cache
 def _load_stop_words() -> dict[str, list[str]]:
     """Load the languages of each stop word. English words and single letters count for no other language."""
-    languages = {word: ["en"] for word in _import_stop_words("en")}
-    for language in _LATIN_LANGUAGES:
-        for word in _import_stop_words(language):
-            if len(word) > 1 and languages.get(word) != ["en"]:
+    languages: dict[str, list[str]] = {}
+    for language in ("en", *_LATIN_LANGUAGES):
+        for word in import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS:
+            if language == "en" or (len(word) > 1 and languages.get(word) != ["en"]):
                 languages.setdefault(word, []).append(language)
     return languages
-
-
-def _import_stop_words(language: str) -> Iterable[str]:
-    words: set[str] = import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS
-    return words
 
 
 def build_language_error(location: str) -> str:

@@ -114,13 +114,9 @@ _worker_reader: Reader | None = None  # reader of the current worker process
 
 
 def precompute_annotations(create_reader: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Annotate sentences in several processes, and store the annotations on disk.
+    """Annotate sentences in several processes, each with its own reader, and store the annotations on disk.
 
-    Does nothing if `utils.parallel.get_num_proc()` is 1. Each process creates its own reader. Repeated sentences are
-    annotated again only in two processes at the same time.
-
-    Raises:
-        ValueError: If a process dies or a reader raises it.
+    Does nothing if `utils.parallel.get_num_proc()` is 1.
     """
     if parallel.get_num_proc() == 1:
         return
@@ -165,22 +161,14 @@ _VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words stay in the pipel
 
 
 class Annotator:
-    """spaCy pipeline with a disk cache of annotated sentences.
-
-    Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
-    """
+    """spaCy pipeline with a disk cache of annotated sentences, one per `identity` (pipeline and versions)."""
 
     commit_size: ClassVar[int] = 2_000  # sentences in memory, and per commit to disk: a few MB, seconds of work
 
     def __init__(
         self, pipeline: str | Path, exclude: Sequence[str], annotation_type: str, cache: Path | None, suffix: str = ""
     ) -> None:
-        """Load a pipeline without some components, and open the cache, in one file per identity.
-
-        The default folder of the file is `unbag/<annotation_type>` in the user's cache folder. The suffix names the
-        format of the annotations.
-        """
+        """Load a pipeline without some components, and open the cache of its identity and format (`suffix`)."""
         self._nlp = load_pipeline(pipeline, exclude)
         self._n_processed = 0  # sentences that the pipeline has processed
         self.identity = build_pipeline_identity(self._nlp)
@@ -235,19 +223,14 @@ _RULER: Final = "attribute_ruler"
 
 
 class Tagger(Annotator):
-    """spaCy tagger with a disk cache of tagged sentences.
-
-    Attributes:
-        fine: Fine-grained tags of the pipeline (Penn Treebank for spaCy's English pipelines); empty without a tagger.
-    """
+    """spaCy tagger with a disk cache of tagged sentences. `fine` has the fine-grained tags of the pipeline."""
 
     commit_size = 10_000
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
-        """Load a pipeline: an installed package, a folder, or a Hub repository.
+        """Load a pipeline that tags: an installed package, a folder, or a Hub repository.
 
-        The tags are cached in `unbag/tagged` in the user's cache folder, unless `cache` names another folder. A
-        pipeline that does not tag raises a `ValueError`.
+        The tags are cached in `unbag/tagged` in the user's cache folder, unless `cache` names another folder.
         """
         super().__init__(pipeline, _NOT_FOR_TAGS, "tagged", cache)
         # Without the attribute ruler, the universal tags of English pipelines are empty.

@@ -1,10 +1,7 @@
-"""Tokenization with spaCy's blank tokenizers, and words with their positions.
+"""Tokenization with spaCy's blank tokenizers, and words with their positions. Neither needs a trained pipeline.
 
-Neither needs a trained pipeline.
-
-Chinese is written without spaces. The segmenter is rjieba, the Rust version of jieba. The other one that spaCy
-supports, pkuseg, does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into
-two tokens. Code that replaces a word must restore the rest of the sentence exactly.
+Chinese is segmented by rjieba, the Rust version of jieba. `tokenize_words` does not use spaCy's tokens, because spaCy
+splits "don't" into two tokens. Code that replaces a word must restore the rest of the sentence exactly.
 """
 
 import re
@@ -109,14 +106,9 @@ def build_tokenizer_identity(language: str, *, characters: bool = False) -> str:
 
 @lru_cache(maxsize=1 << 14)  # in SNLI, three consecutive pairs share a premise
 def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -> TokenizedSentence:
-    """Split a sentence into tokens.
+    """Split a sentence into tokens, by the language code. `characters` splits Chinese into characters instead of words.
 
-    Args:
-        language: Language code that `validate_language` accepts (default: "en").
-        characters: Whether Chinese is split into characters instead of words (default: False). No effect on English.
-
-    Raises:
-        ImportError: If Chinese words are requested and rjieba is not installed.
+    Raises an `ImportError` if Chinese words are requested and rjieba is not installed.
 
     >>> tokenize("The dogs, too, aren't here.").texts
     ('The', 'dogs', ',', 'too', ',', 'are', "n't", 'here', '.')
