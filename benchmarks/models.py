@@ -23,9 +23,8 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models import get_architecture
-from unbag.models.binary_trees import binarize_parse
-from unbag.models.sides import split_premises_and_hypotheses
-from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
+from unbag.models.network import split_premises_and_hypotheses
+from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell, binarize_parse
 
 SIZE = 300
 VOCABULARY = 10_000

@@ -9,8 +9,8 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.models.tiny_models import TEXT_VARIANTS, encode, tiny_model
 from unbag.models import ARCHITECTURES
-from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import QueryScorer
+from unbag.models.network import RELATIONS
 from unbag.training.initialization import count_parameters
 
 

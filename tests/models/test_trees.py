@@ -13,9 +13,8 @@ from tests.models.tiny_models import (
     encode_sides,
     tiny_model,
 )
-from unbag.models.binary_trees import binarize_parse
 from unbag.models.layers import SoftAlignment, build_comparison_features
-from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell
+from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell, binarize_parse
 
 TREES = [build_right_branching_tree(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
 LENGTHS = [5, 4, 1, 2, 3]

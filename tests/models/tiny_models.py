@@ -109,6 +109,6 @@ def encode(pairs=PAIRS):
 
 def encode_sides(network, pairs=PAIRS):
     """Return premises and hypotheses as inputs of a network."""
-    from unbag.models.sides import split_premises_and_hypotheses
+    from unbag.models.network import split_premises_and_hypotheses
 
     return split_premises_and_hypotheses(**encode(pairs), start_token_id=network.config.bos_token_id)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from unbag.models.config import PairConfig
 from unbag.models.convnet import ConvNetForSequenceClassification
 from unbag.models.dam import DamForSequenceClassification
 from unbag.models.dan import DanForSequenceClassification
@@ -20,7 +19,7 @@ from unbag.models.infersent import (
     InferSentForSequenceClassification,
 )
 from unbag.models.kim import KimForSequenceClassification
-from unbag.models.network import PairNetwork
+from unbag.models.network import PairConfig, PairNetwork
 from unbag.models.rse import RseForSequenceClassification
 from unbag.models.s_tlstm import STlstmForSequenceClassification
 

@@ -3,12 +3,9 @@
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
-from transformers import initialization
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp, compute_attention, compute_soft_alignment, sum_pool
-from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, PairNetwork, SentenceBatch
 
 
 class DamConfig(PairConfig):
@@ -24,12 +21,14 @@ class DamConfig(PairConfig):
     distance: int = 10  # maximum distance in words with a separate bias; larger distances share the bias of the maximum
 
 
-class IntraAttention(CustomInitModule):
+class IntraAttention(nn.Module):
     """Self-attention within a sentence, with a trained bias for each distance.
 
     Parikh et al. 2016, section 3.4: f_ij = F_intra(a_i)ᵀ F_intra(a_j), and the weights are the softmax over j of
     f_ij + d_{i−j}.
     """
+
+    init_std = 0.0  # of the biases
 
     def __init__(self, size: int, distance: int, dropout: float) -> None:
         super().__init__()
@@ -44,10 +43,6 @@ class IntraAttention(CustomInitModule):
         apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance
         weights = compute_attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
         return torch.cat([vectors, weights @ vectors], dim=-1)
-
-    def init_parameters(self) -> None:
-        """Set the biases to zero."""
-        initialization.zeros_(self.bias)
 
 
 class DamForSequenceClassification(PairNetwork):

@@ -5,12 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d, one_hot, pad
-from transformers import initialization
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import compute_attention
-from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, PairNetwork, SentenceBatch
 
 
 class DiinConfig(PairConfig):
@@ -156,20 +153,17 @@ class FusedAttention(nn.Module):
         return fused
 
 
-class FeatureWeights(CustomInitModule):
+class FeatureWeights(nn.Module):
     """Layer that multiplies each feature by a learned weight."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.vector = nn.Parameter(torch.zeros(size))
+        self.init_std = (2 / (size + 1)) ** 0.5  # Glorot, as a linear layer with one output
 
     def forward(self, values: Tensor) -> Tensor:
         """Multiply each feature by its weight, shape (…, size)."""
         return values * self.vector
-
-    def init_parameters(self) -> None:
-        """Apply Glorot initialization, as for a linear layer with one input per feature and one output."""
-        initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 
 
 class DenseBlock(nn.Module):

@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import (
     Mlp,
     build_comparison_features,
@@ -12,8 +11,7 @@ from unbag.models.layers import (
     max_pool,
     mean_pool,
 )
-from unbag.models.network import PairNetwork
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, PairNetwork, SentenceBatch
 
 
 class EsimConfig(PairConfig):

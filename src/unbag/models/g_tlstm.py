@@ -5,10 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gumbel_softmax, one_hot
 from transformers import initialization
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp
-from unbag.models.network import CustomInitModule, SentenceEncoder
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, SentenceBatch, SentenceEncoder
 from unbag.models.tree_lstm import Merges, NodeStates, TreeLstmCell
 
 
@@ -145,8 +143,10 @@ class LeafLstm(nn.Module):
         return NodeStates(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
 
 
-class QueryScorer(CustomInitModule):
+class QueryScorer(nn.Module):
     """Layer that scores nodes by dot products with a trained query vector, divided by √size if `scaled` is true."""
+
+    init_std = 0.01  # as in the code published with the paper
 
     def __init__(self, size: int, *, scaled: bool) -> None:
         super().__init__()
@@ -156,7 +156,3 @@ class QueryScorer(CustomInitModule):
     def forward(self, nodes: Tensor) -> Tensor:
         """Compute the scores of nodes, shape (…), from node features, shape (…, size)."""
         return nodes @ self.vector * self.scale
-
-    def init_parameters(self) -> None:
-        """Initialize the vector with a small standard deviation, as in the code published with the paper."""
-        initialization.normal_(self.vector, std=0.01)

@@ -1,16 +1,10 @@
-"""InferSent, a BiLSTM with max pooling (Conneau et al. 2017), and two variants.
-
-The variants are the hypothesis-only baseline (Poliak et al. 2018) and the BiLSTM with last states as sentence
-embedding.
-"""
+"""InferSent, a BiLSTM with max pooling (Conneau et al. 2017), and two variants: last states, hypothesis only."""
 
 import torch
 from torch import Tensor, nn
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import BiLstm, Mlp, max_pool
-from unbag.models.network import PairNetwork, SentenceEncoder
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, PairNetwork, SentenceBatch, SentenceEncoder
 
 
 class InferSentConfig(PairConfig):

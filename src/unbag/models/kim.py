@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from unbag.models.config import PairConfig
-from unbag.models.embeddings import RELATIONS
 from unbag.models.layers import (
     BiLstm,
     Mlp,
@@ -14,8 +12,7 @@ from unbag.models.layers import (
     max_pool,
     mean_pool,
 )
-from unbag.models.network import PairNetwork
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import RELATIONS, PairConfig, PairNetwork, SentenceBatch
 
 
 class KimConfig(PairConfig):

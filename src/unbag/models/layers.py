@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,17 +13,10 @@ State = tuple[Tensor, Tensor]
 
 
 class TokenEncoderOutput(NamedTuple):
-    """Output of a `TokenEncoder` for a batch of b sentences."""
+    """Output of a `BiLstm` or a `PositionWiseLayer` for a batch of b sentences."""
 
     outputs: Tensor  # output at each token, shape (b, t, 2 hidden); zeros at padding
     state: State | None  # state after the last token of each direction; None for an encoder without state
-
-
-class TokenEncoder(Protocol):
-    """Interface of encoders with one output per token, such as an LSTM or a position-wise layer."""
-
-    def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
-        """Encode b sentences, shape (b, t, inputs), starting from a state."""
 
 
 class BiLstm(nn.Module):
@@ -34,15 +27,9 @@ class BiLstm(nn.Module):
         self.lstm = nn.LSTM(inputs, hidden, batch_first=True, bidirectional=True)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
-        """Encode b sentences in both directions.
+        """Encode b sentences, shape (b, t, inputs), in both directions, from an initial state (default: zeros).
 
-        Args:
-            vectors: Inputs, shape (b, t, inputs).
-            mask: False at padding, which is on the right, shape (b, t).
-            state: Initial state of both directions; None for zeros.
-
-        Returns:
-            Outputs, shape (b, t, 2 hidden), and the last states, shape (2, b, hidden) each.
+        The mask, shape (b, t), is False at padding, which is on the right.
         """
         # pack_padded_sequence requires the lengths on the CPU and rejects a length of 0.
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
@@ -53,10 +40,9 @@ class BiLstm(nn.Module):
 
 
 class PositionWiseLayer(nn.Module):
-    """Fully connected layer with ReLU, applied to each token. It can replace a `BiLstm` of the same output size.
+    """Fully connected layer with ReLU for each token, which replaces a `BiLstm` of the same output size.
 
-    It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
-    fully-connected layers".
+    Nie et al. 2019, section 3.2 and table 3: bag-of-words variants, "replacing their RNNs with fully-connected layers".
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -70,7 +56,7 @@ class PositionWiseLayer(nn.Module):
 
 
 def build_token_encoder(input_size: int, hidden_size: int, *, bag_of_words: bool) -> nn.Module:
-    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWiseLayer` for a bag-of-words model."""
+    """Build a `BiLstm`, or a `PositionWiseLayer` for a bag-of-words model."""
     return PositionWiseLayer(input_size, hidden_size) if bag_of_words else BiLstm(input_size, hidden_size)
 
 

@@ -3,10 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp, build_token_encoder, max_pool
-from unbag.models.network import SentenceEncoder
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, SentenceBatch, SentenceEncoder
 
 
 class RseConfig(PairConfig):

@@ -5,12 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import initialization
 
-from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp, build_comparison_features, compute_soft_alignment, max_pool, mean_pool
-from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import SentenceBatch
+from unbag.models.network import PairConfig, PairNetwork, SentenceBatch
 from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
 from unbag.models.trees import load_tree_parser
 
@@ -33,7 +30,7 @@ class STlstmForSequenceClassification(PairNetwork):
     Encoding and composition both proceed bottom-up through the trees. In encoding, an inner node has a trained input
     (x' for a node without a word in the paper). Pooling includes the states of the roots in addition to mean and
     maximum. Chen et al. use constituency parses. This network uses binarized dependency parses
-    (`binary_trees.binarize_parse`), as in Nie et al. 2019, section 2.1.
+    (`tree_lstm.binarize_parse`), as in Nie et al. 2019, section 2.1.
 
     Parsing is part of the forward pass and uses the spelling of the words in the vocabulary
     (`WordEmbeddings.spelling`). For a permuted sentence, the tree is the one that the parser predicts, even if it is
@@ -96,8 +93,10 @@ class STlstmForSequenceClassification(PairNetwork):
         return [_under_start(next(below), length) if length > 1 else [] for length in lengths]
 
 
-class InnerNodeInput(CustomInitModule):
+class InnerNodeInput(nn.Module):
     """Trained input vector that all inner nodes (nodes without a word) share."""
+
+    init_std = 0.1
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -106,10 +105,6 @@ class InnerNodeInput(CustomInitModule):
     def forward(self) -> Tensor:
         """Get the input vector, shape (size,)."""
         return self.vector
-
-    def init_parameters(self) -> None:
-        """Initialize the vector with a small standard deviation."""
-        initialization.normal_(self.vector, std=0.1)
 
 
 def _spelt(letters: Any) -> str:

@@ -1,4 +1,4 @@
-"""Tree-LSTM over a batch of binary trees, computed level by level."""
+"""Binary trees over words from dependency parses, and a tree-LSTM over a batch of trees, computed level by level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,42 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from unbag.data.text.dependencies import compute_dependents
+
 Merges = Sequence[tuple[int, int]]
 """Binary tree over the leaves 0 … n − 1: merge k creates node n + k from two nodes. Nodes have at most one parent."""
+
+
+def binarize_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
+    """Convert a dependency parse to a binary tree over its words.
+
+    Each word is merged with its dependents, from the nearest to the farthest. In each merge, the left constituent
+    becomes the left child. All words of a phrase are therefore merged first. A root is its own head. Additional roots
+    are treated as dependents of the first root.
+
+    >>> binarize_parse([1, 2, 2])  # "a dog runs"
+    [(0, 1), (3, 2)]
+    """
+    roots = [word for word, head in enumerate(heads) if word == head]
+    below = compute_dependents(heads)
+    for root in roots[1:]:
+        below[roots[0]].append(root)
+    for head, words in enumerate(below):
+        words.sort(key=lambda word: (abs(word - head), word))
+    merges: list[tuple[int, int]] = []
+    node = list(range(len(heads)))  # topmost node above each word so far
+    # An explicit stack, because long sentences may exceed the recursion limit. Dependents are merged first.
+    stack = [(roots[0], False)] if roots else []
+    while stack:
+        word, ready = stack.pop()
+        if not ready:
+            stack.append((word, True))
+            stack += [(each, False) for each in sorted(below[word], reverse=True)]
+            continue
+        for each in below[word]:
+            merges.append((node[each], node[word]) if each < word else (node[word], node[each]))
+            node[word] = len(heads) + len(merges) - 1
+    return merges
 
 
 class NodeStates(NamedTuple):
@@ -27,11 +61,8 @@ class TreeLstmCell(nn.Module):
         o = σ(W_o x + U_o [hᴸ; hᴿ])      fᴿ = σ(W_f x + U_fᴿ [hᴸ; hᴿ])
         c = fᴸ ⊙ cᴸ + fᴿ ⊙ cᴿ + i ⊙ u    h = o ⊙ tanh(c)
 
-    A leaf has an input and no children. Without inputs (`inputs = 0`), biases replace W x.
-
-    Args:
-        inputs: Number of input features of a node; 0 for none.
-        forget_bias: Constant added to both forget gates before their sigmoid; not trained (default: 0).
+    A leaf has an input and no children. Without inputs (`inputs = 0`), biases replace W x. `forget_bias` is a constant
+    that is added to both forget gates before their sigmoid.
     """
 
     def __init__(self, inputs: int, hidden: int, *, forget_bias: float = 0.0) -> None:
@@ -119,11 +150,8 @@ class TreeBatch:
     def compute_states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
         """Compute the states h of all nodes in order of computation, shape (nodes, hidden).
 
-        Args:
-            cell: Tree-LSTM cell.
-            inputs: Inputs of the leaves by sentence, shape (b, t, inputs), or inputs of all nodes in the order of the
-                forest, shape (nodes, inputs).
-            inner: Shared input of all inner nodes, shape (inputs,). Required if `inputs` covers only the leaves.
+        `inputs` are those of all nodes in this order, shape (nodes, inputs), or those of the leaves by sentence, shape
+        (b, t, inputs). All inner nodes then have the input `inner`, shape (inputs,).
         """
         n = len(self.leaves)
         nodes = cell.compute_leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])

@@ -5,8 +5,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from unbag.data.text.tagging import BATCH, Annotator
-from unbag.models.binary_trees import binarize_parse
-from unbag.models.tree_lstm import Merges
+from unbag.models.tree_lstm import Merges, binarize_parse
 
 _NOT_FOR_TREES: Final = ("ner", "senter", "lemmatizer", "attribute_ruler")
 

@@ -9,8 +9,7 @@ import spacy
 from huggingface_hub import snapshot_download
 from spacy.tokens import Doc
 
-from unbag.models.binary_trees import binarize_parse
-from unbag.models.tree_lstm import Merges
+from unbag.models.tree_lstm import Merges, binarize_parse
 
 
 class PlainTreeParser:

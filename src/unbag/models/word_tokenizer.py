@@ -90,10 +90,8 @@ def build_pair_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Build a tokenizer that adds special tokens at the beginning and, optionally, at the end of both sentences.
 
-    Args:
-        start_token: Token at the beginning of each sentence. It separates the sentences of a pair
-            (`sides.split_premises_and_hypotheses`).
-        end_token: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
+    The start token separates the sentences of a pair (`network.split_premises_and_hypotheses`). A pre-trained encoder
+    may require an end token.
     """
     one = f"{start_token} $A" + (f" {end_token}" if end_token else "")
     special = [(token, backend.token_to_id(token)) for token in (start_token, end_token) if token]

@@ -22,7 +22,7 @@ from unbag.data.sources import PairSource, open_corpus, open_data, validate_corp
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import resolve_origin
 from unbag.models import Architecture, get_architecture
-from unbag.models.config import PairConfig
+from unbag.models.network import PairConfig
 from unbag.models.word_tokenizer import (
     PAD_ID,
     SPECIAL,
@@ -37,16 +37,12 @@ from unbag.training.word_features import build_vocabulary_embeddings
 from unbag.utils import optional_deps
 from unbag.utils.files import write_json
 from unbag.utils.options import parse_option
-from unbag.utils.redaction import extract_first_line
 
-FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
 """Config fields that follow from vocabulary, vectors or encoder, and are not options."""
 
 
-class ModelComponents(NamedTuple):
-    """Components of an untrained model: tokenizer, config fields and embeddings."""
-
+class _Components(NamedTuple):
     tokenizer: PreTrainedTokenizerFast
     config: dict[str, Any]  # fields that follow from the other components
     weights: dict[str, Tensor]  # weights and buffers of `embeddings`, by name
@@ -92,7 +88,6 @@ def initialize_model(
             )
         parts = _of_encoder(encoder)
     else:
-        _check_words(kind, corpora, vectors, pipeline)
         parts = _of_words(kind, corpora, vectors, dimensions, min_count, pipeline, seed)
         if vectors is None and "train_embeddings" not in given:
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
@@ -103,7 +98,7 @@ def initialize_model(
         parts.tokenizer.save_pretrained(tmp)
         weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
         save_file(weights, tmp / "model.safetensors", {"format": "pt"})  # transformers requires this metadata
-        write_json(record, tmp / FILE)
+        write_json(record, tmp / "made_with.json")
     return record
 
 
@@ -125,14 +120,21 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
         if type(value) is int and value < 1:  # not isinstance: bool is a subclass of int
             raise ValueError(f"{name}: expected at least 1, got {value}")
         if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
-            raise ValueError(
-                f"{name}: expected a number {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, got {value}"
-            )
+            expected = "from 0 to less than 1" if "dropout" in name else "above 0"
+            raise ValueError(f"{name}: expected a number {expected}, got {value}")
     return values
 
 
-def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
-    """Validate the sources of the vocabulary before any is read completely."""
+def _of_words(
+    kind: Architecture,
+    corpora: Sequence[str],
+    vectors: str | None,
+    dimensions: int,
+    least: int,
+    pipeline: str | None,
+    seed: int,
+) -> _Components:
+    # All sources are validated before any is read completely.
     if not corpora:
         raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none; pass one")
     validate_corpus_names(corpora)
@@ -150,17 +152,6 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         embeddings.validate_embedding_table_name(vectors)
     if pipeline is not None:
         pipelines.validate_pipeline(pipeline)
-
-
-def _of_words(
-    kind: Architecture,
-    corpora: Sequence[str],
-    vectors: str | None,
-    dimensions: int,
-    least: int,
-    pipeline: str | None,
-    seed: int,
-) -> ModelComponents:
     sources: list[PairSource] = []
     for name in corpora:
         if name in CORPORA:
@@ -176,10 +167,7 @@ def _of_words(
             "decrease --min-count"
         )
     table = None if vectors is None else embeddings.load_embeddings(vectors)
-    try:
-        made = build_vocabulary_embeddings(words, table, dimensions=dimensions, seed=seed)
-    except ValueError as error:
-        raise ValueError(f"{vectors}: {error}") from None
+    made = build_vocabulary_embeddings(words, table, dimensions=dimensions, seed=seed)
     facts: word_features.Tables = {}
     config: dict[str, Any] = {}
     if "spelling" in kind.needs:
@@ -189,11 +177,8 @@ def _of_words(
         facts |= word_features.build_stem_table(words)
         config["stems"] = True
     if "tags" in kind.needs:
-        from unbag.data.text.tagging import Tagger
-
-        tagged, config["tags"] = word_features.build_tag_table(
-            words, sentences, Tagger(*([pipeline] if pipeline else []))
-        )
+        tagger = pipelines.Tagger(pipeline or pipelines.PIPELINE)
+        tagged, config["tags"] = word_features.build_tag_table(words, sentences, tagger)
         facts |= tagged
     if "relations" in kind.needs:
         facts |= word_features.build_relation_table(words)
@@ -201,7 +186,7 @@ def _of_words(
     if pipeline and "parser" in kind.config.__annotations__:
         config["parser"] = pipeline
     size, width = made.table.shape
-    return ModelComponents(
+    return _Components(
         build_word_tokenizer(words),
         {**config, "vocab_size": size, "embedding_size": width, "bos_token_id": START_ID, "pad_token_id": PAD_ID},
         {"words.weight": torch.from_numpy(made.table)} | {key: torch.from_numpy(each) for key, each in facts.items()},
@@ -217,14 +202,11 @@ def _of_words(
     )
 
 
-def _of_encoder(name: str) -> ModelComponents:
+def _of_encoder(name: str) -> _Components:
     origin = resolve_origin(name, None)
     files = origin.download(weights=True)
-    try:
-        network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
-        tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"--encoder: cannot load {name}: {extract_first_line(error)}") from error
+    network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
+    tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
         raise ValueError(
@@ -239,15 +221,13 @@ def _of_encoder(name: str) -> ModelComponents:
         unknown_token=tokenizer.unk_token,
     )
     config = network.config
-    return ModelComponents(
+    # Another class uses this config, and paths of a machine do not belong into it.
+    dropped = ("architectures", "_name_or_path")
+    encoder_config = {key: value for key, value in config.to_diff_dict().items() if key not in dropped}
+    return _Components(
         made,
         {
-            "encoder": {
-                key: value
-                for key, value in config.to_diff_dict().items()
-                # Another class uses this config, and paths of a machine do not belong into it.
-                if key not in ("architectures", "_name_or_path")
-            },
+            "encoder": encoder_config,
             "vocab_size": config.vocab_size,
             "embedding_size": config.hidden_size,
             "bos_token_id": made.bos_token_id,
@@ -263,8 +243,8 @@ def _of_encoder(name: str) -> ModelComponents:
     )
 
 
-_TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words without a tag
-_TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
+_TABLES: Final = {"spelling": 24, "tags": 51, "stems": True, "relations": 1}
+"""Sizes of lexical tables. spaCy's small English pipeline has 50 tags; words without a tag get one more."""
 
 
 def count_parameters(architecture: Architecture, **options: Any) -> int:

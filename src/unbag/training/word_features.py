@@ -1,8 +1,4 @@
-"""Lexical features of a vocabulary: vectors, spelling, stems, part-of-speech tags, and WordNet relations.
-
-Vectors come from a table of static embeddings or are random. Relations are those of KIM (Chen et al. 2018, section
-3.1).
-"""
+"""Lexical features of a vocabulary: vectors, spelling, stems, part-of-speech tags, and WordNet relations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
@@ -35,13 +31,10 @@ class VocabularyEmbeddings(NamedTuple):
 def build_vocabulary_embeddings(
     words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int
 ) -> VocabularyEmbeddings:
-    """Build the embedding table of a vocabulary. Words without a pre-trained vector get a random one.
+    """Build the embedding table of a vocabulary. Words without a vector in `embeddings` get a random one.
 
-    Random vectors have the same standard deviation.
-
-    Args:
-        embeddings: Table of static embeddings. Word vectors stay unscaled. A table of word pieces gives the mean of a
-            word's pieces, and one factor scales all its vectors to the standard deviation `SPREAD`.
+    Random vectors have the same standard deviation. Word vectors stay unscaled. A table of word pieces gives the mean
+    of a word's pieces, and one factor scales all its vectors to the standard deviation `SPREAD`.
     """
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
     rng = np.random.default_rng(int(counter_rng.compute_key(seed, "vectors")))
@@ -75,7 +68,7 @@ _FURTHEST: Final = 8
 
 
 def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Compute the WordNet relations between the words of a vocabulary.
+    """Compute the WordNet relations between the words of a vocabulary (Chen et al. 2018, section 3.1).
 
     The features of a pair (w, v), each the best over their senses:
 
@@ -124,7 +117,7 @@ def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDAr
 
 
 Tables = dict[str, NDArray[Any]]
-"""Buffers of `models.embeddings.WordEmbeddings` by name."""
+"""Buffers of `models.network.WordEmbeddings` by name."""
 
 _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 pairs of SNLI are shorter
 
@@ -140,10 +133,8 @@ def build_spelling_table(words: Sequence[str]) -> Tables:
 
 def build_stem_table(words: Sequence[str]) -> Tables:
     """Assign a stem id to each word, with Snowball's English stemmer. Requires NLTK."""
-    try:
-        from nltk.stem.snowball import SnowballStemmer
-    except ImportError as error:
-        raise ImportError("stemming requires NLTK: pip install 'unbag[wordnet]'") from error
+    from nltk.stem.snowball import SnowballStemmer
+
     stem = SnowballStemmer("english").stem
     numbers: dict[str, int] = {}
     word_stems = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]
