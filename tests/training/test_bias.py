@@ -63,7 +63,7 @@ def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tm
     monkeypatch.setattr(bias, "load_network_biased_model", lambda folder, **options: FIXED)
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = PairDataset("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
-    features = debiasing.build_bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    features = debiasing.DebiasedTrainer.load_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
     asked = raw if order == "natural" else data.permute_words(raw, seed=config.seed)
     seen = {example.source_id for part in sample_from_datasets([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])
@@ -96,23 +96,16 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
         bias.read_biased_predictions(tmp_path / "predictions")
 
 
-def test_prediction_file_is_accepted(tmp_path):
-    file = tmp_path / "weak.csv"
-    lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
-    file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
-    assert np.exp(bias.read_biased_predictions(file).predict(EXAMPLES[3:4]))[0].tolist() == pytest.approx(
-        [0.5, 0.3, 0.2]
-    )
+def test_incomplete_or_missing_predictions_are_rejected(tiny_bert, tmp_path):
+    predictor = TransformerPredictor.load(tiny_bert)
+    predict_rows(build_rows(EXAMPLES[:2]), predictor, tmp_path / "some")
     with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, such as 'other'"):
-        bias.read_biased_predictions(file).predict([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
-    file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
+        bias.read_biased_predictions(tmp_path / "some").predict([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
+    predict_rows(build_rows([*EXAMPLES[:2], EXAMPLES[0]]), predictor, tmp_path / "twice")
     with pytest.raises(ValueError, match="expected one prediction per id"):
-        bias.read_biased_predictions(file)
-    file.write_text("id,prediction\na,neutral\n")
-    with pytest.raises(ValueError, match="use a file with probabilities instead of labels"):
-        bias.read_biased_predictions(file)
+        bias.read_biased_predictions(tmp_path / "twice")
     with pytest.raises(ValueError, match="got none"):
-        bias.read_biased_predictions(tmp_path)
+        bias.read_biased_predictions(tmp_path / "nowhere")
 
 
 class LengthTokenizer:

@@ -24,7 +24,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 from unbag.reports.training import build_kfold_table
-from unbag.training import kfold
+from unbag.training import rearranged
 from unbag.training.kfold import (
     compute_seed_leak_mask,
     cross_validate,
@@ -200,7 +200,7 @@ def test_each_pair_is_scored_by_model_of_other_folds(
     kept = json.loads((out / "seed-1/fold-0.json").read_text())
     evaluations = kept["training"]["evaluations"]
     assert [each["step"] for each in evaluations] == [steps], "what is held out is looked at when all is done"
-    assert set(kept["probabilities"]) == {row["id"] for row in rows if row["fold"] == 0}, "in both directions"
+    assert set(kept["probabilities"]["plain"]) == {row["id"] for row in rows if row["fold"] == 0}, "in both directions"
     assert validate(1) == {**done, "config": {**done["config"], "keep_models": False}}
     assert (out / "seed-1/fold-0/model.safetensors").is_file(), "what was kept stays"
 
@@ -229,7 +229,7 @@ def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch):
     assert steps[0] == ("seed 2, fold 0", 7), "from its last checkpoint; what was predicted is not trained again"
     assert {**found, "config": None} == {**whole, "config": None}
     assert {path.name for path in (tmp_path / "out/seed-1").iterdir()} == {f"fold-{n}.json" for n in range(FOLDS)}
-    monkeypatch.setattr(kfold, "run", None)
+    monkeypatch.setattr(rearranged, "run", None)
     assert validate(1, 2, save_steps=2) == found
     with pytest.raises(
         ValueError, match=r"fold-0.json belongs to another run: config.num_train_epochs was 3, is 4; pass another"

@@ -235,7 +235,7 @@ def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
     assert not options["output_dir"].exists()
     network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     with pytest.raises(ValueError, match="expected unsharded weights, got FSDP"):
-        interpolation.WeightInterpolation(network, sharding="FSDP")
+        interpolation.copy_original_weights(network, sharding="FSDP")
 
 
 def test_both_models_are_evaluated_on_training_corpora(options):

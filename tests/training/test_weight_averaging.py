@@ -83,10 +83,6 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
     assert average_weights([a, a], [0.5, 0.5])["table"].tolist() == [1, 2]
     with pytest.raises(ValueError, match="table: expected equal integers in all models, got different values"):
         average_weights([a, {**a, "table": torch.tensor([1, 3])}], [0.5, 0.5])
-    with pytest.raises(ValueError, match="expected the same tensor names in all models, got table"):
-        average_weights([a, {"w": torch.ones(2)}], [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"w: expected the same shape in all models, got \(2,\) and \(3,\)"):
-        average_weights([a, {**a, "w": torch.ones(3)}], [0.5, 0.5])
 
 
 @pytest.fixture(scope="module")

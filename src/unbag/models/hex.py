@@ -1,15 +1,9 @@
 """HEX: the superficial branch, and the residual head F_L(x) = F_B(x) − F_G(x) ω*, which subtracts its contribution.
 
-The superficial branch computes logits from the words of a pair, independent of word order (HEX paper, section 3):
-g(X; φ) = ReLU(W^φ · mean word embedding), and W_g g, its contribution to the widened last layer f.
-
-A network trained with HEX can predict in two ways:
-
-- The paper predicts argmax F_L (section 3). There, F_L is defined over a batch, so a prediction depends on the other
-  pairs in the batch. With ω* from the training data, F_L is a function of one pair. This module implements this
-  *residual* head.
-- The authors' released code predicts with f([h, 0]), the widened layer with zeros instead of g. This *plain* head is
-  the regular output of the network and does not need this module.
+A network trained with HEX can predict in two ways. The paper predicts argmax F_L (section 3), which there is defined
+over a batch. With ω* from the training data, F_L is a function of one pair: the *residual* head of this module. The
+authors' released code predicts with f([h, 0]), the widened last layer with zeros instead of g. This *plain* head is the
+regular output of the network.
 
     network = AutoModelForSequenceClassification.from_pretrained(folder)   # its logits are f([h, 0])
     ResidualHead.load(folder).attach(network)                              # now they are F_L(x)
@@ -47,10 +41,9 @@ class WordTable(NamedTuple):
 class SuperficialBranch(nn.Module):
     """Feed-forward branch that maps the mean word embedding of a pair to logits W_g g.
 
-    The embeddings are a fixed table, as in the paper and as its authors recommend. No gradient flows into the table,
-    and it does not change while the network trains its own embeddings. A word with several tokens counts once per
-    token. Special tokens, padding and tokens without an embedding are excluded from the mean. For a pair without words,
-    g is 0.
+    g(X; φ) = ReLU(W^φ · mean word embedding) does not depend on word order (HEX paper, section 3). The embeddings are a
+    fixed table, as its authors recommend. A word with several tokens counts once per token. Special tokens, padding and
+    tokens without an embedding are excluded from the mean. For a pair without words, g is 0.
 
     All computations are in float32, even under autocast.
 
@@ -123,9 +116,8 @@ def compute_hex_outputs(
     """Compute the HEX outputs F_B = W_h h + W_g g + b and F_G = W_g g + b, float32, shape (batch, k) each.
 
     Args:
-        branch: Superficial branch with g and W_g.
-        logits: Logits of the network, W_h h + b, in float32, shape (b, k).
-        mean: Mean word embeddings of the batch from `branch.compute_mean`, shape (b, dimensions).
+        logits: Logits of the network, W_h h + b, in float32, shape (batch, k).
+        mean: Mean word embeddings from `branch.compute_mean`, shape (batch, dimensions).
         bias: Bias b of the last linear layer of the network, shape (k,); None for a layer without bias.
     """
     from_words = branch(mean)
@@ -133,17 +125,9 @@ def compute_hex_outputs(
 
 
 class ResidualHead(nn.Module):
-    """Additional head of a HEX network: the superficial branch g and the matrix ω*.
+    """Additional head of a HEX network, stored separately. `layer` is the name of the network's last linear layer."""
 
-    It is stored separately from the network.
-
-    Attributes:
-        layer: Name of the last linear layer of the network.
-        branch: Superficial branch with g and W_g.
-        omega: ω*, shape (k, k).
-    """
-
-    omega: Tensor
+    omega: Tensor  # ω*, shape (k, k)
 
     def __init__(self, layer: str, branch: SuperficialBranch, omega: Tensor) -> None:
         super().__init__()
@@ -160,10 +144,7 @@ class ResidualHead(nn.Module):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Add a forward hook that replaces the logits of a network with the residual logits F_L(x).
-
-        The weights do not change. The network must be called with keyword arguments.
-        """
+        """Make a network, which must be called with keyword arguments, return the residual logits F_L(x)."""
 
         def replace_logits(module: Any, _: Any, encoded: dict[str, Tensor], output: Any) -> Any:
             output.logits = self.to(output.logits.device)(module, output.logits, encoded)
@@ -192,39 +173,22 @@ class ResidualHead(nn.Module):
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a network trained with HEX, got a folder without {CONFIG_FILE}")
-        config = read_json_object(folder / CONFIG_FILE)
+        config, path = read_json_object(folder / CONFIG_FILE), validate_file(folder / WEIGHTS_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
                 f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r} from another version "
                 "of unbag; train again (`unbag train hex`), or use the plain head (--head plain)"
             )
-        layer, normalize = config.get("layer"), config.get("normalise")
-        if not (isinstance(layer, str) and isinstance(normalize, bool)):
-            raise ValueError(
-                f"{folder / CONFIG_FILE}: expected the layer and whether to normalise, got {layer!r:.40} and "
-                f"{normalize!r:.40}; train again"
-            )
-        path = validate_file(folder / WEIGHTS_FILE)
         try:
             tensors = load_file(path)
-        except SafetensorError as error:
+            weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
+            table = WordTable(tensors["embeddings"], tensors["is_word"])
+            branch = SuperficialBranch.from_weights(weights, table, normalize=bool(config["normalise"]))
+            k = branch.decoder.out_features
+            return cls(str(config["layer"]), branch, tensors["omega"].reshape(k, k))
+        # load_state_dict and reshape raise a RuntimeError for tensors of other shapes.
+        except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
             raise ValueError(
-                f"{path}: expected the weights of a residual head, got an unreadable file "
-                f"({extract_first_line(error)}); train again"
+                f"{path}: expected the weights of a residual head, got an error ({extract_first_line(error)}); train "
+                "again"
             ) from error
-        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-        if not _is_consistent(shapes):
-            raise ValueError(f"{path}: expected the weights of a residual head, got the shapes {shapes}; train again")
-        weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
-        table = WordTable(tensors["embeddings"], tensors["is_word"])
-        return cls(layer, SuperficialBranch.from_weights(weights, table, normalize=normalize), tensors["omega"])
-
-
-def _is_consistent(shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Check whether tensors have the shapes of a head with k outputs, by name."""
-    names = ("phi", "w_g", "omega", "embeddings", "is_word")
-    if [len(shapes.get(name, ())) for name in names] != [2, 2, 2, 2, 1]:
-        return False
-    (width, dimensions), (k, _), (vocabulary, _) = (shapes[name] for name in ("phi", "w_g", "embeddings"))
-    expected = ((width, dimensions), (k, width), (k, k), (vocabulary, dimensions), (vocabulary,))
-    return tuple(shapes[name] for name in names) == expected

@@ -62,12 +62,10 @@ class PairAugmenter:
             excluded: Counter[str] = Counter()
             n = self._pairs[maker.kind]
             some = list(sample_generated_pairs(maker, epoch=epoch, n_pairs=n, seed=self._seed, counts=excluded))
-            labels = Counter(example.label for example in some)
-            different = len({example[1:3] for example in some})
             record[maker.kind] = {
                 "pairs": len(some),
-                "different": different,
-                "labels": dict(sorted(labels.items())),
+                "different": len({example[1:3] for example in some}),
+                "labels": dict(sorted(Counter(example.label for example in some).items())),
                 "excluded": dict(sorted(excluded.items())),
             }
             made += some

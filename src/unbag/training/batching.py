@@ -4,6 +4,7 @@ Every batch is a pure function of seed, epoch and position, so that an interrupt
 The batches do not depend on the number of processes.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,14 +34,13 @@ def build_epoch_batches(
 ) -> list[Rows]:
     """Split the pairs of an epoch into batches of similar length, in random order.
 
-    Every pair is in exactly one batch. All batches have `batch_size` pairs, except the last one, which has the rest.
-    The result does not depend on the number of processes.
+    All batches have `batch_size` pairs, except the last one, which has the rest.
 
     Args:
         lengths: Number of tokens of each pair, shape (n,).
-        strata: Units of each stratum: the rows of a group, which come into one batch, or the row of a pair without a
-            group. Each stratum is spread evenly: every full batch has the mean number of its units, rounded down or up,
-            as long as there is room. A group that fits into no batch raises a `ValueError`.
+        strata: Units of each stratum (`find_augmented_units`). Each stratum is spread evenly: every full batch has the
+            mean number of its units, rounded down or up, as long as there is room. A group that fits into no batch
+            raises a `ValueError`.
 
     >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[4, 0], [1, 3], [2]]
@@ -64,11 +64,9 @@ def build_epoch_batches(
 
 def _fill(rows: Rows, lengths: NDArray[np.integer], sizes: Rows, key: np.uint64) -> list[Rows]:
     """Cut some rows into batches of given sizes, in an order that is random except for the lengths."""
-    if not len(sizes):
-        return []
     order = rows[np.argsort(rng.generate_random_numbers(key, np.zeros(1, np.int64), rows), kind="stable")]
     count = len(sizes)
-    bounds = np.concatenate([np.zeros(1, np.intp), np.cumsum(sizes)])
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
     # Sorting within windows only: sorting all pairs would give every epoch the same batches. The last batch, which may
     # be small, is a random sample.
     for first in (*range(0, count - 1, _SORTED_TOGETHER), count - 1):
@@ -117,10 +115,11 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
     # rare strata do not all come into the same batches.
     phase = int(key) % _PHASES
     batches = [(j * _PHASES + phase) * count // (m * _PHASES) for j in range(m)]
-    windows = [batch // _SORTED_TOGETHER for batch in batches]
-    unit_lengths = [int(lengths[unit].max()) for unit in units]
     # The pairs of a window of batches are sorted by length (`_fill`), so sort its units by length too.
-    in_windows = sorted(zip(windows, order, strict=True), key=lambda each: (each[0], unit_lengths[each[1]]))
+    in_windows = sorted(
+        zip((batch // _SORTED_TOGETHER for batch in batches), order, strict=True),
+        key=lambda each: (each[0], int(lengths[units[each[1]]].max())),
+    )
     return [(batch, units[unit]) for batch, (_, unit) in zip(batches, in_windows, strict=True)]
 
 
@@ -131,17 +130,13 @@ def find_augmented_units(examples: Sequence[Example], *, stratified: bool) -> li
     of augmentation and with the same gold labels. Otherwise there is one stratum of all groups with several pairs;
     other pairs are in no stratum.
     """
-    units: dict[str, list[int]] = {}
+    units: dict[str, list[int]] = defaultdict(list)
     for row, example in enumerate(examples):
         if parse_pair_kind(example.source_id) is not None:
-            units.setdefault(parse_pair_group(example.source_id) or example.source_id, []).append(row)
-    strata: dict[tuple[str | None, ...], list[Rows]] = {}
+            units[parse_pair_group(example.source_id) or example.source_id].append(row)
+    strata: dict[tuple[str | None, ...], list[Rows]] = defaultdict(list)
     for rows in units.values():
-        if stratified:
-            labels = (examples[row].label for row in rows)
-            strata.setdefault((parse_pair_kind(examples[rows[0]].source_id), *labels), []).append(
-                np.array(rows, np.intp)
-            )
-        elif len(rows) > 1:
-            strata.setdefault((), []).append(np.array(rows, np.intp))
+        kind, labels = parse_pair_kind(examples[rows[0]].source_id), (examples[row].label for row in rows)
+        if stratified or len(rows) > 1:
+            strata[(kind, *labels) if stratified else ()].append(np.array(rows, np.intp))
     return [strata[name] for name in sorted(strata, key=str)]

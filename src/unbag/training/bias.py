@@ -1,14 +1,4 @@
-"""Biased models for debiasing: log-probabilities for training pairs, and weights for groups of pairs.
-
-The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
-words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
-Networks for Group Shifts", https://arxiv.org/abs/1911.08731) train on such minority groups. Liu et al. 2021 ("Just
-Train Twice", https://arxiv.org/abs/2107.09044) give a larger weight to the errors of a first model. Here the first
-model is a bag of words, there are several groups and not two, and the weights are the inverse of the group sizes, fixed
-before training, so that all groups have the same total weight:
-
-    w_i = n / (G · n_g(i))      for n pairs in G groups, n_g(i) in the group of pair i; the mean weight is 1
-"""
+"""Biased models for debiasing: log-probabilities for training pairs, and weights for groups of pairs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +13,10 @@ from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
-from unbag.data.readers import open_data_file
 from unbag.data.sources import Example
 from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.runner import predict_rows
 from unbag.utils.hashing import hash_texts
-from unbag.utils.safe_io import DataError
 
 LEXICAL: Final = "lexical"
 HYPOTHESIS: Final = "hypothesis"
@@ -84,10 +72,7 @@ class BiasedModel(NamedTuple):
 
 
 def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
-    """Build a biased model: a bag-of-words model that is cross-fitted to the pairs.
-
-    Depending on `name`, the model reads both sentences or only the hypothesis, or is the normalized product of both.
-    """
+    """Build a bag of words of both sentences or only the hypothesis, cross-fitted to the pairs, or their product."""
     models = [
         CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
@@ -132,17 +117,31 @@ def load_network_biased_model(model: str | Path, store: Path, **options: Any) ->
     return BiasedModel(identity, predict).with_cache()
 
 
-def read_biased_predictions(path: Path) -> BiasedModel:
-    """Read a biased model from stored predictions: the store of one model on one set, or a file of probabilities.
+def read_biased_predictions(folder: Path) -> BiasedModel:
+    """Read a biased model from the stored predictions of one model on one set.
 
     The predictions are looked up by example id. A copy of a pair, which a weight above 1 makes, has the prediction of
     the pair. A pair without a prediction raises a `ValueError`.
     """
-    ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
+    stores = sorted(manifest.parent for manifest in folder.rglob(_MANIFEST))
+    if len(stores) != 1:
+        listing = f"{len(stores)}: {', '.join(map(str, stores[:3]))}" if stores else "none"
+        raise ValueError(
+            f"{folder}: expected predictions of one model on one set (a folder with {_MANIFEST}) or a model (a "
+            f"folder with config.json), got {listing}; pass one such folder"
+        )
+    stored = StoredPredictions.from_folder(stores[0])
+    if set(stored.label_space) != set(LABELS) or not stored.has_probabilities:
+        raise ValueError(
+            f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
+            "three-label model"
+        )
+    ids = stored.load_table(["source_id"])["source_id"].to_pylist()
+    probabilities = stored.load_probabilities(LABELS)
     row_of = {name: row for row, name in enumerate(ids)}
     if len(row_of) < len(ids):
         raise ValueError(
-            f"{path}: expected one prediction per id, got {len(ids):,} for {len(row_of):,} ids; pass the "
+            f"{folder}: expected one prediction per id, got {len(ids):,} for {len(row_of):,} ids; pass the "
             "folder with the predictions of one model on one set"
         )
     logarithms = _logarithms(probabilities)
@@ -153,7 +152,7 @@ def read_biased_predictions(path: Path) -> BiasedModel:
         rows = [row_of.get(name, row_of.get(name.rpartition("#")[0], -1)) for name in names]
         if missing := [name for name, row in zip(names, rows, strict=True) if row < 0]:
             raise ValueError(
-                f"{path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
+                f"{folder}: expected a prediction for each of {len(examples):,} training pairs, got none for "
                 f"{len(missing):,}, such as {missing[0]!r}; predict the training pairs and keep their ids"
             )
         return logarithms[rows]
@@ -162,43 +161,7 @@ def read_biased_predictions(path: Path) -> BiasedModel:
     return BiasedModel(f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}", predict)
 
 
-def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    if not {"id", *LABELS} <= set(open_data_file(path).columns):
-        raise DataError(
-            f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
-        )
-    rows = list(open_data_file(path).read())
-    try:
-        probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{path}: expected a number in each of the columns {', '.join(LABELS)}, got an error ({error})"
-        ) from None
-    return [str(row.values["id"]) for row in rows], probabilities
-
-
-def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
-    stores = sorted(manifest.parent for manifest in folder.rglob(_MANIFEST))
-    if len(stores) != 1:
-        listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
-        raise ValueError(
-            f"{folder}: expected predictions of one model on one set (a folder with {_MANIFEST}) or a model (a "
-            f"folder with config.json), got {listing}; pass one such folder"
-        )
-    predictions = StoredPredictions.from_folder(stores[0])
-    if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
-        raise ValueError(
-            f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
-            "three-label model"
-        )
-    return predictions.load_table(["source_id"])["source_id"].to_pylist(), predictions.load_probabilities(LABELS)
-
-
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
-    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError(
-            "expected probabilities from 0 to 1 for the biased model, got other values; correct the predictions"
-        )
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms
@@ -211,9 +174,7 @@ EDGES: Final = (0.3, 0.5, 0.7)
 def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Assign pairs to groups by lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
-    Args:
-        probabilities: Label probabilities of a bag of words, shape (n, labels).
-        gold: Gold label ids, shape (n,).
+    The LMS of a pair (Nie et al. 2019, section 5.3) is the highest probability that a bag of words gives a wrong label.
     """
     group: NDArray[np.int64] = np.digitize(compute_lms(probabilities, gold), EDGES).astype(np.int64)
     return group
@@ -221,6 +182,10 @@ def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np
 
 def compute_group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
     """Compute pair weights that give every non-empty LMS group the same total weight, shape (n,).
+
+    w_i = n / (G · n_g(i)) for n pairs in G groups, n_g(i) in the group of pair i; the mean weight is 1. After Sagawa et
+    al. 2020 (https://arxiv.org/abs/1911.08731), who train on minority groups, and Liu et al. 2021
+    (https://arxiv.org/abs/2107.09044), who give a larger weight to the errors of a first model.
 
     >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
     >>> [round(weight, 3) for weight in compute_group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]

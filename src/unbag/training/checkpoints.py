@@ -23,7 +23,7 @@ from unbag.data.readers import is_hub_id
 from unbag.inference.distributed import connect_process_group
 from unbag.utils import checksums
 from unbag.utils.files import read_json_object, write_json
-from unbag.utils.hub import HubReadError, read_from_hub
+from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import call_with_retries, import_hub_http
 
@@ -97,7 +97,7 @@ class CheckpointCallback(TrainerCallback):
         self._upload = None
 
 
-def list_checkpoints(folder: Path) -> list[Path]:
+def _list_checkpoints(folder: Path) -> list[Path]:
     """List the complete checkpoints in a folder and its subfolders, the last one first."""
     complete = [path for path in folder.glob(f"**/{PREFIX_CHECKPOINT_DIR}-*") if checksums.has_checksums(path)]
     return sorted(complete, key=lambda path: -int(path.name.rpartition("-")[2]))
@@ -111,8 +111,9 @@ def remove_incomplete_checkpoints(folder: Path) -> None:
 
 
 def find_intact_checkpoint(folder: Path) -> Path | None:
-    """Find the last intact checkpoint of a run. Corrupted ones are removed."""
-    for checkpoint in list_checkpoints(folder):
+    """Find the last intact checkpoint of a run. Incomplete and corrupted ones are removed."""
+    remove_incomplete_checkpoints(folder)
+    for checkpoint in _list_checkpoints(folder):
         if (damage := checksums.find_corruption(checkpoint)) is None:
             return checkpoint
         checksums.remove_damaged(checkpoint, damage)
@@ -120,12 +121,11 @@ def find_intact_checkpoint(folder: Path) -> Path | None:
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> tuple[Path, int]:
-    """Find the checkpoint to resume from, and validate that it belongs to the run. Returns its folder and its step.
+    """Find the checkpoint to resume from, the last one in a folder, and validate that it belongs to the run.
 
-    Args:
-        path: Folder of a checkpoint, or of several, in which case the last one is used.
+    Returns its folder and its step.
     """
-    candidates = [path] if checksums.has_checksums(path) and (path / _RUN).is_file() else list_checkpoints(path)
+    candidates = [path] if checksums.has_checksums(path) and (path / _RUN).is_file() else _list_checkpoints(path)
     if not candidates:
         raise CheckpointError(f"expected a checkpoint (a folder with {_RUN}) in {path}, got none; check the path")
     found = candidates[0]
@@ -164,11 +164,7 @@ def copy_best_checkpoint(start: Path, folder: Path) -> None:
 
 
 def list_json_differences(recorded: Any, expected: Any) -> list[str]:
-    """List the differences between two JSON values, one line per difference.
-
-    >>> list_json_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
-    ['seed was 1, is 2']
-    """
+    """List the differences between two JSON values, such as "seed was 1, is 2"."""
     return [f"{path} was {old!r}, is {new!r}" for path, old, new in iter_json_differences(recorded, expected)]
 
 
@@ -185,17 +181,11 @@ def iter_json_differences(recorded: Any, expected: Any, path: str = "") -> Itera
 def fetch_checkpoint(name: str) -> Path:
     """Find a checkpoint folder by path or Hub id. Checkpoints on the Hub are downloaded."""
     if not is_hub_id(name):
-        if not Path(name).is_dir():
-            raise CheckpointError(
-                f"expected a checkpoint folder or a Hub repository, got {name}, which does not exist; check the name"
-            )
         return Path(name)
     try:
         what, pattern = f"the checkpoint {name}", f"{_IN_REPO}/*"
         folder = Path(read_from_hub(what, lambda: snapshot_download(name, allow_patterns=[pattern]))) / _IN_REPO
-    except HubReadError:
-        raise
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+    except (HfHubHTTPError, LocalEntryNotFoundError) as error:
         raise CheckpointError(
             f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
             "the name"

@@ -4,8 +4,8 @@ This module imports no heavy package, so that `unbag train … --help` starts fa
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from inspect import get_annotations
 from pathlib import Path
 from typing import (
@@ -26,7 +26,6 @@ from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_optio
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
-
 
 AUGMENT_KINDS: Final = (
     *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
@@ -51,27 +50,12 @@ def parse_augmentation(entry: str) -> tuple[str, float | None]:
         raise ValueError(f"augment: expected one of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
+    number = _parse_float(text)
     if not (0 < number < 1 or (number >= 1 and number.is_integer())):
         raise ValueError(
             f"augment: expected a number of pairs or a fraction between 0 and 1 after {kind}=, got {text!r}"
         )
     return kind, number
-
-
-def iter_augmentation_errors(entries: Sequence[str]) -> Iterator[str]:
-    """Yield an error message for each invalid entry of `--augment`."""
-    kinds = []
-    for entry in entries:
-        try:
-            kinds.append(parse_augmentation(entry)[0])
-        except ValueError as error:
-            yield str(error)
-    if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
-        yield f"augment: expected each kind once, got {', '.join(twice)} several times"
 
 
 def is_wordnet_required(entries: Iterable[str]) -> bool:
@@ -85,18 +69,6 @@ def validate_english(languages: Collection[str]) -> None:
         raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
 
 
-def compute_augmentation_counts(entries: Sequence[str], default_count: int, n_training_pairs: int) -> dict[str, int]:
-    """Compute the number of augmented pairs per epoch for each kind of augmentation.
-
-    An entry without a number gets `default_count` pairs. Fractions refer to `n_training_pairs`.
-
-    >>> compute_augmentation_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
-    {'soswap': 30, 'negated': 100, 'swapped': 500}
-    """
-    numbers = {kind: default_count if n is None else n for kind, n in map(parse_augmentation, entries)}
-    return {kind: max(1, round(n * n_training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
-
-
 WordOrder = Literal["natural", "shuffled", "permuted"]
 """Word order of training pairs. `shuffled`: random word order in both sentences, redrawn each epoch (Nie et al.
 2019, section 3.2). `permuted`: one fixed permutation of each pair (Sinha et al. 2021, Appendix F)."""
@@ -105,18 +77,6 @@ AugmentWords = Literal["training", "all"]
 AugmentBatches = Literal["random", "stratified"]
 """Batching of added pairs. `stratified`: every batch has about the same number of pairs per kind and label."""
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
-
-_BOOKKEEPING: Final = frozenset(
-    {
-        "output_dir",
-        "save_steps",
-        "logging_steps",
-        "report_to",
-        "dataloader_num_workers",
-        "resume_from_checkpoint",
-        "push_checkpoints",
-    }
-)
 
 
 class Limit(NamedTuple):
@@ -135,12 +95,17 @@ PathText = Annotated[str, _PATH]
 """Text that may be a path, whose parent folders are not recorded."""
 
 
-def option(help: str, default: Any = MISSING) -> Any:
+def option(help: str, default: Any = MISSING, *, panel: str = "", is_bookkeeping: bool = False) -> Any:
     """Declare a config field that is an option of the command, with the text of its help page.
 
     A recipe that changes only the default declares a plain field with this default.
+
+    Args:
+        panel: Panel of the help page, for this option and those declared after it in the class. An option that a
+            subclass declares again stays in its panel.
+        is_bookkeeping: Whether the option has no influence on the weights.
     """
-    return field(default=default, metadata={"help": help})
+    return field(default=default, metadata={"help": help, "panel": panel, "is_bookkeeping": is_bookkeeping})
 
 
 class Option(NamedTuple):
@@ -156,19 +121,19 @@ class Option(NamedTuple):
 class TrainConfig:
     """Training options that all recipes share.
 
-    A recipe with further options subclasses this config and extends `iter_validation_errors`.
+    A recipe with further options subclasses this config and extends `_iter_errors`.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: PathText = option("Hub id or folder of a pretrained model or an NLI classifier.")
+    model: PathText = option("Hub id or folder of a pretrained model or an NLI classifier.", panel="Model")
     revision: str | None = option("Branch, tag or commit of the model.", None)
     label_map: str | None = option("Labels of the outputs, in order, if the model config has generic names.", None)
     max_length: Count | None = option("Maximum number of tokens per pair (default: the model's maximum).", None)
 
     corpus: tuple[str, ...] = option(
-        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", ("snli",)
+        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", ("snli",), panel="Data"
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
     validation: tuple[str, ...] = option(
@@ -198,7 +163,7 @@ class TrainConfig:
         "Batching of added pairs: random, or stratified by kind and label.", "random"
     )
 
-    num_train_epochs: Count = option("Number of training epochs.", 3)
+    num_train_epochs: Count = option("Number of training epochs.", 3, panel="Training")
     max_steps: Count | None = option("Number of training steps; overrides --num-train-epochs.", None)
     batch_size: Count = option("Total batch size per step, over all processes.", 32)
     gradient_accumulation_steps: Count = option(
@@ -217,60 +182,61 @@ class TrainConfig:
         "Number of evaluations without accuracy gain before a stop (default: no limit).", None
     )
 
-    output_dir: Path = option("Folder for the trained model; created when training finishes.")
-    save_steps: Count = option("Number of steps between checkpoints; the last two are kept.", 500)
-    logging_steps: Count = option("Number of steps between log entries of the loss.", 20)
-    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", ())
+    output_dir: Path = option(
+        "Folder for the trained model; created when training finishes.",
+        panel="Checkpoints and logging",
+        is_bookkeeping=True,
+    )
+    save_steps: Count = option("Number of steps between checkpoints; the last two are kept.", 500, is_bookkeeping=True)
+    logging_steps: Count = option("Number of steps between log entries of the loss.", 20, is_bookkeeping=True)
+    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", (), is_bookkeeping=True)
     dataloader_num_workers: Annotated[int, Limit("at least 0", lambda value: value >= 0)] = option(
-        "Number of data-loading processes; 0 loads in the main process.", 0
+        "Number of data-loading processes; 0 loads in the main process.", 0, is_bookkeeping=True
     )
     push_checkpoints: str | None = option(
-        "Hub repository for the last checkpoint; created as private if missing.", None
+        "Hub repository for the last checkpoint; created as private if missing.", None, is_bookkeeping=True
     )
     # A rerun of the same command needs no option: it resumes from the checkpoints beside `output_dir`.
     resume_from_checkpoint: str | None = option(
-        "Checkpoint of another run to resume from: folder or Hub repository.", None
+        "Checkpoint of another run to resume from: folder or Hub repository.", None, is_bookkeeping=True
     )
 
-    PANELS: ClassVar[Mapping[str, str]] = {
-        "model": "Model",
-        "corpus": "Data",
-        "num_train_epochs": "Training",
-        "output_dir": "Checkpoints and logging",
-    }
-    """Panels of the help page, by their first option. Options of a recipe have panels of their own."""
     FIXED: ClassVar[frozenset[str]] = frozenset()
     """Fields whose values a recipe determines. They are not options of its command."""
     reads_corpora: ClassVar[bool] = True
     """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
 
     @classmethod
+    def _iter_declared(cls) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Iterate over each declaration of an option with its metadata, and the panel in which it stands."""
+        for config in reversed(cls.__mro__):
+            panel = ""
+            own: Mapping[str, Field[Any]] = vars(config).get("__dataclass_fields__", {})
+            for name in get_annotations(config):
+                if name in own and (declared := own[name].metadata):
+                    panel = declared["panel"] or panel
+                    yield name, {**declared, "panel": panel}
+
+    @classmethod
     def list_options(cls) -> list[Option]:
         """List the options of the command."""
-        helps: dict[str, str] = {}
-        panels: dict[str, str] = {}
-        for config in reversed(cls.__mro__):
-            helps |= {
-                each.name: each.metadata["help"]
-                for each in (fields(config) if is_dataclass(config) else ())
-                if each.metadata
-            }
-            panel = ""
-            for name in get_annotations(config):
-                panel = vars(config).get("PANELS", {}).get(name, panel)
-                panels.setdefault(name, panel)
+        first: dict[str, str] = {}
+        last: dict[str, str] = {}
+        for name, declared in cls._iter_declared():
+            first.setdefault(name, declared["panel"])
+            last[name] = declared["help"]
         return [
-            Option(each.name, each.default, helps[each.name], panels[each.name])
+            Option(each.name, each.default, last[each.name], first[each.name])
             for each in fields(cls)
-            if each.name in helps and each.name not in cls.FIXED
+            if each.name in last and each.name not in cls.FIXED
         ]
 
     def __post_init__(self) -> None:
         validate_options(type(self), vars(self))
-        if problems := list(self.iter_validation_errors()):
+        if problems := list(self._iter_errors()):
             raise ValueError("; ".join(problems))
 
-    def iter_validation_errors(self) -> Iterator[str]:
+    def _iter_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         for each in fields(self):
             if each.name in self.FIXED and (value := getattr(self, each.name)) != each.default:
@@ -284,26 +250,20 @@ class TrainConfig:
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
             yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
-        try:
-            validate_language_code(self.language)
-        except ValueError as error:
-            yield str(error)
+        yield from _list_errors(validate_language_code, self.language)
+        yield from _list_errors(parse_name_values, self.columns, COLUMNS_GIVEN)
         if not self.corpus:
             yield "corpus: expected at least one corpus or file, got none"
-        names = []
-        for entry in self.corpus:
-            try:
-                names.append(parse_weighted_corpus(entry)[0])
-            except ValueError as error:
-                yield str(error)
-        try:
-            parse_name_values(self.columns, COLUMNS_GIVEN)
-        except ValueError as error:
-            yield str(error)
+        invalid = [error for entry in self.corpus for error in _list_errors(parse_weighted_corpus, entry)]
+        yield from invalid
+        for entry in self.augment:
+            yield from _list_errors(parse_augmentation, entry)
+        kinds = [entry.partition("=")[0] for entry in self.augment]
+        if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
+            yield f"augment: expected each kind once, got {', '.join(twice)} several times"
         named = [name for name in ("columns", "labels", "encoding", "join_passages") if getattr(self, name)]
-        if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
+        if named and self.reads_corpora and not invalid and {*self.corpus_names, *self.validation} <= CORPORA.keys():
             yield f"{' and '.join(named)}: expected a file in corpus or validation, got only named corpora"
-        yield from iter_augmentation_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield (
                 "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "
@@ -330,7 +290,8 @@ class TrainConfig:
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
-        return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
+        bookkeeping = {name for name, declared in self._iter_declared() if declared["is_bookkeeping"]}
+        return {name: value for name, value in self.to_json().items() if name not in bookkeeping}
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
@@ -352,17 +313,30 @@ class TrainConfig:
         """
         return {}
 
+    def build_recipe_config(self, config: "type[TrainConfig]", **changed: Any) -> "TrainConfig":
+        """Build the config of another recipe. Shared fields are copied."""
+        return config(**{each.name: getattr(self, each.name) for each in fields(config)} | changed)
+
+    def compute_augmentation_counts(self, n_training_pairs: int) -> dict[str, int]:
+        """Compute the number of augmented pairs per epoch for each kind. Fractions refer to `n_training_pairs`."""
+        numbers = {kind: n or self.augment_pairs for kind, n in map(parse_augmentation, self.augment)}
+        return {kind: max(1, round(n * n_training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
+
+    @property
+    def corpus_names(self) -> list[str]:
+        """Entries of `corpus` without weights."""
+        return [parse_weighted_corpus(entry)[0] for entry in self.corpus]
+
     def list_files(self) -> list[Path]:
         """List the entries of `corpus` and `validation` that are local files."""
-        named = [Path(parse_weighted_corpus(entry)[0]) for entry in (*self.corpus, *self.validation)]
-        return [path for path in named if path.is_file()]
+        return [path for path in map(Path, (*self.corpus_names, *self.validation)) if path.is_file()]
 
     def list_requirements(self) -> "list[Requirement]":
         """List the downloads required for training: model, corpora and, for augmentation, a parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
-        corpora = [parse_weighted_corpus(entry)[0] for entry in (*self.corpus, *self.validation)]
+        corpora = [*self.corpus_names, *self.validation]
         return [
             *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
             *([requirements.build_pipeline_requirement("")] if self.augment else []),
@@ -377,12 +351,13 @@ def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
     """
     name, equals, text = entry.rpartition("=")
+    weight = _parse_float(text)
     # In `my=pairs.csv` the equals sign is part of a file name.
-    if not equals or (Path(entry).suffix and not _is_number(text)):
+    if not equals or (Path(entry).suffix and math.isnan(weight)):
         return entry, 1.0
-    if not _is_number(text) or not 0 < float(text) < math.inf:
+    if not 0 < weight < math.inf:
         raise ValueError(f"corpus: expected a weight above 0 after {name}=, got {text!r}")
-    return name, float(text)
+    return name, weight
 
 
 def strip_parent_folders(text: str, entry: str | None = None) -> str:
@@ -397,9 +372,16 @@ def strip_parent_folders(text: str, entry: str | None = None) -> str:
     return (path.name if path.exists() else text) + (entry or text)[len(text) :]
 
 
-def _is_number(text: str) -> bool:
+def _parse_float(text: str) -> float:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return math.nan
+
+
+def _list_errors(parse: Callable[..., Any], *arguments: Any) -> list[str]:
+    try:
+        parse(*arguments)
+    except ValueError as error:
+        return [str(error)]
+    return []

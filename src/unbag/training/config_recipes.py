@@ -5,8 +5,8 @@ with the numbers of the recommended recipe `mend`.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
@@ -36,10 +36,8 @@ SELF: Final = "self"
 class DebiasConfig(TrainConfig):
     """Training options of recipes with a biased model."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"bias": "Bias"}
-
     # A folder holds a model, or its predictions on the training pairs.
-    bias: PathText = option("Biased model: lexical, hypothesis, both, self or a model folder.", "lexical")
+    bias: PathText = option("Biased model: lexical, hypothesis, both, self or a model folder.", "lexical", panel="Bias")
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
     bias_strength: NotNegative = option("Strength of the biased model in the loss.", 1.0)
     anneal: NotNegative | None = option(
@@ -51,11 +49,10 @@ class DebiasConfig(TrainConfig):
     alpha: NotNegative = option("Weight of the entropy on permuted pairs; 0 disables it.", 0.0)
     permutations: Count = option("Number of permutations per pair for --alpha.", 1)
 
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
-        if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
-            yield f"bias: expected one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
+        if self.bias not in (*WORDS, SELF) and not Path(self.bias).is_dir():
+            yield f"bias: expected one of {', '.join((*WORDS, SELF))}, a folder, got {self.bias!r}"
         if self.hypothesis_only:
             yield (
                 "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
@@ -76,51 +73,41 @@ class DebiasConfig(TrainConfig):
 
     @property
     def reads_predictions(self) -> bool:
-        """Whether `bias` is a folder or file with stored predictions."""
+        """Whether `bias` is a folder with stored predictions."""
         path = Path(self.bias)
-        return self.bias not in (*WORDS, SELF) and path.exists() and not (path / "config.json").is_file()
+        return self.bias not in (*WORDS, SELF) and path.is_dir() and not (path / "config.json").is_file()
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
         if self.bias != SELF or not self.uses_bias:
             return {}
-        few = {
-            "max_examples": self.weak_examples,
-            "num_train_epochs": self.weak_epochs,
-            "max_steps": None,
-            "early_stopping_patience": None,
-        }
-        return {"weak": self._plain(work_dir / "weak", **few)}
+        few = {"max_examples": self.weak_examples, "num_train_epochs": self.weak_epochs}
+        unlimited = {"max_steps": None, "early_stopping_patience": None}
+        return {"weak": self._plain(work_dir / "weak", **few, **unlimited)}
 
-    def _plain(self, out: Path, **changed: Any) -> TrainConfig:
+    def _plain(self, output_dir: Path, **changed: Any) -> TrainConfig:
         """Build the config of a plain fine-tuning of the same model on the same pairs."""
-        names = [each.name for each in fields(TrainConfig)]
-        same = {
-            name: getattr(self, name)
-            for name in names
-            # These belong to the main run: checkpoints and trackers of two runs must not mix.
-            if name not in ("resume_from_checkpoint", "push_checkpoints", "report_to")
-        }
-        return TrainConfig(**same | {"output_dir": out} | changed)
+        # Checkpoints and trackers of two runs must not mix.
+        own = {"output_dir": output_dir, "resume_from_checkpoint": None, "push_checkpoints": None, "report_to": ()}
+        return self.build_recipe_config(TrainConfig, **own | changed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedMixinConfig(DebiasConfig):
     """Training options of the learned-mixin recipe."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"entropy_penalty": "Bias"}
-
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: NotNegative = option("Weight of the entropy penalty on the scaled biased model.", 0.03)
+    entropy_penalty: NotNegative = option(
+        "Weight of the entropy penalty on the scaled biased model.", 0.03, panel="Bias"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightingConfig(DebiasConfig):
     """Training options of recipes that reweight examples by the predictions of a biased model."""
 
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
         if self.balance:
             yield "balance: not supported, because this recipe already weights pairs by the bias; omit balance"
 
@@ -129,25 +116,20 @@ class ReweightingConfig(DebiasConfig):
 class FocalConfig(ReweightingConfig):
     """Training options of the debiased focal loss."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"gamma": "Bias"}
-
     # The default in the authors' code.
-    gamma: NotNegative = option("Exponent γ of the focal weights.", 2.0)
+    gamma: NotNegative = option("Exponent γ of the focal weights.", 2.0, panel="Bias")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
     """Training options of confidence regularization."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"teacher": "Bias"}
-
     teacher: PathText | None = option(
-        "Folder of the teacher classifier (default: the model after plain fine-tuning).", None
+        "Folder of the teacher classifier (default: the model after plain fine-tuning).", None, panel="Bias"
     )
 
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
             yield f"teacher: expected a model folder with config.json, got {self.teacher!r}"
 
@@ -181,10 +163,8 @@ class GroupBalancedConfig(DebiasConfig):
 class HexConfig(TrainConfig):
     """Training options of the HEX recipe, most of which the HEX paper does not specify."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"width": "HEX"}
-
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: Count | None = option("Width of the superficial branch g (default: the embedding width).", None)
+    width: Count | None = option("Width of the superficial branch g (default: the embedding width).", None, panel="HEX")
     unscaled: bool = option("Do not scale each output of the superficial branch g to a root mean square of 1.", False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: Annotated[
@@ -204,7 +184,7 @@ class HexConfig(TrainConfig):
         return [*super().list_files(), *([vectors] if vectors.is_file() else [])]
 
     def list_requirements(self) -> "list[Requirement]":
-        """List the downloads required for training: model, corpora and embeddings."""
+        """List the downloads required for training, also those of the embeddings."""
         from unbag.challenge_sets import requirements
 
         return [
@@ -217,21 +197,16 @@ class HexConfig(TrainConfig):
 class MaxEntropyConfig(TrainConfig):
     """Training options of the max-entropy recipe."""
 
-    PANELS: ClassVar[Mapping[str, str]] = {"alpha": "Max-entropy"}
-
-    alpha: Positive = option("Weight α of the entropy on permuted pairs.", 1.0)
+    alpha: Positive = option("Weight α of the entropy on permuted pairs.", 1.0, panel="Max-entropy")
     permutations: Count = option("Number n of permutations per pair and epoch.", 1)
 
 
 _MEND_BIAS: Final = "lexical"
-_AFTERWARDS: Final = frozenset({"sets", "official_file", "no_evaluate"})  # options without influence on the weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class MendConfig(DebiasConfig):
     """Training options of the `mend` recipe."""
-
-    PANELS: ClassVar[Mapping[str, str]] = {"distill": "Training", "sets": "Before and after"}
 
     bias: PathText = _MEND_BIAS
     bias_strength: NotNegative = 0.0
@@ -240,20 +215,26 @@ class MendConfig(DebiasConfig):
     augment_pairs: Count = 1_500
     num_train_epochs: Count = 1
     learning_rate: Positive = 1e-4
-    distill: Fraction = option("Weight of the original model's predictions as training targets, from 0 to 1.", 0.0)
+    distill: Fraction = option(
+        "Weight of the original model's predictions as training targets, from 0 to 1.", 0.0, panel="Training"
+    )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = option("Interpolate old and new weights so that accuracy drops by at most 1 point.", False)
 
-    sets: tuple[str, ...] = option("Sets to evaluate on their default samples before and after (default: all).", ())
+    sets: tuple[str, ...] = option(
+        "Sets to evaluate on their default samples before and after (default: all).",
+        (),
+        panel="Before and after",
+        is_bookkeeping=True,
+    )
     # A folder may hold the files of both sets, at any depth.
     official_file: Path | None = option(
-        "Original data file of breaking_nli or sicck, or its folder (default: download).", None
+        "Original data file of breaking_nli or sicck, or its folder (default: download).", None, is_bookkeeping=True
     )
-    no_evaluate: bool = option("Skip the evaluation before and after training.", False)
+    no_evaluate: bool = option("Skip the evaluation before and after training.", False, is_bookkeeping=True)
 
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
             yield (
                 f"bias_strength: expected a number above 0 for bias = {self.bias!r}, got 0; set bias_strength, or omit "
@@ -264,22 +245,14 @@ class MendConfig(DebiasConfig):
                 f"word_order: expected natural with distill, got {self.word_order}, because the original model "
                 "predicts pairs in natural order; omit distill"
             )
-        if self.sets and self.no_evaluate:
-            yield f"no_evaluate: cannot be combined with sets ({', '.join(self.sets)}); omit sets or no_evaluate"
-        if self.official_file and self.no_evaluate:
-            yield (
-                f"no_evaluate: cannot be combined with official_file ({self.official_file}); omit official_file or "
-                "no_evaluate"
-            )
+        for name, given in (("sets", ", ".join(self.sets)), ("official_file", self.official_file)):
+            if given and self.no_evaluate:
+                yield f"no_evaluate: cannot be combined with {name} ({given}); omit {name} or no_evaluate"
 
     @property
     def uses_bias(self) -> bool:
         """Whether the loss uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
-
-    def select_cache_key_fields(self) -> dict[str, Any]:
-        """Select the fields that determine the trained weights, as a JSON object."""
-        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _AFTERWARDS}
 
 
 PROTOCOL_FIXED: Final = frozenset(
@@ -304,7 +277,6 @@ are both labelled entailment, and a random tenth is held out. With `spread` and 
 seed are distributed over all folds, or stay in one fold. Training uses both directions of each pair, each with its own
 label. All three protocols predict both directions of the pairs in a fold.
 """
-_BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influence on the predictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,12 +288,13 @@ class KFoldConfig(TrainConfig):
     FIXED: ClassVar[frozenset[str]] = PROTOCOL_FIXED | {
         *("corpus", "max_examples", "max_validation_examples", "eval_steps", "early_stopping_patience")
     }
-    PANELS: ClassVar[Mapping[str, str]] = {"official_file": "Data", "keep_models": "Checkpoints and logging"}
 
     corpus: tuple[str, ...] = ("sicck",)
     eval_steps: Count | None = sys.maxsize
     model: PathText = option("Hub id or folder of an NLI classifier to fine-tune in each fold.")
-    official_file: Path | None = option("Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", None)
+    official_file: Path | None = option(
+        "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", None, panel="Data", is_bookkeeping=True
+    )
     folds: Annotated[int, Limit("at least 2", lambda value: value >= 2)] = option("Number of folds.", 5)
     protocol: FoldProtocol = option("Assignment of pairs to folds: authors, spread or whole_seeds.", "authors")
     num_train_epochs: Count = option("Number of training epochs; the paper uses 4 or 8.", 4)
@@ -330,17 +303,15 @@ class KFoldConfig(TrainConfig):
     )
     # As in transformers' Trainer, which the authors use.
     warmup_ratio: Fraction = 0.0
-    output_dir: Path = option("Folder for predictions and scores; kfold.json contains the scores.")
-    keep_models: bool = option("Keep the trained model of each fold.", False)
+    output_dir: Path = option("Folder for predictions and scores; kfold.json contains the scores.", is_bookkeeping=True)
+    keep_models: bool = option(
+        "Keep the trained model of each fold.", False, panel="Checkpoints and logging", is_bookkeeping=True
+    )
 
     @classmethod
     def list_options(cls) -> list[Option]:
         """List the options of the command. Its option --seeds lists all seeds (`kfold.cross_validate`)."""
         return [each for each in super().list_options() if each.name != "seed"]
-
-    def select_cache_key_fields(self) -> dict[str, Any]:
-        """Select the fields that determine the predictions, as a JSON object."""
-        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _BOOKKEEPING}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,21 +319,23 @@ class RearrangedConfig(HexConfig):
     """Training options for experiments on a rearranged corpus."""
 
     FIXED: ClassVar[frozenset[str]] = PROTOCOL_FIXED
-    PANELS: ClassVar[Mapping[str, str]] = {"test_examples": "Data", "keep_models": "Checkpoints and logging"}
 
     corpus: tuple[str, ...] = option(
         "Corpus to rearrange, with training, validation and test splits.", TrainConfig.corpus
     )
     max_examples: Count | None = option("Maximum number of training pairs per corpus version (default: all).", None)
-    test_examples: Count | None = option("Maximum number of test pairs per corpus version (default: all).", None)
+    test_examples: Count | None = option(
+        "Maximum number of test pairs per corpus version (default: all).", None, panel="Data"
+    )
     rearranged_by: PathText = option("Embeddings for rearranging the corpus (default: as in the set resnli).", "")
     seed: int = option("Random seed for training (head, sampling, data order, dropout).", TrainConfig.seed)
-    output_dir: Path = option("Folder for predictions and scores; rearranged.json contains the scores.")
-    keep_models: bool = option("Keep all trained models.", False)
+    output_dir: Path = option(
+        "Folder for predictions and scores; rearranged.json contains the scores.", is_bookkeeping=True
+    )
+    keep_models: bool = option("Keep all trained models.", False, panel="Checkpoints and logging", is_bookkeeping=True)
 
-    def iter_validation_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
-        yield from super().iter_validation_errors()
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
         fitting = [
             name
             for name, corpus in CORPORA.items()
@@ -371,16 +344,12 @@ class RearrangedConfig(HexConfig):
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
             yield f"corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
 
-    def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Build the config of another recipe, which trains one of the models. Shared fields are copied."""
-        return config(**{each.name: getattr(self, each.name) for each in fields(config)} | changed)
-
     def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
     def list_requirements(self) -> "list[Requirement]":
-        """List the downloads required for training and rearrangement: models, corpora and embeddings."""
+        """List the downloads required for training and rearrangement."""
         from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 

@@ -4,8 +4,9 @@ The transformations (shuffled, permuted, hypothesis-only pairs) are pure functio
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Final
 
 import numpy as np
@@ -53,16 +54,12 @@ class TrainingData:
             )
         return languages[0]
 
-    def map_parts(self, function: Callable[[PairDataset], PairDataset], *, held_out: bool) -> "TrainingData":
-        """Apply a function to all training datasets and, if `held_out` is true, to all held-out datasets."""
-        kept = tuple(map(function, self.held_out)) if held_out else self.held_out
-        return replace(self, training=tuple(map(function, self.training)), held_out=kept)
-
     def build_record(self) -> dict[str, Any]:
         """Build a JSON object with the source and the hash of each dataset."""
         return {
             name: [
-                {"name": part.name, **part.record, "pairs": len(part.examples), "sha256": _hash(part.examples)}
+                {"name": part.name, **part.record, "pairs": len(part.examples)}
+                | {"sha256": hash_texts((e.source_id, e.premise, e.hypothesis, e.label) for e in part.examples)}
                 | ({"weight": part.weight} if name == "training" else {})
                 for part in parts
             ]
@@ -73,11 +70,8 @@ class TrainingData:
 def load_training_data(config: TrainConfig) -> TrainingData:
     """Read the training and validation pairs of a config from corpora and files.
 
-    Unlabelled rows are dropped and counted. A validation split is never the test data of its corpus: the only labelled
-    split of OCNLI besides training is its test data (`unbag.data.corpora`), so a twentieth of its training premises is
-    held out instead.
-
-    Glockner et al. (2018, Table 3) train on SNLI and SciTail together with `not_entailment_as="neutral"`.
+    Unlabelled rows are dropped and counted. A validation split is never the test data of its corpus: without another
+    labelled split, as in OCNLI, a twentieth of the training premises is held out instead.
     """
     validate_corpora(config)
     training, held_out = [], []
@@ -88,8 +82,9 @@ def load_training_data(config: TrainConfig) -> TrainingData:
             if name in CORPORA and CORPORA[name].validation:
                 held_out.append(_read(name, lambda corpus: corpus.validation, config))
             else:
-                part, rest = _hold_out(part)
-                held_out.append(rest)
+                is_out = list(map(_is_held_out, part.examples))
+                held_out.append(select_pairs(part, "trained on", is_out))
+                part = select_pairs(part, "held out", [not out for out in is_out])
         training.append(replace(part, weight=weight))
     for name in config.validation:
         held_out.append(_read(name, lambda corpus: corpus.validation, config))
@@ -110,7 +105,7 @@ def validate_corpora(config: TrainConfig) -> None:
 
     Looks up the columns of files and reads their first labelled pair. The `ValueError` names the first unusable file.
     """
-    names = [*(parse_weighted_corpus(entry)[0] for entry in config.corpus), *config.validation]
+    names = [*config.corpus_names, *config.validation]
     validate_corpus_names(names, config.encoding, has_option=True)
     for name in config.validation:
         if name in CORPORA and not CORPORA[name].validation:
@@ -151,33 +146,23 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], config: TrainC
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
-    part = PairDataset(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
-    return _three_way(part, config.not_entailment_as)
-
-
-def _three_way(part: PairDataset, not_entailment_as: str | None) -> PairDataset:
-    """Replace the label `not_entailment`, also among the labels of annotators."""
-    if not_entailment_as is None or not any(NOT_ENTAILMENT in (each.label, *each.annotators) for each in part.examples):
-        return part
-
-    def label(name: str) -> str:
-        return not_entailment_as if name == NOT_ENTAILMENT else name
-
-    examples = [
-        each._replace(label=label(each.label), annotators=tuple(map(label, each.annotators))) for each in part.examples
-    ]
-    return replace(part, examples=examples)
-
-
-def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, Any]:
-    excluded = {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"}
-    return {
+    if (other := config.not_entailment_as) is not None:
+        three_way = {NOT_ENTAILMENT: other}
+        examples = [
+            each._replace(
+                label=three_way.get(each.label, each.label),
+                annotators=tuple(three_way.get(vote, vote) for vote in each.annotators),
+            )
+            for each in examples
+        ]
+    record = {
         "origin": sources[0].origin,
         "splits": [source.split for source in sources if source.split],
         "revisions": sorted({source.revision for source in sources}),
         "rows": counts["rows"],
-        "excluded": excluded,
+        "excluded": {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"},
     }
+    return PairDataset(part_name, examples, 1.0, sources[0].language, record)
 
 
 def convert_rows_to_examples(rows: Any) -> list[Example]:
@@ -185,6 +170,11 @@ def convert_rows_to_examples(rows: Any) -> list[Example]:
     texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in read_numeric_column(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
+
+
+def select_pairs(dataset: PairDataset, reason: str, is_kept: Iterable[bool]) -> PairDataset:
+    """Select some pairs of a dataset. The dataset's record counts the other pairs under `reason`."""
+    return filter_dataset(dataset, reason, list(compress(dataset.examples, is_kept)))
 
 
 def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example]) -> PairDataset:
@@ -196,14 +186,10 @@ def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example
     return replace(dataset, examples=examples, record=record)
 
 
-def _hold_out(part: PairDataset) -> tuple[PairDataset, PairDataset]:
-    """Split off a twentieth of the documents, or of the premises of a corpus, as held-out pairs."""
+def _is_held_out(example: Example) -> bool:
+    """Draw a twentieth of the documents, or of the premises of a corpus, as held-out pairs."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-    keys = (rng.compute_key("held out", example.document or example.premise) for example in part.examples)
-    is_out = [int(key) % _HELD_OUT_OF == 0 for key in keys]
-    kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
-    rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
-    return filter_dataset(part, "held out", kept), filter_dataset(part, "trained on", rest)
+    return int(rng.compute_key("held out", example.document or example.premise)) % _HELD_OUT_OF == 0
 
 
 def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: int) -> list[PairDataset]:
@@ -224,31 +210,16 @@ def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: i
         for p, part in enumerate(datasets)
         for e, example in enumerate(part.examples)
     )
-    chosen: list[list[int]] = [[] for _ in datasets]
+    is_drawn = [np.zeros(len(part.examples), bool) for part in datasets]
     for _, p, e in lots[:n]:
-        chosen[p].append(e)
-    return [
-        filter_dataset(part, "not drawn", [part.examples[e] for e in sorted(kept)])
-        for part, kept in zip(datasets, chosen, strict=True)
-    ]
+        is_drawn[p][e] = True
+    return [select_pairs(part, "not drawn", drawn) for part, drawn in zip(datasets, is_drawn, strict=True)]
 
 
 def sample_dataset(dataset: PairDataset, n: int, seed: int | str) -> PairDataset:
     """Sample n pairs from a dataset. If the dataset has fewer than n pairs, keep all of them."""
     lots = sorted(range(len(dataset.examples)), key=lambda e: int(rng.compute_key(seed, dataset.examples[e].source_id)))
     return filter_dataset(dataset, "not drawn", [dataset.examples[e] for e in sorted(lots[:n])])
-
-
-def _hash(examples: Sequence[Example]) -> str:
-    return hash_texts((example.source_id, example.premise, example.hypothesis, example.label) for example in examples)
-
-
-TOO_SHORT: Final = "too short to permute"
-
-
-def clear_premises(dataset: PairDataset) -> PairDataset:
-    """Replace all premises with empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
-    return replace(dataset, examples=[example._replace(premise="") for example in dataset.examples])
 
 
 def permute_words(dataset: PairDataset, *, seed: int) -> PairDataset:
@@ -266,32 +237,23 @@ def permute_words(dataset: PairDataset, *, seed: int) -> PairDataset:
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return filter_dataset(dataset, TOO_SHORT, examples)
+    return filter_dataset(dataset, "too short to permute", examples)
 
 
-class WordShuffler:
-    """Transformation that shuffles the words of both sentences in each epoch (Nie et al. 2019, section 3.2).
+def shuffle_words(example: Example, epoch: int, *, language: str, seed: int) -> Example:
+    """Shuffle the words of both sentences for one epoch (Nie et al. 2019, section 3.2).
 
     All tokens are shuffled, with punctuation marks, into any order; in a permuted pair (`permute_words`) no word keeps
-    its place. Premise and hypothesis are shuffled independently.
+    its place.
     """
-
-    def __init__(self, language: str, seed: int) -> None:
-        self._language, self._seed = language, seed
-
-    def __call__(self, example: Example, epoch: int) -> Example:
-        """Shuffle the words of a pair for one epoch."""
-        premise, hypothesis = (
-            self._shuffled(text, rng.compute_key(self._seed, "shuffled", epoch, example.source_id, side))
-            for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
-        )
-        return example._replace(premise=premise, hypothesis=hypothesis)
-
-    def _shuffled(self, sentence: str, key: np.uint64) -> str:
-        tokens = tokenize(sentence, self._language)
+    shuffled = {}
+    for side in ("premise", "hypothesis"):
+        tokens = tokenize(getattr(example, side), language)
         # Each side of each pair has its own key, so that premise and hypothesis are shuffled independently.
+        key = rng.compute_key(seed, "shuffled", epoch, example.source_id, side)
         order = np.argsort(rng.generate_random_numbers(key, np.arange(len(tokens.texts))), kind="stable")
-        return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
+        shuffled[side] = tokens.joiner.join(tokens.texts[i] for i in order.tolist())
+    return example._replace(premise=shuffled["premise"], hypothesis=shuffled["hypothesis"])
 
 
 def mix_datasets(datasets: Sequence[PairDataset], *, seed: int, epoch: int) -> list[Example]:
@@ -320,8 +282,5 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
 
 def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
     """Compute the number of pairs per epoch, which is the length of the list from `mix_datasets`."""
-    return sum(
-        # Rounded as in `mix_datasets`, since the number of steps follows from it.
-        int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples))
-        for part in datasets
-    )
+    sizes = ((part.weight, len(part.examples)) for part in datasets)
+    return sum(int(weight) * size + round(weight % 1.0 * size) for weight, size in sizes)

@@ -4,10 +4,8 @@ All three are independent of the recipes and work with any `Trainer`. The conten
 are pure functions of seed and epoch, so that a resumed run sees the same batches.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from scipy import special
 from torch import Tensor
-from torch.utils.data import Dataset, Sampler, get_worker_info
+from torch.utils.data import Dataset, Sampler
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
@@ -100,13 +98,6 @@ class PairEncoder:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def _print_unless_disconnected(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-    """Print a traceback in a loading process, unless the training ended before it."""
-    # The process passes tensors in a thread, which raises an error when the training closes its end of the pipe.
-    if not issubclass(kind, ConnectionError | EOFError):
-        sys.__excepthook__(kind, error, where)
-
-
 @dataclass(frozen=True)
 class PairCollator:
     """Collator that pads the items of a batch.
@@ -119,8 +110,6 @@ class PairCollator:
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
         """Build `labels`, the padded inputs of the network, and the features."""
-        if get_worker_info() is not None:
-            sys.excepthook = _print_unless_disconnected
         tokens = [item["tokens"] for item in items]
         tokens += [pair for item in items for pair in item.get("extra", ())]
         batch = self.encoder.pad(tokens)
@@ -135,11 +124,11 @@ class TrainingPairs(Dataset[Item]):
 
     The number of pairs is the same in every epoch.
 
-    The attribute `truncated` is the number of truncated pairs in the first epoch. `bias_accuracy` is the accuracy of
-    the biased model on that epoch; None if there is no biased model or it has no predictions.
     """
 
     epoch: int  # from 0
+    truncated: int  # number of truncated pairs in the first epoch
+    bias_accuracy: float | None = None  # of the biased model on the first epoch; None without predictions
     examples: list[Example]  # pairs of the epoch, with added pairs
     encoded: EncodedPairArray
     features: Columns  # by name, with labels in the order of the network's outputs
@@ -156,11 +145,11 @@ class TrainingPairs(Dataset[Item]):
         transform: Callable[[Example, int], Example] | None = None,
         build_extra_pairs: Callable[[Example, int], list[tuple[str, str]]] | None = None,
     ) -> None:
-        """Build the first epoch.
+        """Build the first epoch. Epochs are numbered from 0.
 
         Args:
             label_order: Labels in the order of the network's outputs.
-            augmenter: Builds the pairs that are added to an epoch, given by its number from 0.
+            augmenter: Builds the pairs that are added to an epoch.
             features: Features of the pairs that the loss needs.
             transform: Changes an example in an epoch.
             build_extra_pairs: Builds unlabelled pairs of an example in an epoch, which are appended to the batch.
@@ -170,7 +159,12 @@ class TrainingPairs(Dataset[Item]):
         self._transform, self._build_extra_pairs = transform, build_extra_pairs
         self._build(0)
         self.truncated = self.encoded.truncated
-        self.bias_accuracy = self._compute_bias_accuracy()
+        if BIAS in self.features:
+            predictions = self.features[BIAS]
+            is_correct = predictions.argmax(axis=1) == [self._order.index(example.label) for example in self.examples]
+            # A weak learner has uniform values, thus no prediction, for its own training pairs.
+            if (is_decided := predictions.max(axis=1) > predictions.min(axis=1)).any():
+                self.bias_accuracy = float(is_correct[is_decided].mean())
 
     def set_epoch(self, epoch: int) -> None:
         """Change to the pairs of another epoch."""
@@ -209,16 +203,6 @@ class TrainingPairs(Dataset[Item]):
                 name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
                 for name, values in self._features(self.examples).items()
             }
-
-    def _compute_bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs for which its probabilities are not uniform."""
-        if BIAS not in self.features:
-            return None
-        predictions = self.features[BIAS]
-        gold = np.array([self._order.index(example.label) for example in self.examples])
-        # A weak learner has uniform values, thus no prediction, for its own training pairs.
-        decided = predictions.max(axis=1) > predictions.min(axis=1)
-        return float((predictions.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
 
 
 class BatchSampler(Sampler[int]):
@@ -274,25 +258,21 @@ class HeldOutPairs(Dataset[Item]):
         return {"tokens": self._encoded.get_tokens(row), "label": int(self._labels[row])}
 
     def compute_metrics(self, predictions: tuple[NDArray[np.float32], Any]) -> dict[str, float]:
-        """Compute `NAME/accuracy`, `NAME/loss` (cross-entropy) and `NAME/pairs` for each dataset and for `all`.
-
-        `predictions` are logits, shape (n, k), and labels, as `transformers.EvalPrediction`.
-        """
+        """Compute `NAME/accuracy`, `NAME/loss` and `NAME/pairs` for each dataset and `all`, from logits and labels."""
         # float64: in float32, a sum over many pairs would depend on its order.
         logits = predictions[0].astype(np.float64)
         gold = self._labels[self._rows]
         losses = -special.log_softmax(logits, axis=1)[np.arange(len(gold)), gold]
-        columns = {"accuracy": logits.argmax(axis=1) == gold, "loss": losses}
+        is_correct = logits.argmax(axis=1) == gold
         of = self._dataset[self._rows]
         subsets = {name: of == number for number, name in enumerate(self._names)} | {ALL: np.ones(len(gold), bool)}
-        return {
-            f"{name}/{measure}": value
-            for name, rows in subsets.items()
-            for measure, value in (
-                *((measure, float(values[rows].mean()) if rows.any() else 0.0) for measure, values in columns.items()),
-                ("pairs", int(rows.sum())),
-            )
-        }
+        metrics: dict[str, float] = {}
+        for name, rows in subsets.items():
+            n = int(rows.sum())
+            metrics[f"{name}/accuracy"] = float(is_correct[rows].mean()) if n else 0.0
+            metrics[f"{name}/loss"] = float(losses[rows].mean()) if n else 0.0
+            metrics[f"{name}/pairs"] = n
+        return metrics
 
 
 ALL: Final = "all"

@@ -1,71 +1,8 @@
 """Debiasing: losses that discourage a network from imitating a biased model.
 
-Confidence regularization: the student learns from a teacher whose distribution is flatter, the surer a biased model is
-of the gold label.
-
-    target_i[j] ∝ t_i[j]^(1 − β_i)        β_i = softmax(s · log b_i)[y_i]
-    l_i = −Σ_j target_i[j] log p_i[j]
-
-t_i is the distribution of a plainly fine-tuned teacher, the same network as the student, β_i the biased model's
-probability of the gold label. Utama et al. 2020a, "Mind the Trade-off: Debiasing NLU Models without Degrading the
-In-distribution Performance" (https://aclanthology.org/2020.acl-main.770); `SmoothedDistillLoss` in their code, and with
-the strength s annealed `SmoothedDistillLossAnnealed` of Utama et al. 2020b.
-
-Every pair counts: where the bias is certain and right, the target is uniform, so the network learns to be undecided
-there, not to be right. With a teacher that is certain of every gold label, the loss is cross-entropy unless β_i = 1.
-Without strength (s = 0), β_i is 1/k for every pair: the loss is self-distillation, a little flattened, without any
-influence of the bias.
-
-Distillation from the original model, in each recipe that has the option `distill`: for the pairs of the corpora, the
-loss is a mean of l_i and the cross-entropy with the predictions o_i of the model before training.
-
-    (1 − d) · l_i − d · Σ_j o_i[j] log p_i[j]
-
-Li & Hoiem 2016, "Learning without Forgetting" (https://arxiv.org/abs/1606.09282), keep the outputs of the original
-network for the new training examples in this way; they divide the logits by a temperature of 2, here it is 1. An added
-pair, which the original model would get wrong, has the loss l_i.
-
-Learned mixin: a product of experts in which the network learns, pair by pair, how far to trust the biased model.
-
-    l_i = −log softmax(log p_i + g_i · s · log b_i)[y_i] + w · H(softmax(g_i · s · log b_i))
-    g_i = softplus(v · h_i + c)
-
-h_i is the network's hidden state of pair i, the input of its last linear layer; v and c are trained too and then
-discarded. Clark et al. 2019, "Don't Take the Easy Way Out" (https://aclanthology.org/D19-1418): the learned-mixin, and
-with the entropy penalty learned-mixin +H. Without the penalty, g could become 0 and the network would learn the bias.
-As here, their code adds w · H with H in nats.
-
-With a uniform bias, or s = 0, the entropy is ln k for every g, and the rest is cross-entropy.
-
-Product of experts: the network learns only what the biased model does not predict.
-
-    l_i = −log softmax(log p_i + s · log b_i)[y_i]
-
-p_i is the network's distribution of pair i, b_i the biased model's, s the strength; b_i is fixed, and only the network
-learns. Products of experts are Hinton 2002's ("Training Products of Experts by Minimizing Contrastive Divergence",
-Neural Computation 14). This loss is the bias product of Clark et al. 2019 ("Don't Take the Easy Way Out",
-https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
-Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et al.
-2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s. Its normalization cancels here, since
-adding a constant to the logits has no effect.
-
-Where b_i is certain and right, the loss and its gradient are zero: the network learns nothing from that pair. Where b_i
-is uniform, or s = 0, the loss is cross-entropy. Its gradient at the logits is softmax(log p + s log b) − one-hot(y).
-
-Reweighting: the surer a biased model is of the gold label of a pair, the smaller is the weight of the pair.
-
-    l_i = ((1 − b_i[y_i]) / (1 − 1/k))^(γ s) · −log p_i[y_i]
-
-b_i[y_i] is the biased model's probability of the gold label, s the strength. γ = 1 is the reweighting baseline of
-Clark et al. 2019 (https://aclanthology.org/D19-1418), with the weight 1 − b_i[y_i]. With another γ the loss is the
-debiased focal loss of Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769),
-−(1 − b_i[y_i])^γ log p_i[y_i], with γ = 2 in their code. It follows the focal loss of Lin et al. 2017, whose weight
-comes from the network itself. Utama et al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal the exponent.
-
-The constant 1 − 1/k, which the papers do not have, makes the loss cross-entropy for a uniform bias, as does s = 0.
-Their code divides by the sum of the weights in a batch instead. Then the weight of a pair would depend on its
-neighbours, and a batch cut into two parts would have another loss. Where the bias is certain and right, loss and
-gradient are zero.
+p_i is the network's distribution of pair i, b_i that of the biased model, y_i the gold label, k the number of labels,
+and s the strength of the bias. b_i is fixed. With a uniform b_i, or s = 0, every loss but that of confidence
+regularization is cross-entropy. Where b_i is certain and right, the network learns nothing from the pair.
 """
 
 from collections.abc import Mapping
@@ -106,12 +43,45 @@ class DebiasedTrainer(PairTrainer):
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
     (`bias.compute_group_weights`).
+
+    With the option `distill`, the loss of a corpus pair is (1 − d) · l_i − d · Σ_j o_i[j] log p_i[j], o_i the
+    predictions of the model before training. Li & Hoiem 2016 (https://arxiv.org/abs/1606.09282) keep the outputs of the
+    original network in this way; they divide the logits by a temperature of 2, here it is 1. An added pair, which the
+    original model would get wrong, has the loss l_i.
     """
 
     @staticmethod
-    def load_features(config: Any, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
-        """Load or fit the models that the loss needs (`build_bias_features`)."""
-        return build_bias_features(config, pairs, models)
+    def load_features(config: DebiasConfig, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
+        """Load or fit the models that the loss needs: the biased model, the teacher, and the model before training."""
+        # Stored in the work folder of the run, so that a resumed run and all processes read the same predictions.
+        store = output.get_work_folder(config.output_dir) / "answers"
+        load_network = partial(bias.load_network_biased_model, store=store, max_length=config.max_length)
+        features = {}
+        if config.uses_bias:
+            if config.bias in WORDS:
+                examples = [example for part in pairs.training for example in part.examples]
+                features[BIAS] = bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
+            elif config.bias == SELF:
+                seen = data.sample_from_datasets(pairs.training, config.weak_examples, config.seed)
+                if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
+                    seen = [data.permute_words(part, seed=config.seed) for part in seen]
+                features[BIAS] = load_network(models["weak"]).without_pairs(
+                    each for part in seen for each in part.examples
+                )
+            elif config.reads_predictions:
+                features[BIAS] = bias.read_biased_predictions(Path(config.bias))
+            else:
+                features[BIAS] = load_network(Path(config.bias))
+        if isinstance(config, ConfidenceConfig):
+            features[TEACHER] = load_network(Path(config.teacher) if config.teacher else models["teacher"])
+        if isinstance(config, MendConfig) and config.distill:
+            label_map = parse_label_map(config.label_map) if config.label_map else None
+            try:
+                network = load_network(config.model, revision=config.revision, label_map=label_map)
+            except ModelError as error:
+                raise ModelError(f"--distill: {error}") from None
+            features[ORIGINAL] = network.with_gold_labels_of_added_pairs()
+        return BiasFeatures(features, balanced=config.balance > 0) if features else None
 
     @property
     def strength(self) -> float:
@@ -144,13 +114,10 @@ class DebiasedTrainer(PairTrainer):
         return (loss, outputs) if return_outputs else loss
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
-        """Compute the loss of each example, shape (b,).
+        """Compute the loss of each example, shape (b,), from float32 logits, shape (b, k).
 
-        Args:
-            logits: Logits of the network, in float32, shape (b, k).
-            labels: Output of the network that is the gold label of each example, shape (b,).
-            features: Log-probabilities `BIAS` and, in recipes with a teacher, `TEACHER`, shape (b, k).
-            outputs: Outputs of the network for all b + extra pairs.
+        `labels` are outputs of the network. `features` has log-probabilities, shape (b, k). `outputs` are those of the
+        network for all b + extra pairs.
         """
         raise NotImplementedError
 
@@ -163,44 +130,16 @@ class WeightedCrossEntropyTrainer(DebiasedTrainer):
         return cross_entropy(logits, labels, reduction="none")
 
 
-def build_bias_features(config: DebiasConfig, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
-    """Load or fit the models that the loss needs: the biased model, the teacher, and the model before training.
-
-    Args:
-        pairs: Training data as read, before any transformation.
-        models: Folders of the models that were trained first: `weak`, `teacher`.
-    """
-    # Stored in the work folder of the run, so that a resumed run and all processes read the same predictions.
-    store = output.get_work_folder(config.output_dir) / "answers"
-    load_network = partial(bias.load_network_biased_model, store=store, max_length=config.max_length)
-    features = {}
-    if config.uses_bias:
-        if config.bias in WORDS:
-            examples = [example for part in pairs.training for example in part.examples]
-            features[BIAS] = bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
-        elif config.bias == SELF:
-            seen = data.sample_from_datasets(pairs.training, config.weak_examples, config.seed)
-            if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
-                seen = [data.permute_words(part, seed=config.seed) for part in seen]
-            features[BIAS] = load_network(models["weak"]).without_pairs(each for part in seen for each in part.examples)
-        elif config.reads_predictions:
-            features[BIAS] = bias.read_biased_predictions(Path(config.bias))
-        else:
-            features[BIAS] = load_network(Path(config.bias))
-    if isinstance(config, ConfidenceConfig):
-        features[TEACHER] = load_network(Path(config.teacher) if config.teacher else models["teacher"])
-    if isinstance(config, MendConfig) and config.distill:
-        label_map = parse_label_map(config.label_map) if config.label_map else None
-        try:
-            network = load_network(config.model, revision=config.revision, label_map=label_map)
-        except ModelError as error:
-            raise ModelError(f"--distill: {error}") from None
-        features[ORIGINAL] = network.with_gold_labels_of_added_pairs()
-    return BiasFeatures(features, balanced=config.balance > 0) if features else None
-
-
 class ConfidenceRegularizationTrainer(DebiasedTrainer):
-    """Confidence regularization: cross-entropy with teacher predictions that are smoothed on biased examples."""
+    """Confidence regularization: cross-entropy with teacher predictions that are smoothed on biased examples.
+
+        target_i[j] ∝ t_i[j]^(1 − β_i)        β_i = softmax(s · log b_i)[y_i]        l_i = −Σ_j target_i[j] log p_i[j]
+
+    t_i is the distribution of a plainly fine-tuned teacher, the same network as the student. Utama et al. 2020a
+    (https://aclanthology.org/2020.acl-main.770); `SmoothedDistillLoss` in their code, with the strength annealed
+    `SmoothedDistillLossAnnealed` of Utama et al. 2020b. Where the bias is certain and right, the target is uniform.
+    Without strength, β_i is 1/k for every pair: self-distillation without any influence of the bias.
+    """
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −Σ target · log p for each example."""
@@ -222,7 +161,15 @@ class MixinOutput(ModelOutput):
 
 
 class LearnedMixinTrainer(DebiasedTrainer):
-    """Learned mixin: cross-entropy of a product of experts, with the biased model raised to a learned power."""
+    """Learned mixin +H: cross-entropy of a product of experts, with the biased model raised to a learned power.
+
+        l_i = −log softmax(log p_i + g_i · s · log b_i)[y_i] + w · H(softmax(g_i · s · log b_i))
+        g_i = softplus(v · h_i + c)
+
+    h_i is the input of the network's last linear layer; v and c are trained too and then discarded. Clark et al. 2019
+    (https://aclanthology.org/D19-1418). Without the penalty, g could become 0 and the network would learn the bias. As
+    here, their code adds w · H with H in nats.
+    """
 
     extra_modules = (_GATE,)
 
@@ -262,7 +209,15 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
 
 
 class ProductOfExpertsTrainer(DebiasedTrainer):
-    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities."""
+    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities.
+
+        l_i = −log softmax(log p_i + s · log b_i)[y_i]
+
+    Products of experts are Hinton 2002's. This loss is the bias product of Clark et al. 2019
+    (https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
+    Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et
+    al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s.
+    """
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute −log softmax(logits + s · log b)[gold] for each example."""
@@ -270,7 +225,15 @@ class ProductOfExpertsTrainer(DebiasedTrainer):
 
 
 class ReweightedTrainer(DebiasedTrainer):
-    """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain."""
+    """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain.
+
+        l_i = ((1 − b_i[y_i]) / (1 − 1/k))^(γ s) · −log p_i[y_i]
+
+    γ = 1 is the reweighting baseline of Clark et al. 2019 (https://aclanthology.org/D19-1418); another γ is the
+    debiased focal loss of Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), with γ = 2 in their code.
+    Utama et al. 2020b anneal the exponent. The papers lack the constant 1 − 1/k. Their code divides by the sum of the
+    weights in a batch, so that the weight of a pair depends on its neighbours.
+    """
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
         """Compute the weighted cross-entropy for each example."""

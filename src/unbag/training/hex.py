@@ -11,23 +11,13 @@ f([h, g]) = W_h h + W_g g + b. Over a batch of b pairs and k labels:
     F_B = f([h, g]) = W_h h + W_g g + b        F_G = f([0, g]) = W_g g + b
     F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B = (I − P_G) W_h h
 
-The bias b of f is part of F_B and of F_G, and is projected out of F_L. A head without bias, as decoders have, has b =
-0. The loss is the cross-entropy of F_L. As f is linear, g acts only through the projection, and its gradient comes
-only from the effect of the projection on the loss. The authors have a second form, the cross-entropy of F_L + λ F_G:
-there g learns to predict the label, so that the projection removes what predicts the label superficially. λ = 0 is the
-first form.
+The bias b of f is part of F_B and of F_G, and is projected out of F_L; b is 0 in a head without bias. The loss is the
+cross-entropy of F_L. As f is linear, g acts only through the projection, and its gradient comes only from the effect of
+the projection on the loss. The authors have a second form, the cross-entropy of F_L + λ F_G: there g learns to predict
+the label, so that the projection removes what predicts the label superficially. λ = 0 is the first form.
 
-Only the network is published. Its own logits are f([h, 0]) = W_h h + b, and logits − b gives W_h h in this module. The
-authors' released code predicts by these logits (the *plain* head). The paper's text predicts argmax F_L: for one pair,
-with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.hex`).
-
-The projection is least squares over the joint batch of all processes.
-
-FSDP and DeepSpeed's ZeRO-3 gather the weights of a module for its forward pass and free them after it. Therefore the
-branch runs in a hook of the network, and another hook copies the bias of the last layer.
-
-The superficial branch reads fixed embeddings (HEX paper, section 3: "a pre-trained embedding"). The decoder f is the
-last linear layer of the sequence classifier.
+Only the network is published. Its own logits are f([h, 0]) = W_h h + b (the *plain* head). `unbag.models.hex` has the
+*residual* head, which predicts argmax F_L for one pair.
 """
 
 import math
@@ -51,8 +41,7 @@ from unbag.training.trainer import PairTrainer
 
 _RIDGE: Final = 1e-6
 """Ridge relative to the mean eigenvalue of F_GᵀF_G, so that the scale of F_G has no effect. If a singular value of F_G
-is s times the root mean square of its columns, a fraction 1e-6 / (s² + 1e-6) of that direction remains: a millionth at
-s = 1, 1 % at s = 0.01, half at 0.001. Where float32 leaves only rounding (s = 1e-7), all of it remains. The ridge also
+is s times the root mean square of its columns, a fraction 1e-6 / (s² + 1e-6) of that direction remains. The ridge also
 bounds the gradient: that of a plain projection grows with 1 / s, and that of a pseudo-inverse is unbounded where the
 rank changes."""
 _FLOOR: Final = 1e-12
@@ -67,14 +56,9 @@ def select_exact_dtype(device: torch.device) -> torch.dtype:
 
 
 def solve_coefficients(gram: Tensor, cross: Tensor) -> Tensor:
-    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B with a ridge of 1e-6 (HEX paper, section 3, equation 1).
+    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B, shape (k, m), with a ridge of 1e-6 (HEX paper, section 3, equation 1).
 
-    Args:
-        gram: F_GᵀF_G, shape (k, k), of any rank.
-        cross: F_GᵀF_B, shape (k, m).
-
-    Returns:
-        Coefficients, shape (k, m). They and their gradients are finite.
+    `gram` is F_GᵀF_G, shape (k, k), of any rank, and `cross` is F_GᵀF_B. Coefficients and gradients are finite.
     """
     identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     ridge = _RIDGE * gram.diagonal().mean() + _FLOOR
@@ -90,10 +74,8 @@ def project_out(targets: Tensor, regressors: Tensor) -> Tensor:
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
     DDP computes, is therefore the gradient of one process with all rows.
 
-    Args:
-        targets: F_B, shape (b, m). The result has its shape and type.
-        regressors: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
-            than rows.
+    `targets` is F_B, shape (b, m), and `regressors` is F_G, shape (b, k). The result is well defined for collinear or
+    zero columns of F_G, and for more columns than rows.
     """
     exact = select_exact_dtype(targets.device)
     f_b, f_g = targets.to(exact), regressors.to(exact)
@@ -162,16 +144,11 @@ _TOLERANCE: Final = 1e-5  # the outputs are the same numbers, perhaps copied or 
 
 
 def find_last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
-    """Find the name of the linear layer whose outputs are the logits.
+    """Find the name of the linear layer whose outputs are the logits of a sequence classifier.
 
-    Names differ between models (`classifier`, `classifier.out_proj`, `classification_head.out_proj`, `score`, …), so
-    the search compares outputs. Of all linear layers with one output per label, the last one wins whose output for each
-    example equals the logits. A decoder runs its layer at every position and returns the output at one, so any position
-    may match.
-
-    Args:
-        network: `PreTrainedModel` for sequence classification.
-        inputs: Batch of pairs of different lengths, hence with padding.
+    Names differ between models, so the search compares outputs. Of all linear layers with one output per label, the
+    last one wins whose output for each example equals the logits. A decoder runs its layer at every position and
+    returns the output at one, so any position may match.
 
     Raises:
         ValueError: If there is no such layer, since the logits are no linear outputs or are changed after the layer.
@@ -236,13 +213,13 @@ def attach_branch(network: Any, layer: str, branch: SuperficialBranch) -> None:
     """Add the superficial branch to a network as the module `superficial`. The network then returns `HexOutput`.
 
     `layer` is the name of its last linear layer. The hooks must be registered before the network is wrapped, so that
-    they run before the hooks of the wrapper.
+    they run before the hooks of the wrapper: FSDP and ZeRO-3 free the weights of a module after its forward pass.
     """
     biases: list[Tensor | None] = []
     network.add_module(_BRANCH, branch)
 
     def copy_bias(module: Any, _inputs: Any, _output: Any) -> None:
-        biases[:] = [None if module.bias is None else module.bias.clone()]  # FSDP and ZeRO-3 free the layer's own
+        biases[:] = [None if module.bias is None else module.bias.clone()]
 
     def add_outputs(module: Any, _: Any, encoded: Mapping[str, Any], output: Any) -> HexOutput:
         added = module.get_submodule(_BRANCH)
@@ -271,11 +248,9 @@ class HexTrainer(PairTrainer):
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
     f([h, 0]), for each pair alone. The attribute `omega` is ω*, shape (k, k), fitted at the end of the training.
 
-    The authors advise three things. A *warm start* from normal fine-tuning: a fraction `warm_start` of the steps, the
-    first ones, minimize the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
-    copy of the network's input embeddings before training. *Both representations normalized*: their code scales each
-    feature of h and g over the batch. Here g is scaled for each pair alone, so that the branch does not depend on the
-    rest of the batch. h is unscaled; otherwise the published network would have another architecture.
+    As the authors advise, the first steps (`warm_start`) minimize the cross-entropy of f([h, 0]), and g reads a fixed
+    table of embeddings. Their code scales each feature of h and g over the batch. Here g is scaled for each pair alone,
+    and h is not, so that the published network has the same architecture.
     """
 
     extra_modules = (_BRANCH,)

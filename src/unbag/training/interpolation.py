@@ -11,7 +11,7 @@ from typing import Any, Final
 from unbag.inference.loading import has_classification_head
 from unbag.training.dataset import ALL, Metrics
 from unbag.training.output import Record
-from unbag.training.weight_averaging import clone_weights, interpolate_weights
+from unbag.training.weight_averaging import Weights, clone_weights, interpolate_weights
 
 OPTION: Final = "--interpolate"
 GRID: Final = tuple(step / 10 for step in range(11))
@@ -20,60 +20,49 @@ _TOTALS: Final = frozenset({"alpha", ALL})  # keys of a row of the curve that na
 logger = logging.getLogger(__name__)
 
 
-class WeightInterpolation:
-    """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
-
-    def __init__(self, network: Any, *, sharding: str | None = None) -> None:
-        """Copy the weights before training. They must not be sharded (see `trainer.describe_sharding`)."""
-        if sharding is not None:
-            raise ValueError(
-                f"{OPTION}: expected unsharded weights, got {sharding}; train without {OPTION}, then run "
-                "`unbag models interpolate`"
-            )
-        if not has_classification_head(network.config):
-            raise ValueError(
-                f"{OPTION}: expected a model that is a classifier before training, got a model without a head; "
-                f"omit {OPTION}"
-            )
-        self._original = clone_weights(network)
-
-    def select_weights(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
-        """Choose α by the accuracy on validation pairs, and set the network's weights to those for this α.
-
-        All processes call this together. `evaluate` computes the metrics of `network` on the validation pairs.
-
-        Returns:
-            `alpha`, the chosen α; `max_loss`, in percentage points; `curve`, the metrics for each α of `GRID`.
-        """
-        trained = clone_weights(network)
-        curve: list[Record] = []
-        for alpha in GRID:
-            network.load_state_dict(interpolate_weights(self._original, trained, alpha))
-            curve.append({"alpha": alpha, **evaluate()})
-        alpha = choose_alpha(curve)
-        if alpha == 0:
-            logger.warning(
-                "%s: every α above 0 loses more than %d point of accuracy on a validation corpus; the output is "
-                "the original model",
-                *(OPTION, MAX_LOSS),
-            )
-        network.load_state_dict(interpolate_weights(self._original, trained, alpha))
-        return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
+def copy_original_weights(network: Any, *, sharding: str | None = None) -> Weights:
+    """Copy the weights of a classifier before training. They must not be sharded (`trainer.describe_sharding`)."""
+    if sharding is not None:
+        raise ValueError(
+            f"{OPTION}: expected unsharded weights, got {sharding}; train without {OPTION}, then run "
+            "`unbag models interpolate`"
+        )
+    if not has_classification_head(network.config):
+        raise ValueError(
+            f"{OPTION}: expected a model that is a classifier before training, got a model without a head; "
+            f"omit {OPTION}"
+        )
+    return clone_weights(network)
 
 
-def get_chosen_metrics(interpolation: Record) -> Metrics:
-    """Get the validation metrics for the chosen α from the return value of `WeightInterpolation.select_weights`."""
-    [row] = [row for row in interpolation["curve"] if row["alpha"] == interpolation["alpha"]]
-    return {part: metrics for part, metrics in row.items() if part != "alpha"}
+def interpolate_network(network: Any, original: Weights, evaluate: Callable[[], Metrics]) -> Record:
+    """Set a trained network's weights to (1 − α) θ_original + α θ_trained, with the best α of `GRID`.
+
+    α is chosen by the accuracy on validation pairs, which `evaluate` computes. All processes call this together.
+
+    Returns:
+        `alpha`, the chosen α; `max_loss`, in percentage points; `curve`, the metrics for each α of `GRID`.
+    """
+    trained = clone_weights(network)
+    curve: list[Record] = []
+    for alpha in GRID:
+        network.load_state_dict(interpolate_weights(original, trained, alpha))
+        curve.append({"alpha": alpha, **evaluate()})
+    alpha = choose_alpha(curve)
+    if alpha == 0:
+        logger.warning(
+            "%s: every α above 0 loses more than %d point of accuracy on a validation corpus; the output is the "
+            "original model",
+            *(OPTION, MAX_LOSS),
+        )
+    network.load_state_dict(interpolate_weights(original, trained, alpha))
+    return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
 
 
 def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -> float:
     """Choose the largest α at which accuracy drops by at most `max_accuracy_loss` points on each validation corpus.
 
-    The loss is measured against α = 0.
-
-    Args:
-        curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.
+    The loss is measured against α = 0, which is in the curve.
 
     >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
     >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])

@@ -57,10 +57,8 @@ class MaxEntropyTrainer(PairTrainer):
 def compute_max_entropy_terms(logits: Tensor, labels: Tensor, permutations: int = 1) -> tuple[Tensor, Tensor]:
     """Compute the mean cross-entropy of b pairs, and the mean entropy (1 / (b n)) Σ H on their permuted pairs.
 
-    Args:
-        logits: Logits of the b pairs and, after them, of all permuted pairs, shape (b + permuted, k).
-        labels: Output of the network that is the gold label of each pair, shape (b,).
-        permutations: Number n of permutations per pair.
+    `logits` are those of the b pairs and, after them, of all permuted pairs, shape (b + permuted, k). `labels` are
+    outputs of the network.
     """
     logits = logits.float()  # in half precision, small probabilities would be missing from the entropy
     b = len(labels)

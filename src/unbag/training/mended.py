@@ -17,7 +17,6 @@ from unbag.evaluation.comparison import Comparison, compare_single_models
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training import preflight
-from unbag.training.config import parse_weighted_corpus
 from unbag.training.config_recipes import MendConfig
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
@@ -66,30 +65,23 @@ def train_and_compare(
         if "file" in each.options:
             create_validated_builder(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
-    record: Record = {
-        "runs": [trained],
-        "comparison": None,
-        "why_not": None,
-        "skipped": {},
-        "folder": str(config.output_dir),
-    }
-    if config.no_evaluate:
-        return record
     failures: dict[str, str] = {}
-    record["skipped"] = failures
-    record["why_not"] = _evaluate(config, sets, failures, progress_callback)
+    evaluated: Record = {"comparison": None, "why_not": None, "skipped": failures}
+    record = {"runs": [trained], "folder": str(config.output_dir)}
+    if config.no_evaluate:
+        return record | evaluated
+    evaluated["why_not"] = _evaluate(config, sets, failures, progress_callback)
     if connect_process_group().rank == 0:
-        if record["why_not"] is None:
+        if evaluated["why_not"] is None:
             try:
                 comparison = compare_before_after(config.output_dir)
                 # Without the paths of its files, since equal runs must have equal records on all machines.
                 named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
-                record["comparison"] = {**comparison.to_json(), "systems": named}
+                evaluated["comparison"] = {**comparison.to_json(), "systems": named}
             except ValueError as error:
-                record["why_not"] = str(error)
-        kept = ("comparison", "why_not", "skipped")
-        write_json({name: record[name] for name in kept}, config.output_dir / FILE)
-    return record
+                evaluated["why_not"] = str(error)
+        write_json(evaluated, config.output_dir / FILE)
+    return record | evaluated
 
 
 @cache  # the report of the run needs it a second time
@@ -137,7 +129,7 @@ def _sets(config: MendConfig) -> list[SetRequest]:
     options = {"file": str(config.official_file)} if config.official_file else {}
     named = PairSelection(options=options).build_requests(config.sets or selection.list_suite_sets())
     requests = [selection.apply_suite_sample(each) for each in named]
-    for corpus in dict.fromkeys(parse_weighted_corpus(entry)[0] for entry in config.corpus):
+    for corpus in dict.fromkeys(config.corpus_names):
         plain = [(each.config or "").split("-")[0] for each in requests if each.name == "plain"]
         if corpus in CORPORA and corpus not in plain:
             requests.append(selection.apply_suite_sample(SetRequest("plain", corpus)))

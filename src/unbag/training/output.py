@@ -7,7 +7,7 @@ import json
 import logging
 import platform
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import list_json_differences
+from unbag.training.config import TrainConfig
 from unbag.training.record import FILE, read_training_record
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
@@ -50,18 +51,16 @@ def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
     """
     group = connect_process_group()
     with ExitStack() as held:
-        if group.rank == 0:
-            group.run_on_all(lambda: held.enter_context(locks.hold_lock(output_dir, activity)))
-        else:
-            group.run_on_all(lambda: None)
+        lock = locks.hold_lock(output_dir, activity)
+        group.run_on_all(lambda: held.enter_context(lock) if group.rank == 0 else None)
         yield
 
 
 def build_cost_record(device: torch.device, processes: int, seconds: float) -> dict[str, Any]:
     """Build a JSON record of the hardware and the duration of a run."""
-    names = torch.get_device_module(device) if device.type != "cpu" else None
-    of_device = getattr(names, "get_device_name", None)
-    hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
+    module = torch.get_device_module(device)  # those of the CPU and of Apple's GPU know no name
+    name = module.get_device_name(device) if hasattr(module, "get_device_name") else None
+    hardware = name or f"{device.type.upper()}, {platform.machine()}"
     return {"hardware": hardware, "processes": processes, "seconds": round(seconds, 1)}
 
 
@@ -122,14 +121,9 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
-    """Load the record of a finished run, after validating that it matches the current options.
-
-    Args:
-        expected: Expected `recipe` and `config`, the latter with the fields that determine the weights.
-        model: Expected model before training.
-        files: Expected files of pairs or word vectors.
-    """
+def load_finished_run(recipe: str, config: TrainConfig) -> Record:
+    """Load the record of a finished run, after validating that it has the same options, model and files."""
+    output_dir, model = config.output_dir, Path(config.model)
     if not (output_dir / FILE).is_file():
         raise ValueError(
             f"--output-dir: expected a new folder or the output of a finished run, got {output_dir}, which contains no "
@@ -138,14 +132,15 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     record: Record = read_training_record(output_dir)
     if checksums.has_checksums(output_dir) and (damage := checksums.find_corruption(output_dir)):
         raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
-    recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected["config"]}}
-    others = list_json_differences(recorded, expected)
-    if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
+    expected = config.select_cache_key_fields()
+    recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected}}
+    others = list_json_differences(recorded, {"recipe": recipe, "config": expected})
+    if model.is_dir() and compute_folder_revision(model) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     parts = (*record["data"]["training"], *record["data"]["held_out"])
     read = {revision for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
-    others += [f"{path} has changed" for path in files if hash_file(path) not in read]
+    others += [f"{path} has changed" for path in config.list_files() if hash_file(path) not in read]
     if others:
         raise ValueError(
             f"--output-dir: {output_dir} contains the output of another run: {'; '.join(others)}; use another folder"

@@ -14,8 +14,7 @@ from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
 from unbag.evaluation.model_loading import validate_model
 from unbag.inference.distributed import connect_process_group
-from unbag.training import config as train_config
-from unbag.training.config import TrainConfig, parse_weighted_corpus
+from unbag.training.config import TrainConfig, is_wordnet_required, validate_english
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
 from unbag.utils.hub import validate_repo
@@ -45,14 +44,10 @@ def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) 
         validate_file(file)
     if config.push_checkpoints is not None:
         validate_repo(config.push_checkpoints)
-    if (
-        config.resume_from_checkpoint is not None
-        and not is_hub_id(config.resume_from_checkpoint)
-        and not Path(config.resume_from_checkpoint).is_dir()
-    ):
+    start = config.resume_from_checkpoint
+    if start is not None and not is_hub_id(start) and not Path(start).is_dir():
         raise ValueError(
-            "--resume-from-checkpoint: expected a folder or a Hub repository, got "
-            f"{config.resume_from_checkpoint}; check the name"
+            f"--resume-from-checkpoint: expected a folder or a Hub repository, got {start}; check the name"
         )
 
 
@@ -81,23 +76,21 @@ def validate_trackers(names: Iterable[str]) -> None:
 def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
-    languages = {
-        CORPORA[name].language if name in CORPORA else config.language
-        for name, _ in map(parse_weighted_corpus, config.corpus)
-    }
+    languages = {CORPORA[name].language if name in CORPORA else config.language for name in config.corpus_names}
     if config.augment:
-        train_config.validate_english(languages)
+        validate_english(languages)
         pipelines.validate_pipeline(pipelines.PIPELINE)
-        if train_config.is_wordnet_required(config.augment):
+        if is_wordnet_required(config.augment):
             validate_wordnet()
     if config.word_order != "natural":
-        for language in languages:
-            validate_language(language)
-        if any(map(is_segmenter_required, languages)):
+        if len(languages) > 1:
+            raise ValueError(
+                f"expected training pairs in one language, for word tokenization, got {sorted(languages)}; use one "
+                "language"
+            )
+        [language] = languages
+        validate_language(language)
+        if is_segmenter_required(language):
             optional_deps.validate_dependency(SEGMENTER)
-    if config.word_order != "natural" and len(languages) > 1:
-        raise ValueError(
-            f"expected training pairs in one language, for word tokenization, got {sorted(languages)}; use one language"
-        )
     # Last, since it reads the first rows of files.
     validate_corpora(config)

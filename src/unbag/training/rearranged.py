@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,14 +12,12 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import scripts
 from unbag.challenge_sets import loading, papers, results
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.request import SetRequest, build_requested_set, draw_examples
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
@@ -37,7 +36,7 @@ from unbag.training.data import (
     sample_from_datasets,
 )
 from unbag.training.output import Record
-from unbag.training.recipes import Recipe
+from unbag.training.recipes import Recipe, find_recipe
 from unbag.training.run import run
 from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
 from unbag.training.trainer import OnStep
@@ -49,27 +48,68 @@ if TYPE_CHECKING:
     from unbag.utils.progress import OnProgress
 
 
+PROTOCOL_SCHEMA: Final = 1
+
+
 def get_record_path(model: Path) -> Path:
     """Build the path of a model's JSON record. The record is kept when the model's folder is deleted."""
     return model.with_name(f"{model.name}.json")
 
 
-def load_or_train(
-    config: TrainConfig, data: TrainingData, train_and_predict: Callable[[], Record], *, keep_model: bool
+def write_protocol_record(
+    path: Path, recipe: Recipe, config: Mapping[str, Any], seeds: Sequence[int], record: Mapping[str, Any]
 ) -> Record:
-    """Load the stored record of a model with its predictions, or train the model and compute the predictions.
+    """Write the record of a protocol, with its options and the versions. Returns it with the JSON types of the file."""
+    written: Record = dict(
+        to_json(
+            {
+                "schema": PROTOCOL_SCHEMA,
+                "recipe": recipe.name,
+                "config": {**config, "output_dir": path.parent.name},
+                "seeds": list(seeds),
+                **record,
+                "environment": results.collect_environment(),
+            }
+        )
+    )
+    if connect_process_group().rank == 0:
+        write_json(written, path)
+    return written
 
-    Args:
-        train_and_predict: Function that trains and predicts, in every process, and returns the record; its key
-            `training` has the record of `run`.
+
+def train_and_predict(
+    recipe: Recipe,
+    config: TrainConfig,
+    data: TrainingData,
+    rows: Any,
+    heads: Sequence["Head"],
+    *,
+    title: str,
+    keep_model: bool,
+    on_step: Callable[[str], OnStep | None] | None = None,
+    progress_callback: "OnProgress | None" = None,
+) -> Record:
+    """Train a model and predict rows, or load the stored record of both. `title` names the run for the callbacks.
+
+    Returns:
+        `training`, the record of `run`; `probabilities` of `LABELS`, by head and row id; `truncated_pairs`.
     """
     path, group = get_record_path(config.output_dir), connect_process_group()
+    ids = read_column(rows, "id").to_pylist()
     # Only one process may remove a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified_record(path) is None:
         checksums.remove_damaged(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
-        record = train_and_predict()
+        training = run(recipe, config, data=data, on_step=on_step(title) if on_step else None)
+        record: Record = {"schema": PROTOCOL_SCHEMA, "labels": list(LABELS), "probabilities": {}, "training": training}
+        for head in heads:
+            predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length, head=head)
+            progress = None if progress_callback is None else partial(progress_callback, f"{title}, {head} head")
+            predictions = predict_rows(rows, predictor, config.output_dir / PREDICTIONS, progress=progress)
+            by_id = dict(zip(ids, predictions.load_probabilities(LABELS).tolist(), strict=True))
+            record["probabilities"][head] = by_id
+            record["truncated_pairs"] = predictions.truncated
         group.wait()  # each process has read the predictions before their folder is deleted
         if group.rank == 0:
             write_json(checksums.add_checksum(record), path)
@@ -81,9 +121,18 @@ def load_or_train(
     trained = stored["training"]
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
-    if others := list_json_differences(recorded, wanted):
+    others = list_json_differences(recorded, wanted)
+    if any(by_id.keys() != set(ids) for by_id in stored["probabilities"].values()):
+        others.append("the test pairs have changed")
+    if others:
         raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; pass another folder with --output-dir")
     return stored
+
+
+def order_probabilities(rows: Any, by_id: Mapping[str, Sequence[float]]) -> NDArray[np.float32]:
+    """Arrange probabilities by row id in the order of n rows, shape (n, 3)."""
+    # JSON stores the float32 values as exact doubles, so that they return bit for bit.
+    return np.array([by_id[name] for name in read_column(rows, "id").to_pylist()], dtype=np.float32)
 
 
 FILE: Final = "rearranged.json"
@@ -92,8 +141,6 @@ PLAIN: Final = "finetune"
 HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
 """Recipes, and the heads to evaluate. For HEX: f([h, 0]), as in the authors' code, and F_L, as in the text of the
 paper."""
-_SCHEMA: Final = 1
-_PAPER: Final = ("ReSNLI 2019", "3")
 
 
 class CorpusVersion(NamedTuple):
@@ -113,9 +160,8 @@ def train_on_rearranged_corpus(
 ) -> Record:
     """Train and test models on a corpus and on its rearrangement, with and without HEX.
 
-    Test pairs never select a model: training ends at the last step, or with `early_stopping_patience` at the best step
-    on the arrangement's own validation split. An interrupted run resumes when called again: models with stored
-    predictions are not trained again, and an unfinished model resumes from its checkpoint.
+    Training ends at the last step, or with `early_stopping_patience` at the best step on the arrangement's own
+    validation split. An interrupted run resumes when called again.
 
     Args:
         config: Its options. The output folder gets the predictions of each model and at the end the record
@@ -137,32 +183,39 @@ def train_on_rearranged_corpus(
     rearranged, original = _rearranged(config), _original(config)
     for name, arrangement in ((corpus, original), (REARRANGED, rearranged)):
         correct: dict[str, list[NDArray[np.bool_]]] = {}
-        for seed in seeds:
-            for trained_by, heads in HEADS.items():
-                predictions = _predictions(config, arrangement, name, trained_by, seed, on_step, progress_callback)
-                for head in heads:
-                    is_correct = _is_correct(arrangement.test, predictions[head])
-                    title = trained_by if head == "plain" else f"{trained_by}, {head} head"
-                    correct.setdefault(title, []).append(is_correct)
+        for seed, (trained_by, heads) in product(seeds, HEADS.items()):
+            model_recipe = find_recipe(trained_by)
+            trained = train_and_predict(
+                model_recipe,
+                config.build_recipe_config(
+                    model_recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
+                ),
+                arrangement.data,
+                arrangement.test,
+                heads,
+                title=f"{name}, {trained_by}, seed {seed}",
+                keep_model=config.keep_models,
+                on_step=on_step,
+                progress_callback=progress_callback,
+            )
+            for head, by_id in trained["probabilities"].items():
+                answer = trained_by if head == "plain" else f"{trained_by}, {head} head"
+                predicted = order_probabilities(arrangement.test, by_id).argmax(axis=1)
+                is_correct = predicted == read_numeric_column(arrangement.test, "label")
+                correct.setdefault(answer, []).append(is_correct)
         arrangements[name] = {
             "data": arrangement.data.build_record(),
             "n": len(arrangement.test),
             "answers": _summary(arrangement.test, correct),
         }
-    record: Record = {
-        "schema": _SCHEMA,
-        "recipe": recipe.name,
-        "config": config.to_json() | {"output_dir": config.output_dir.name},
-        "seeds": seeds,
-        "arrangements": arrangements,
-        "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
-        "environment": results.collect_environment(),
-    }
-    # Through JSON types once, so that the returned record equals the file.
-    record = dict(to_json(record))
-    if connect_process_group().rank == 0:
-        write_json(record, config.output_dir / FILE)
-    return record
+    published = []
+    if corpus == loading.DEFAULT_CORPUS:
+        table = papers.get_paper_table("ReSNLI 2019", "3")
+        shares = (table.read_shares(name) for name in ("SNLI", "ReSNLI"))
+        rows = zip([row[0] for row in table.rows], *shares, strict=True)
+        published = [dict(zip(("model", "SNLI", "ReSNLI"), row, strict=True)) for row in rows]
+    record = {"arrangements": arrangements, "published": published}
+    return write_protocol_record(config.output_dir / FILE, recipe, config.to_json(), seeds, record)
 
 
 def _original(config: RearrangedConfig) -> CorpusVersion:
@@ -183,19 +236,18 @@ def _rearranged(config: RearrangedConfig) -> CorpusVersion:
         "rearranged_by": builder.describe_provenance()["embeddings"],
         "rearranged_seed": builder.config.seed,
     }
-    training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
+    language, origin = CORPORA[corpus].language, CORPORA[corpus].hub_id
+    parts = []
+    for split in ("train", "validation"):
+        source = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **provenance}
+        record = {**source, "rows": len(splits[split]), "excluded": {}}
+        parts.append(PairDataset(corpus, convert_rows_to_examples(splits[split]), 1.0, language, record))
+    training, held_out = parts
     if config.max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         held_out = sample_dataset(held_out, config.max_validation_examples, "validation")
     data = TrainingData(tuple(sample_from_datasets([training], config.max_examples, config.seed)), (held_out,))
     return CorpusVersion(data, _test_rows([test], config))
-
-
-def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> PairDataset:
-    """Build the training or held-out part of a rearranged split."""
-    origin = CORPORA[corpus].hub_id
-    record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "excluded": {}}
-    return PairDataset(corpus, convert_rows_to_examples(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
@@ -204,50 +256,6 @@ def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
     if config.test_examples is None or config.test_examples >= len(rows):
         return rows
     return draw_examples(rows, config.test_examples, DEFAULT_SEED)
-
-
-def _predictions(
-    config: RearrangedConfig,
-    arrangement: CorpusVersion,
-    name: str,
-    trained_by: str,
-    seed: int,
-    on_step: Callable[[str], OnStep | None] | None,
-    progress_callback: "OnProgress | None",
-) -> dict[str, NDArray[np.float32]]:
-    """Load or compute a model's probabilities for the test rows, by head, shape (n, 3). Trains if necessary."""
-    recipe = scripts.import_script_file("trainers", trained_by).RECIPE
-    each = config.build_recipe_config(
-        recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
-    )
-    ids = read_column(arrangement.test, "id").to_pylist()
-
-    def train_and_predict() -> Record:
-        title = f"{name}, {trained_by}, seed {seed}"
-        training = run(recipe, each, data=arrangement.data, on_step=on_step(title) if on_step else None)
-        probabilities = {}
-        for head in HEADS[trained_by]:
-            predictor = TransformerPredictor.load(each.output_dir, max_length=config.max_length, head=head)
-            progress = None if progress_callback is None else partial(progress_callback, f"{title}, {head} head")
-            predictions = predict_rows(arrangement.test, predictor, each.output_dir / PREDICTIONS, progress=progress)
-            probabilities[head] = dict(zip(ids, predictions.load_probabilities(LABELS).tolist(), strict=True))
-        return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
-
-    by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
-    if any(by_id.keys() != set(ids) for by_id in by_head.values()):
-        raise ValueError(
-            f"{get_record_path(each.output_dir)} belongs to another run, with predictions for other test pairs; "
-            "use another --output-dir"
-        )
-    return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in by_head.items()}
-
-
-def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
-    predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(
-        read_numeric_column(test, "label")
-    )
-    return is_correct
 
 
 def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
@@ -270,14 +278,3 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
                 for number in np.unique(partition)
             ]
     return summary
-
-
-def _published() -> list[dict[str, Any]]:
-    """Load the paper's Table 3, as fractions."""
-    table = papers.get_paper_table(*_PAPER)
-    columns = {
-        "model": [row[0] for row in table.rows],
-        "SNLI": table.read_shares("SNLI"),
-        "ReSNLI": table.read_shares("ReSNLI"),
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -6,7 +6,7 @@ A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only w
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import scripts
@@ -16,15 +16,9 @@ if TYPE_CHECKING:
     from unbag.training.trainer import PairTrainer
 
 
-def load_by_name(reference: str) -> Any:
-    """Import an object from a reference `module:name`."""
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
-
-
 def defer(reference: str) -> Callable[..., Any]:
-    """Build a function that imports another function at its first call, because its module imports PyTorch."""
-    return lambda *arguments, **options: load_by_name(reference)(*arguments, **options)
+    """Build a function that imports another one, `module:name`, at its first call, because its module needs PyTorch."""
+    return lambda *arguments, **options: resolve_name(reference)(*arguments, **options)
 
 
 class TrainingProtocol(NamedTuple):
@@ -51,7 +45,7 @@ class Recipe:
 
     def load_trainer(self) -> "type[PairTrainer]":
         """Import the trainer class."""
-        trainer: type[PairTrainer] = load_by_name(self.trainer)
+        trainer: type[PairTrainer] = resolve_name(self.trainer)
         return trainer
 
 
@@ -59,15 +53,12 @@ PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs 
 """Recipe for the models that other recipes train first."""
 
 
-ROOM: Final = "trainers"
-
-
 @cache
 def load_recipes() -> dict[str, Recipe]:
     """Load all recipes, by name."""
     by_name: dict[str, Recipe] = {}
-    for file in scripts.list_script_files(ROOM):
-        module = scripts.import_script_file(ROOM, file)
+    for file in scripts.list_script_files("trainers"):
+        module = scripts.import_script_file("trainers", file)
         by_name |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
     return by_name
 

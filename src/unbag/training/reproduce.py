@@ -2,10 +2,9 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any, Final
 
-from unbag.training.config import TrainConfig
 from unbag.training.recipes import find_recipe
 
 _OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # without influence on weights
@@ -27,9 +26,15 @@ def build_train_command(record: Mapping[str, Any]) -> str:
     if options.get("precision") is None and record["precision"] != "no":  # it came from accelerate's config
         options["precision"] = record["precision"]
     words = ["unbag", "train", recipe.name.replace("_", "-")]
-    for option, default in _defaults(recipe.config).items():
+    # As in the record, which has lists instead of tuples.
+    defaults = {
+        each.name: list(each.default) if isinstance(each.default, tuple) else each.default
+        for each in fields(recipe.config)
+    }
+    # The order in which readers expect them.
+    for option in dict.fromkeys(["model", "revision", "corpus", *defaults]):
         value = options.get(option)
-        if option in _OF_ONE_MACHINE or value is None or value == default:
+        if option in _OF_ONE_MACHINE or value is None or value == defaults[option]:
             continue
         words.append(f"--{option.replace('_', '-')}")
         if value is not True:
@@ -37,11 +42,3 @@ def build_train_command(record: Mapping[str, Any]) -> str:
     if record["processes"] > 1:
         words = ["torchrun", "--nproc_per_node", str(record["processes"]), "-m", *words]
     return shlex.join(words)
-
-
-def _defaults(config: type[TrainConfig]) -> dict[str, Any]:
-    """Build a JSON object with the default values of a recipe. Options without a default are None."""
-    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config)}
-    first = ("model", "revision", "corpus")  # the order in which readers expect them
-    ordered = {name: defaults[name] for name in first} | defaults
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in ordered.items()}

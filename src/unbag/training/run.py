@@ -4,10 +4,11 @@ import logging
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 try:
     import torch
@@ -20,8 +21,6 @@ from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.loading import Classifier, load_classifier_for_training
-from unbag.training import config as train_config
-from unbag.training import data as regimes
 from unbag.training.augmented import PairAugmenter
 from unbag.training.bias import BiasFeatures
 from unbag.training.checkpoints import (
@@ -32,11 +31,17 @@ from unbag.training.checkpoints import (
     read_checkpoint,
     remove_incomplete_checkpoints,
 )
-from unbag.training.config import TrainConfig
-from unbag.training.data import TrainingData, load_training_data
+from unbag.training.config import TrainConfig, validate_english
+from unbag.training.data import (
+    TrainingData,
+    count_pairs_per_epoch,
+    load_training_data,
+    permute_words,
+    shuffle_words,
+)
 from unbag.training.dataset import HeldOutPairs, PairCollator, PairEncoder, TrainingPairs, group_metrics
 from unbag.training.errors import explain_training_errors
-from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
+from unbag.training.interpolation import copy_original_weights, interpolate_network
 from unbag.training.max_entropy import PermutedPairs
 from unbag.training.output import (
     LOGS,
@@ -88,16 +93,11 @@ def run(
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
                 with explain_training_errors(config):
                     return _train(recipe, config, data, on_step)
-    wanted = {"recipe": recipe.name, "config": config.select_cache_key_fields()}
-    return load_finished_run(config.output_dir, wanted, model=config.model, files=config.list_files())
+    return load_finished_run(recipe.name, config)
 
 
-class _Inputs(NamedTuple):
-    """What training reads: pairs after the transformations of the config, generated pairs, features."""
-
-    pairs: TrainingData
-    augmenter: PairAugmenter | None
-    features: BiasFeatures | None
+_Inputs = tuple[TrainingData, PairAugmenter | None, BiasFeatures | None]
+"""What training reads: pairs after the transformations of the config, generated pairs, features."""
 
 
 def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
@@ -111,7 +111,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     group = connect_process_group()
     models = {name: each.output_dir for name, each in before.items()}
     # The first process fills the caches of the others.
-    inputs = group.main_process_first(lambda: _load_inputs(recipe, config, data, models))
+    inputs = group.main_process_first(lambda: _load_inputs(recipe, config, data or load_training_data(config), models))
     # Each process loads complete weights, since recipes inspect the network before it is sharded.
     with patch_environment(FSDP_CPU_RAM_EFFICIENT_LOADING="false"):
         classifier = load_classifier_for_training(
@@ -122,8 +122,9 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         )
     checkpoints = CheckpointCallback(config.push_checkpoints if group.rank == 0 else None)
     control = RunCallback(config, on_step if group.rank == 0 else None)
-    trainer, pairs = _build_trainer(recipe, config, classifier, inputs, [control, checkpoints])
-    control.trainer = trainer
+    trainer = _build_trainer(recipe, config, classifier, inputs, [control, checkpoints])
+    control.trainer, pairs, augmenter = trainer, trainer.train_dataset, inputs[1]
+    assert isinstance(pairs, TrainingPairs)
     for kind in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{kind.value}") and describe_sharding(trainer) != kind.value:
             logger.warning(
@@ -131,9 +132,9 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
                 "all weights",
                 kind.value,
             )
-    interpolation = None
+    original = None
     if getattr(config, "interpolate", False):
-        interpolation = WeightInterpolation(classifier.network, sharding=describe_sharding(trainer))
+        original = copy_original_weights(classifier.network, sharding=describe_sharding(trainer))
     checkpoints.identity = identity = _build_identity(recipe, config, classifier, inputs, trainer)
     folder = work / _CHECKPOINTS
     try:
@@ -144,9 +145,11 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     evaluations, steps = list_evaluations(trainer.state), trainer.state.global_step
     evaluation = find_best_evaluation(trainer.state) if config.early_stopping_patience else evaluations[-1]
     chosen: Record = {"best_evaluation": evaluation}
-    if interpolation is not None:
-        weights = interpolation.select_weights(classifier.network, lambda: group_metrics(trainer.evaluate()))
-        chosen = {"best_evaluation": {**evaluation, **get_chosen_metrics(weights)}, "interpolation": weights}
+    if original is not None:
+        weights = interpolate_network(classifier.network, original, lambda: group_metrics(trainer.evaluate()))
+        [row] = [row for row in weights["curve"] if row["alpha"] == weights["alpha"]]
+        row = {part: metrics for part, metrics in row.items() if part != "alpha"}
+        chosen = {"best_evaluation": evaluation | row, "interpolation": weights}
     accelerator = trainer.accelerator
     record = {
         "schema": _SCHEMA,
@@ -160,7 +163,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "steps": steps,
         "truncated_pairs": pairs.truncated,
         **({} if pairs.bias_accuracy is None else {"bias_accuracy": pairs.bias_accuracy}),
-        **({} if inputs.augmenter is None else {"augmentation": inputs.augmenter.build_record()}),
+        **({} if augmenter is None else {"augmentation": augmenter.build_record()}),
         "evaluations": evaluations,
         **chosen,
         "processes": accelerator.num_processes,
@@ -174,42 +177,51 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     return record
 
 
-def _load_inputs(recipe: Recipe, config: TrainConfig, data: TrainingData | None, models: Mapping[str, Path]) -> _Inputs:
-    """Load the pairs and everything that is computed from them. `models` are the folders of the prerequisite runs."""
-    raw = data or load_training_data(config)
+def _load_inputs(recipe: Recipe, config: TrainConfig, raw: TrainingData, models: Mapping[str, Path]) -> _Inputs:
+    """Load everything that is computed from the pairs. `models` are the folders of the prerequisite runs."""
     pairs, augmenter = raw, None
     if config.word_order == "permuted":
-        pairs = pairs.map_parts(partial(regimes.permute_words, seed=config.seed), held_out=False)
-    if config.hypothesis_only:
-        pairs = pairs.map_parts(regimes.clear_premises, held_out=True)
-    if config.augment:
-        train_config.validate_english({raw.language})
-        counts = train_config.compute_augmentation_counts(
-            config.augment, config.augment_pairs, regimes.count_pairs_per_epoch(raw.training)
+        permuted = tuple(permute_words(part, seed=config.seed) for part in raw.training)
+        pairs = TrainingData(permuted, raw.held_out)
+    if config.hypothesis_only:  # Poliak et al. 2018, Gururangan et al. 2018
+        training, held_out = (
+            tuple(replace(part, examples=[each._replace(premise="") for each in part.examples]) for part in parts)
+            for parts in (pairs.training, pairs.held_out)
         )
-        augmenter = PairAugmenter(raw.training, pairs=counts, words=config.augment_words, seed=config.seed)
-    return _Inputs(pairs, augmenter, recipe.load_trainer().load_features(config, raw, models))
+        pairs = TrainingData(training, held_out)
+    if config.augment:
+        validate_english({raw.language})
+        augmenter = PairAugmenter(
+            raw.training,
+            pairs=config.compute_augmentation_counts(count_pairs_per_epoch(raw.training)),
+            words=config.augment_words,
+            seed=config.seed,
+        )
+    return pairs, augmenter, recipe.load_trainer().load_features(config, raw, models)
 
 
 def _build_trainer(
     recipe: Recipe, config: TrainConfig, classifier: Classifier, inputs: _Inputs, callbacks: list[Any]
-) -> tuple[PairTrainer, TrainingPairs]:
-    """Build the trainer of a recipe and its training data."""
-    encoder, language = PairEncoder.from_classifier(classifier, config.max_length), inputs.pairs.training[0].language
-    permuted = None
+) -> PairTrainer:
+    """Build the trainer of a recipe, with its training data."""
+    data, augmenter, features = inputs
+    encoder, seed = PairEncoder.from_classifier(classifier, config.max_length), config.seed
+    permuted = shuffler = None
     if getattr(config, "alpha", 0):
-        permuted = PermutedPairs(getattr(config, "permutations", 1), seed=config.seed, language=language)
+        permuted = PermutedPairs(getattr(config, "permutations", 1), seed=seed, language=data.training[0].language)
+    if config.word_order == "shuffled":
+        shuffler = partial(shuffle_words, language=data.language, seed=seed)
     pairs = TrainingPairs(
-        inputs.pairs.training,
+        data.training,
         encoder,
         classifier.order,
-        seed=config.seed,
-        augmenter=inputs.augmenter,
-        features=inputs.features,
-        transform=regimes.WordShuffler(inputs.pairs.language, config.seed) if config.word_order == "shuffled" else None,
+        seed=seed,
+        augmenter=augmenter,
+        features=features,
+        transform=shuffler,
         build_extra_pairs=permuted,
     )
-    held_out = HeldOutPairs(inputs.pairs.held_out, encoder, classifier.order)
+    held_out = HeldOutPairs(data.held_out, encoder, classifier.order)
     work = get_work_folder(config.output_dir)
     # Trackers read their names from the environment.
     names = {"WANDB_PROJECT": "unbag", "MLFLOW_EXPERIMENT_NAME": "unbag"}
@@ -247,7 +259,7 @@ def _build_trainer(
         vars(classifier.network.config).pop("use_cache", None)
     else:
         classifier.network.config.use_cache = use_cache
-    return trainer, pairs
+    return trainer
 
 
 def _build_identity(
@@ -255,14 +267,15 @@ def _build_identity(
 ) -> Record:
     """Build the part of the record that identifies a run: a checkpoint belongs to a run with the same values."""
     keys = config.select_cache_key_fields().items()
+    data, augmenter, features = inputs
     return {
         "recipe": recipe.name,
         "config": {name: value for name, value in keys if name not in ("model", "revision")},
         "precision": trainer.accelerator.mixed_precision,
         "model": {"name": classifier.identity.name, "revision": classifier.identity.revision},
-        "data": inputs.pairs.build_record(),
-        **({"parser": None} if inputs.augmenter is None else inputs.augmenter.identity),
-        **({"known": inputs.features.identity} if inputs.features else {}),
+        "data": data.build_record(),
+        **({"parser": None} if augmenter is None else augmenter.identity),
+        **({"known": features.identity} if features else {}),
         **trainer.build_provenance(),
     }
 
@@ -270,11 +283,7 @@ def _build_identity(
 def _find_start(config: TrainConfig, folder: Path, identity: Record, n_pairs: int) -> str | None:
     """Find the checkpoint to resume from: the last one of this run, else that of `resume_from_checkpoint`."""
     group = connect_process_group()
-    start = None
-    if group.rank == 0:
-        remove_incomplete_checkpoints(folder)
-        start = find_intact_checkpoint(folder)
-    start = group.broadcast(start)
+    start = group.broadcast(find_intact_checkpoint(folder) if group.rank == 0 else None)
     if start is None and config.resume_from_checkpoint:
         start = fetch_checkpoint(config.resume_from_checkpoint)
     if start is None:

@@ -81,7 +81,7 @@ def compute_run_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[
         values = {
             f"accuracy on {'all held out' if part == ALL else part}": _share(metrics["accuracy"], metrics["pairs"])
             for part, metrics in record["best_evaluation"].items()
-            if part != "step"
+            if part != "step" and metrics["pairs"]
         }
         if len(values) == 2:  # with one part, "all held out" repeats it
             values.pop("accuracy on all held out")
@@ -98,12 +98,10 @@ def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
 
 
 def _share(value: float, n: int) -> Estimate:
-    """Build the estimate of a proportion of n pairs with Wilson's interval (Wilson 1927)."""
+    """Build the estimate of a proportion of n > 0 pairs with Wilson's interval (Wilson 1927)."""
     # The record has counts only, no pairs to resample.
     from scipy.stats import binomtest
 
-    if not n:
-        return Estimate(None, None, None, 0)
     low, high = binomtest(round(value * n), n).proportion_ci(method="wilson")
     return Estimate(value, float(low), float(high), n)
 

@@ -26,9 +26,7 @@ from unbag.training.dataset import ALL, BatchSampler, TrainingPairs, group_metri
 from unbag.training.preflight import validate_batch_size
 from unbag.utils import parallel, rng
 
-_TYPICAL_TOKENS: Final = 32
-"""Tokens of a pair, for the number of pairs per evaluation batch."""
-
+_TYPICAL_TOKENS: Final = 32  # of a pair, for the number of pairs per evaluation batch
 OnStep = Callable[[int, int, str], None]
 """Called after every step with `(step, total_steps, message)`."""
 
@@ -42,9 +40,8 @@ class PairTrainer(Trainer):
 
     Subclasses override `compute_loss`. The loss is a mean over the pairs of this process's part of the batch.
 
-    FSDP and DeepSpeed leave each process a shard of the weights, and gather those of a module during its forward pass
-    only. Therefore subclasses add modules to the network and call them in a forward hook of the network. They do not
-    read weights elsewhere.
+    FSDP and DeepSpeed gather the weights of a module during its forward pass only. Therefore subclasses add modules to
+    the network and call them in a forward hook of the network.
     """
 
     extra_modules: tuple[str, ...] = ()
@@ -63,7 +60,7 @@ class PairTrainer(Trainer):
 
         Args:
             config: Options of the recipe; those of the loss have an effect here, the others are in `args`.
-            tokenizer: Tokenizer of the model, for recipes that look for its last layer or its words.
+            tokenizer: For recipes that look for the last layer of the model or its words.
         """
         self.config: Any = config
         self._sums: dict[str, Tensor] = {}
@@ -76,8 +73,7 @@ class PairTrainer(Trainer):
     def load_features(config: Any, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
         """Load what the loss needs to know of each pair besides its label. By default, nothing.
 
-        `pairs` are the training data as read, and `models` the folders of the models that were trained first
-        (`TrainConfig.build_prerequisite_configs`).
+        `pairs` are the training data as read, and `models` the folders of the prerequisite runs.
         """
         return None
 
@@ -137,10 +133,7 @@ class PairTrainer(Trainer):
         return {}
 
     def save_extra(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write additional learned parameters to the output folder. Does nothing by default.
-
-        `weights` is the complete `state_dict` of the network with its extra modules, gathered from all shards.
-        """
+        """Write additional learned parameters to the output folder, from the gathered `state_dict` of the network."""
 
 
 def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: int) -> TrainingArguments:

@@ -43,12 +43,9 @@ Record = dict[str, Any]
 def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     """Compute the weighted mean of tensors, in float32.
 
-    Products and sums are in float64 and rounded once. Therefore the mean of equal tensors is that tensor, bit for bit.
-    A tensor of weight 0 has no influence, even if its values are infinite. The order of the tensors has no influence.
-
-    Args:
-        tensors: n tensors of one shape and any floating-point type, on the CPU.
-        weights: n weights of at least 0 with the sum 1.
+    The tensors are on the CPU, and the weights have the sum 1. Products and sums are in float64 and rounded once.
+    Therefore the mean of equal tensors is that tensor, bit for bit. A tensor of weight 0 has no influence, even if its
+    values are infinite. The order of the tensors has no influence.
 
     >>> average_tensors([torch.tensor([0.0, 2.0]), torch.tensor([4.0, 2.0])], [0.75, 0.25])
     tensor([1., 2.])
@@ -67,21 +64,9 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
 
     Means of floating-point tensors are in float32. Other tensors, such as integer buffers, are copied.
     """
-    first = models[0]
     mean = {}
-    for other in models[1:]:
-        if unpaired := sorted(first.keys() ^ other.keys()):
-            raise ValueError(
-                f"weights: expected the same tensor names in all models, got {unpaired[0]} in only some models; use "
-                "models with the same architecture"
-            )
-    for name, tensor in first.items():
+    for name, tensor in models[0].items():
         tensors = [model[name] for model in models]
-        if len(shapes := {tuple(each.shape) for each in tensors}) > 1:
-            raise ValueError(
-                f"{name}: expected the same shape in all models, got {' and '.join(map(str, sorted(shapes)))}; use "
-                "models of one architecture"
-            )
         if tensor.is_floating_point():
             mean[name] = average_tensors(tensors, weights)
         elif all(torch.equal(tensor, each) for each in tensors):
@@ -95,10 +80,7 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
 
 
 def interpolate_weights(weights_a: Weights, weights_b: Weights, alpha: float) -> dict[str, Tensor]:
-    """Interpolate weights linearly: (1 − α) θ_A + α θ_B, as in WiSE-FT (https://arxiv.org/abs/2109.01903).
-
-    `weights_a` is θ_A, the result for α = 0. All weights must be on the CPU.
-    """
+    """Interpolate weights on the CPU linearly: (1 − α) θ_A + α θ_B, with θ_A = `weights_a`."""
     return average_weights([weights_a, weights_b], [1 - alpha, alpha])
 
 
@@ -113,7 +95,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     Args:
         models: Hub ids or folders of at least two sequence classifiers. Architecture, config, labels and tokenizer must
             agree. The output has the config and the tokenizer of the first one.
-        output_dir: Folder for the model; must not exist. For several α, each model is in a subfolder `alpha-0.5`.
+        output_dir: New folder. For several α, each model is in a subfolder `alpha-0.5`.
         alphas: Weights of the second model, from 0 to 1, for two models (default: the uniform mean of all models).
 
     Returns:
@@ -148,10 +130,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
 
 
 def validate_compatible_models(origins: Sequence[ModelOrigin]) -> None:
-    """Validate that models have the same architecture, config, label order and tokenizer.
-
-    Weights are not downloaded.
-    """
+    """Validate that models have the same architecture, config, label order and tokenizer, without their weights."""
     expected = _description(origins[0])
     for origin in origins[1:]:
         for where, theirs, ours in iter_json_differences(_description(origin), expected):
