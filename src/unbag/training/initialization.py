@@ -38,6 +38,7 @@ from unbag.utils import optional_deps
 from unbag.utils.files import write_json
 from unbag.utils.options import parse_option
 
+FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
 """Config fields that follow from vocabulary, vectors or encoder, and are not options."""
 
@@ -98,7 +99,7 @@ def initialize_model(
         parts.tokenizer.save_pretrained(tmp)
         weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
         save_file(weights, tmp / "model.safetensors", {"format": "pt"})  # transformers requires this metadata
-        write_json(record, tmp / "made_with.json")
+        write_json(record, tmp / FILE)
     return record
 
 
