@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -28,6 +29,7 @@ from tests.training.conftest import (
 from tests.training.tiny_networks import tiny_network, tiny_tokenizer
 from unbag.data.labels import LABELS
 from unbag.inference.transformer import TransformerPredictor
+from unbag.training.bias import BiasedModel
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.seeds import run_seeds
@@ -150,7 +152,7 @@ def test_user_model_can_be_bias(train, options, tiny_bert):
     assert not options["output_dir"].with_name("out.unfinished").exists()
 
 
-def test_record_contains_accuracy_of_bias(train, options, tmp_path):
+def test_record_contains_accuracy_of_bias(train, options, tmp_path, monkeypatch):
     """Of 72 pairs, 18 predictions are correct, 36 wrong and 18 missing: an accuracy of one third."""
     lines = Path(options["corpus"][0]).read_text().splitlines()[1:]
     labels = [line.rsplit(",", 1)[1] for line in lines]
@@ -159,9 +161,10 @@ def test_record_contains_accuracy_of_bias(train, options, tmp_path):
     rows = [[0.6 if name == each else 0.2 for name in names] for each in said] + [[1 / 3] * 3] * 18
     header, ids = "id,premise,hypothesis,label", [f"p{row}" for row in range(72)]
     (tmp_path / "pairs.csv").write_text("\n".join([header, *map(",".join, zip(ids, lines, strict=True))]))
-    numbers = [",".join([name, *map(str, row)]) for name, row in zip(ids, rows, strict=True)]
-    (tmp_path / "said.csv").write_text("\n".join([f"id,{','.join(names)}", *numbers]))
-    told = {"corpus": (str(tmp_path / "pairs.csv"),), "bias": str(tmp_path / "said.csv"), "max_steps": 1}
+    logarithms = dict(zip(ids, np.log(np.array(rows, np.float32)), strict=True))
+    biased = BiasedModel("said", lambda examples: np.array([logarithms[each.source_id] for each in examples]))
+    monkeypatch.setattr("unbag.training.bias.read_biased_predictions", lambda folder: biased)
+    told = {"corpus": (str(tmp_path / "pairs.csv"),), "bias": str(tmp_path), "max_steps": 1}
     assert train("reweighting", **told)[0]["bias_accuracy"] == pytest.approx(18 / 54)
 
 
