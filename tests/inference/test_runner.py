@@ -6,7 +6,7 @@ import pytest
 from tests.inference.predict_child import make_rows, predict_from_hash
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference.function import CallablePredictor
-from unbag.inference.prediction_store import StoredPredictions, StoreError, load_predictions
+from unbag.inference.prediction_store import StoredPredictions, StoreError
 from unbag.inference.runner import predict_rows
 
 ROWS = make_rows(100)
@@ -41,8 +41,8 @@ def test_predictions_follow_row_order(tmp_path):
     np.testing.assert_array_equal(values, np.float32(predict_from_hash(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
     assert [len(chunk.table) for chunk in found.chunks] == [30, 30, 30, 10]
-    assert load_predictions(found.path).equals(table)
-    assert load_predictions(found.path, ["neutral"]).column_names == ["neutral"]
+    assert StoredPredictions.from_folder(found.path).load_table().equals(table)
+    assert found.load_table(["neutral"]).column_names == ["neutral"]
 
 
 def test_second_run_makes_no_predictions(tmp_path):
@@ -106,7 +106,7 @@ def test_damaged_chunk_is_predicted_again(tmp_path, damage):
     expected = good.load_table()
     damage(good.path / "part-00001.parquet")
     with pytest.raises(StoreError, match=r"part-00001.*run"):
-        load_predictions(good.path)
+        StoredPredictions.from_folder(good.path)
     again = CountingPredictor()
     assert run_prediction(tmp_path, again).load_table().equals(expected)
     assert again.calls == [30]

@@ -4,19 +4,18 @@ A `CrossEncoder` that is a sequence classifier alone is run by `inference.transf
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import torch
-import transformers
 
 from unbag.inference.hub_files import ModelIdentity, ModelOrigin
 from unbag.inference.loading import build_classifier, has_classification_head, load_config
 from unbag.inference.options import Dtype
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs
+from unbag.inference.tokenization import EncodedPairs, choose_batch_tokens
 from unbag.inference.transformer import DTYPES, resolve_device
 from unbag.utils.redaction import extract_first_line
 
@@ -82,24 +81,19 @@ class CrossEncoderPredictor(PairClassifier):
             model.max_seq_length = self.max_length
         self.max_length = model.max_seq_length
         self.model = model.eval()
-        self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if model.device.type == "cpu" else GPU_BATCH_TOKENS)
+        self.batch_tokens = batch_tokens or choose_batch_tokens(model.device)
         self._prompt = (model.prompts or {}).get(model.default_prompt_name) or ""
         self._pairs: list[tuple[str, str]] = []
-        self.identity: Mapping[str, str] = {
-            "kind": "cross-encoder",
-            **identity.to_record(),
-            "label_order": ",".join(self.order),
-            "modules": ",".join(type(module).__name__ for module in model),
-            "prompt": self._prompt,
-            "dtype": str(model.dtype).removeprefix("torch."),
-            "device": model.device.type,
-            "max_length": str(self.max_length),
-            "batch_tokens": str(self.batch_tokens),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "sentence_transformers": sentence_transformers.__version__,
-            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
-        }
+        self._set_identity(
+            "cross-encoder",
+            classifier,
+            modules=",".join(type(module).__name__ for module in model),
+            prompt=self._prompt,
+            dtype=str(model.dtype).removeprefix("torch."),
+            device=model.device.type,
+            torch=torch.__version__,
+            sentence_transformers=sentence_transformers.__version__,
+        )
 
     @classmethod
     def load(

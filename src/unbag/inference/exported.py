@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import tokenizers
 import torch
-import transformers
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
@@ -92,20 +90,14 @@ class ExportedPredictor(PairClassifier):
         self._has_softmax = self.n_outputs > 1 and bool(is_distribution)
         if batch_tokens is None and not is_single and self._reads_padding(encoded, _PADDING_TOLERANCE):
             self.batch_tokens = _SINGLE_PAIRS
-        self.identity: Mapping[str, str] = {
-            "kind": "onnx" if is_onnx else "openvino",
-            **classifier.identity.to_record(),
-            "model_file": file,
-            "file_hash": hash_exported_model(path),
-            "label_order": ",".join(self.order),
-            "max_length": str(self.max_length),
-            "batch_tokens": str(self.batch_tokens),
+        self._set_identity(
+            "onnx" if is_onnx else "openvino",
+            replace(classifier, supplies_segments=classifier.supplies_segments and takes_types),
+            model_file=file,
+            file_hash=hash_exported_model(path),
             **engine,
-            "transformers": transformers.__version__,
-            "tokenizers": tokenizers.__version__,
-            **({"segment_ids": "supplied"} if classifier.supplies_segments and takes_types else {}),
             **({"outputs": "probabilities"} if self._has_softmax else {}),
-        }
+        )
 
     @classmethod
     def load(

@@ -15,11 +15,10 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.inference.tokenization import (
-    CPU_BATCH_TOKENS,
-    GPU_BATCH_TOKENS,
     BatchPadding,
     EncodedPairs,
     build_token_batches,
+    choose_batch_tokens,
     compute_length_limit,
     encode_pairs,
     iter_process_batches,
@@ -51,8 +50,7 @@ class ClassifierInTraining:
             )
         self.label_space = find_label_space(order)
         self._model, self._tokenizer, self._device = model, tokenizer, torch.device(device)
-        on_cpu = self._device.type == "cpu"
-        self._batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
+        self._batch_tokens = batch_tokens or choose_batch_tokens(self._device)
         self._limit = compute_length_limit(tokenizer, network)
         self._padding = BatchPadding.from_model(tokenizer, network)
         self._splitter = BatchSplitter()

@@ -6,7 +6,9 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+import tokenizers
 import torch
+import transformers
 from numpy.typing import NDArray
 
 from unbag.inference.llm.prompt_file import PromptFile
@@ -26,7 +28,7 @@ TEST_PAIRS: Final = (  # for comparisons of networks and batches; of different l
 class PairClassifier(ThresholdedPredictor, BatchingPredictor):
     """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch."""
 
-    identity: Mapping[str, str]  # everything that determines the probabilities, by name; set by the subclass
+    identity: Mapping[str, str]  # everything that determines the probabilities, by name; set by `_set_identity`
     batch_tokens: int  # maximum tokens per batch, padding included; set by the subclass
 
     def __init__(self, classifier: Classifier, max_length: int | None, template: PromptFile | None = None) -> None:
@@ -66,6 +68,19 @@ class PairClassifier(ThresholdedPredictor, BatchingPredictor):
             together = self._logits(pairs, rows)
             alone = torch.cat([self._logits(pairs, [row]) for row in rows])
         return bool((together - alone).abs().max() > tolerance * alone.abs().max().clamp(min=1))
+
+    def _set_identity(self, kind: str, classifier: Classifier, **own: str) -> None:
+        self.identity = {
+            "kind": kind,
+            **classifier.identity.to_record(),
+            "label_order": ",".join(self.order),
+            **own,
+            "max_length": str(self.max_length),
+            "batch_tokens": str(self.batch_tokens),
+            "transformers": transformers.__version__,
+            "tokenizers": tokenizers.__version__,
+            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
+        }
 
     @abstractmethod
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:

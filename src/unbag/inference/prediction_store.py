@@ -246,11 +246,3 @@ class StoredPredictions:
         """Load all rows in order as a table, with the given columns (default: all)."""
         tables = (chunk.table if columns is None else chunk.table.select(list(columns)) for chunk in self.chunks)
         return pa.concat_tables(tables, promote_options="default")
-
-
-def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Load predictions from a store's folder: `id`, `source_id` and one float32 column per label, or the given columns.
-
-    Raises `StoreError` if there are no predictions, they are unfinished, or a chunk is damaged.
-    """
-    return StoredPredictions.from_folder(path).load_table(columns)

@@ -27,6 +27,11 @@ GPU_BATCH_TOKENS: Final = 16_384
 model."""
 
 
+def choose_batch_tokens(device: Any) -> int:
+    """Choose the tokens per batch for a `torch.device`."""
+    return CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
+
+
 def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDArray[np.intp]]:
     """Split rows into batches of rows with similar lengths. The batches with the longest rows come first.
 

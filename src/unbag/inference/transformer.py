@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from huggingface_hub import is_offline_mode, snapshot_download
 
 try:
-    import tokenizers
     import torch
     import transformers
 except ImportError as error:
@@ -35,7 +34,7 @@ from unbag.inference.options import Dtype, Head
 from unbag.inference.pair_classifier import TEST_PAIRS, PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, BatchPadding, EncodedPairs
+from unbag.inference.tokenization import BatchPadding, EncodedPairs, choose_batch_tokens
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import extract_first_line
@@ -68,8 +67,7 @@ class TransformerPredictor(PairClassifier):
     ) -> None:
         super().__init__(classifier, max_length, template)
         self.model = classifier.network.to(device)
-        on_cpu = self.model.device.type == "cpu"
-        self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
+        self.batch_tokens = batch_tokens or choose_batch_tokens(self.model.device)
         self._padding = BatchPadding.from_model(self.tokenizer, self.model)
         encoded = self._encode(*zip(*TEST_PAIRS, strict=True))
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
@@ -79,24 +77,18 @@ class TransformerPredictor(PairClassifier):
         # Both change the rounding, so `identity` records whether they apply to this model and machine.
         shortened = shorten_last_layer(self.model, batch)
         packed = pack_linear_weights(self.model, batch, self.batch_tokens)
-        self.identity: Mapping[str, str] = {
-            "kind": "transformer",
-            **classifier.identity.to_record(),
-            "label_order": ",".join(self.order),
-            "dtype": str(self.model.dtype).removeprefix("torch."),
-            "device": self.model.device.type,
-            "attention": str(self.model.config._attn_implementation),
-            "last_layer": "first-token" if shortened else "none",
-            "weight_layout": "packed" if packed else "plain",
-            "max_length": str(self.max_length),
-            "batch_tokens": str(self.batch_tokens),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "tokenizers": tokenizers.__version__,
-            **({"segment_ids": "supplied"} if classifier.supplies_segments else {}),
+        self._set_identity(
+            "transformer",
+            classifier,
+            dtype=str(self.model.dtype).removeprefix("torch."),
+            device=self.model.device.type,
+            attention=str(self.model.config._attn_implementation),
+            last_layer="first-token" if shortened else "none",
+            weight_layout="packed" if packed else "plain",
+            torch=torch.__version__,
             **({} if template is None else {"template": f"sha256:{template.sha256}"}),
             **getattr(self.model, "extra_identity", dict)(),
-        }
+        )
 
     @classmethod
     def load(

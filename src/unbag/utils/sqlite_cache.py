@@ -66,9 +66,6 @@ class SqliteCache:
 
         self._with_file(write)
 
-    def __len__(self) -> int:
-        return self._with_file(lambda file: int(file.execute(f"SELECT COUNT(*) FROM {self._table}").fetchone()[0]))
-
     def _read(self, file: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Value]:
         values: dict[str, Value] = {}
         for start in range(0, len(keys), _KEYS_PER_QUERY):

@@ -44,9 +44,8 @@ from unbag.inference.predictor import (
     validate_probabilities,
 )
 from unbag.inference.tokenization import (
-    CPU_BATCH_TOKENS,
-    GPU_BATCH_TOKENS,
     build_token_batches,
+    choose_batch_tokens,
     pad_sequences,
     shorten_longer_sentence,
 )
@@ -153,8 +152,7 @@ class CausalPredictor(BatchingPredictor):
         self.max_length = lm.resolve_max_length(max_length)
         self.truncated = 0
         self._splitter = BatchSplitter()
-        on_cpu = self.model.device.type == "cpu"
-        self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
+        self.batch_tokens = batch_tokens or choose_batch_tokens(self.model.device)
         self._pad_id = next((i for i in (lm.tokenizer.pad_token_id, lm.tokenizer.eos_token_id) if i is not None), 0)
         self._selects_logits = "logits_to_keep" in inspect.signature(self.model.forward).parameters
         # The tokens that the tokenizer adds before a text. A chat template already contains them.
