@@ -74,6 +74,8 @@ def find_corruption(folder: Path) -> str | None:
         if sums is None:
             return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
+            if (folder / name).exists() and not (folder / name).is_file():  # reading a named pipe would block forever
+                return f"{folder / name} is corrupted: it is not a file"
             if _compute_file_checksum(folder / name) != expected:
                 return f"{folder / name} is corrupted: its checksum does not match"
     except FileNotFoundError as error:

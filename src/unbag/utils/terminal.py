@@ -5,10 +5,11 @@ A terminal executes control characters, and rich interprets brackets as markup. 
 """
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
+    from rich.console import Console, ConsoleOptions
 
 _CONTROL_CHARS: Final = (
     *range(0x00, 0x20),
@@ -50,28 +51,11 @@ def escape_json(text: str) -> str:
 def create_console(**options: Any) -> "Console":
     """Create a rich console that ignores markup and escapes control characters."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    safe_console = Console(highlight=False, markup=False, emoji=False, **options)
-    # _EscapeHook cannot derive from rich's RenderHook, because rich is imported only in functions.
-    safe_console.push_render_hook(_EscapeHook())  # type: ignore[arg-type]
-    return safe_console
+    class SafeConsole(Console):
+        def render(self, renderable: Any, options: "ConsoleOptions | None" = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(escape_control_chars(segment.text), segment.style)
 
-
-class _EscapeHook:
-    """Render hook that wraps all printed renderables."""
-
-    def process_renderables(self, renderables: "list[ConsoleRenderable]") -> "list[ConsoleRenderable]":
-        return [_Escaped(each) for each in renderables]
-
-
-class _Escaped:
-    """Renderable with escaped control characters."""
-
-    def __init__(self, renderable: "ConsoleRenderable") -> None:
-        self._renderable = renderable
-
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        from rich.segment import Segment
-
-        for segment in console.render(self._renderable, options):
-            yield segment if segment.control else Segment(escape_control_chars(segment.text), segment.style)
+    return SafeConsole(highlight=False, markup=False, emoji=False, **options)
